@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Heddle: a datatype engine. This header is the whole public C API; it needs neither MPI nor a GPU.
+ *
+ * A *type* describes where the elements of a message lie in memory, in the order in which they are
+ * packed (an MPI typemap; MPI 4.0, chapter 5). Types are immutable and reference counted: a
+ * constructor returns one reference to a new type and keeps nothing that belongs to the caller.
+ * Committing a type makes what moves its data; every call that moves data needs a committed type.
+ *
+ * Units: sizes, extents, displacements named `h...`, offsets and lengths are in bytes, counts in
+ * instances of the type beside them. All are int64_t; nothing is truncated at 2^31.
+ *
+ * Errors: every function that can fail returns an `int`, HEDDLE_SUCCESS (0) or one of the codes of
+ * `enum heddle_error`, and writes its outputs only on success unless its comment says otherwise.
+ *
+ * Threads: every function may be called from any thread at any time; only the memory that a call
+ * reads or writes is the caller's to guard. A type must not be used after its last reference went.
+ */
+#ifndef HEDDLE_H_INCLUDED
+#define HEDDLE_H_INCLUDED
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define HEDDLE_API __attribute__((visibility("default")))
+#else
+#define HEDDLE_API
+#endif
+
+/* ---- errors ---------------------------------------------------------------------------------- */
+
+enum heddle_error {
+    HEDDLE_SUCCESS = 0,
+    HEDDLE_ERR_ARG,           /* a null pointer or a value outside its range */
+    HEDDLE_ERR_COUNT,         /* a negative count or block length */
+    HEDDLE_ERR_TYPE,          /* a null type, or a predefined type that does not exist */
+    HEDDLE_ERR_NOT_COMMITTED, /* the type is not committed */
+    HEDDLE_ERR_OVERFLOW,      /* a size, extent or displacement beyond 63 bits */
+    HEDDLE_ERR_RANGE,         /* an offset outside the data that it counts into */
+    HEDDLE_ERR_TRUNCATE,      /* the destination is too small for the data */
+    HEDDLE_ERR_NO_MEMORY,     /* out of memory */
+    HEDDLE_ERR_OP,            /* the operator is not defined for the type */
+    HEDDLE_ERR_FORMAT,        /* flattened bytes that describe no valid type */
+    HEDDLE_ERR_VERSION,       /* flattened bytes of another version of Heddle's format */
+    HEDDLE_ERR_DEPTH          /* a layout nested deeper than HEDDLE_MAX_DEPTH after simplification */
+};
+
+/* Deepest nesting that a canonical layout may have. Nestings that simplify do not count. */
+#define HEDDLE_MAX_DEPTH 256
+
+/* A sentence for `error`, in MPI's terms. Static storage; never null. */
+HEDDLE_API const char *heddle_strerror(int error);
+
+/* The library's version, as "MAJOR.MINOR.PATCH". Static storage. */
+HEDDLE_API const char *heddle_version(void);
+
+/* ---- types ----------------------------------------------------------------------------------- */
+
+typedef struct heddle_type heddle_type;
+
+/* The predefined types, by what they hold on this machine. `EXT` is the size in MPI's external32
+ * representation (MPI 4.0, section 14.5.2). The pair types are those of MINLOC and MAXLOC, with the
+ * C layout of `struct { value; int; }`. */
+typedef enum heddle_predefined {
+    HEDDLE_BYTE,      /* uninterpreted; EXT 1 */
+    HEDDLE_CHAR,      /* text: no reductions; EXT 1 */
+    HEDDLE_WCHAR,     /* wchar_t; EXT 2 */
+    HEDDLE_INT8,      /* EXT 1 */
+    HEDDLE_UINT8,     /* EXT 1 */
+    HEDDLE_INT16,     /* EXT 2 */
+    HEDDLE_UINT16,    /* EXT 2 */
+    HEDDLE_INT32,     /* EXT 4 */
+    HEDDLE_UINT32,    /* EXT 4 */
+    HEDDLE_INT64,     /* EXT 8 */
+    HEDDLE_UINT64,    /* EXT 8 */
+    HEDDLE_LONG,      /* C long; EXT 4 */
+    HEDDLE_ULONG,     /* C unsigned long; EXT 4 */
+    HEDDLE_INT128,    /* 16-byte integer; EXT 16 */
+    HEDDLE_BOOL,      /* C bool, 1 byte; EXT 1 */
+    HEDDLE_LOGICAL,   /* Fortran LOGICAL of 4 bytes; EXT 4 */
+    HEDDLE_FLOAT,     /* EXT 4 */
+    HEDDLE_DOUBLE,    /* EXT 8 */
+    HEDDLE_LONG_DOUBLE, /* EXT 16 */
+    HEDDLE_FLOAT128,  /* IEEE binary128; EXT 16 */
+    HEDDLE_COMPLEX_FLOAT,       /* EXT 8 */
+    HEDDLE_COMPLEX_DOUBLE,      /* EXT 16 */
+    HEDDLE_COMPLEX_LONG_DOUBLE, /* EXT 32 */
+    HEDDLE_COMPLEX_FLOAT128,    /* EXT 32 */
+    HEDDLE_2INT32,          /* pairs from here on; EXT: the sum of the two */
+    HEDDLE_2INT64,
+    HEDDLE_2FLOAT,
+    HEDDLE_2DOUBLE,
+    HEDDLE_FLOAT_INT,
+    HEDDLE_DOUBLE_INT,
+    HEDDLE_LONG_INT,
+    HEDDLE_SHORT_INT,
+    HEDDLE_LONG_DOUBLE_INT,
+    HEDDLE_PREDEFINED_COUNT,
+    HEDDLE_MIXED = HEDDLE_PREDEFINED_COUNT /* as an answer: more than one predefined type, or none */
+} heddle_predefined;
+
+/* A predefined type, committed. It lives as long as the process: retain and release do nothing to
+ * it. Null where `which` names none. */
+HEDDLE_API heddle_type *heddle_type_predefined(heddle_predefined which);
+
+/* The constructors: MPI 4.0, section 5.1. `*newtype` receives one reference, to give back with
+ * heddle_type_release. Arrays are read during the call only and may be null where `count` is zero.
+ * Zero counts, zero-length blocks, overlapping blocks and negative displacements are valid.
+ * Errors: ARG (a null array or output), COUNT, TYPE, OVERFLOW, DEPTH, NO_MEMORY. */
+HEDDLE_API int heddle_type_contiguous(int64_t count, heddle_type *oldtype, heddle_type **newtype);
+/* `stride` in extents of oldtype. */
+HEDDLE_API int heddle_type_vector(int64_t count, int64_t blocklength, int64_t stride, heddle_type *oldtype,
+                                  heddle_type **newtype);
+/* `hstride` in bytes. */
+HEDDLE_API int heddle_type_hvector(int64_t count, int64_t blocklength, int64_t hstride, heddle_type *oldtype,
+                                   heddle_type **newtype);
+/* `displacements[count]` in extents of oldtype, `blocklengths[count]` in instances of it. */
+HEDDLE_API int heddle_type_indexed(int64_t count, const int64_t *blocklengths, const int64_t *displacements,
+                                   heddle_type *oldtype, heddle_type **newtype);
+/* `hdisplacements[count]` in bytes. */
+HEDDLE_API int heddle_type_hindexed(int64_t count, const int64_t *blocklengths, const int64_t *hdisplacements,
+                                    heddle_type *oldtype, heddle_type **newtype);
+HEDDLE_API int heddle_type_indexed_block(int64_t count, int64_t blocklength, const int64_t *displacements,
+                                         heddle_type *oldtype, heddle_type **newtype);
+HEDDLE_API int heddle_type_hindexed_block(int64_t count, int64_t blocklength, const int64_t *hdisplacements,
+                                          heddle_type *oldtype, heddle_type **newtype);
+/* The upper bound is padded so that the extent is a multiple of the strictest member's alignment
+ * (MPI 4.0, section 5.1, equation 5.1). Members with a zero block length count for nothing. */
+HEDDLE_API int heddle_type_struct(int64_t count, const int64_t *blocklengths, const int64_t *hdisplacements,
+                                  heddle_type *const *oldtypes, heddle_type **newtype);
+HEDDLE_API int heddle_type_resized(heddle_type *oldtype, int64_t lb, int64_t extent, heddle_type **newtype);
+/* Another reference to the same immutable type, committed or not as that is. */
+HEDDLE_API int heddle_type_dup(heddle_type *oldtype, heddle_type **newtype);
+
+enum heddle_order { HEDDLE_ORDER_C, HEDDLE_ORDER_FORTRAN };
+/* `sizes`, `subsizes`, `starts`: [ndims], in elements of oldtype; ndims at least 1.
+ * ARG also where a subarray does not lie inside its array. */
+HEDDLE_API int heddle_type_subarray(int ndims, const int64_t *sizes, const int64_t *subsizes, const int64_t *starts,
+                                    int order, heddle_type *oldtype, heddle_type **newtype);
+
+/* Makes the type ready to move data. May be called again, and by several threads at once. */
+HEDDLE_API int heddle_type_commit(heddle_type *type);
+
+/* Reference counting. Null is ignored. */
+HEDDLE_API void heddle_type_retain(heddle_type *type);
+HEDDLE_API void heddle_type_release(heddle_type *type);
+
+/* What a committed type moves by. */
+enum heddle_plan_kind {
+    HEDDLE_PLAN_NONE,       /* not committed */
+    HEDDLE_PLAN_CONTIGUOUS, /* one block (or nothing) */
+    HEDDLE_PLAN_STRIDED,    /* a block repeated at strides, in any number of dimensions */
+    HEDDLE_PLAN_GENERAL     /* anything else */
+};
+
+typedef struct heddle_type_info {
+    int64_t size;         /* bytes of data in one instance */
+    int64_t lb, extent;   /* MPI_Type_get_extent */
+    int64_t true_lb, true_extent; /* MPI_Type_get_true_extent; both 0 where size is 0 */
+    int64_t alignment;    /* bytes; at least 1 */
+    int64_t elements;     /* predefined non-pair elements in one instance (a pair counts as two) */
+    int64_t runs;         /* contiguous runs of memory in one instance, as heddle_iov lists them */
+    int64_t displ;        /* where the first packed byte lies, from the buffer's address */
+    int64_t memory;       /* bytes that this type holds, its plan included, types it was made from not */
+    heddle_predefined basic; /* the one predefined type that it consists of, or HEDDLE_MIXED */
+    int contiguous;       /* any number of instances form one run, of count * size bytes */
+    int committed;
+    int plan;             /* enum heddle_plan_kind */
+    int dimensions;       /* of a strided plan: number of strides; else 0 */
+    int word;             /* widest power of two, at most 16, that divides every length and
+                           * displacement of the layout; 0 where size is 0 */
+} heddle_type_info;
+
+/* Errors: ARG, TYPE. */
+HEDDLE_API int heddle_type_get_info(const heddle_type *type, heddle_type_info *info);
+
+/* Writes the canonical layout as text, as snprintf writes: at most `capacity` bytes with the final
+ * zero, `*length` (without the zero) being what it takes whole. Two types have the same layout if and
+ * only if their texts are equal. The form: `DISPL+NODE`, where NODE is one of `dense(BYTES)`,
+ * `stream(COUNT,STRIDE,NODE)`, `gather([DISPL...],NODE)`, `runs([DISPL:COUNT...],STRIDE,NODE)`,
+ * `concat(DISPL+NODE,...)`. */
+HEDDLE_API int heddle_type_describe(const heddle_type *type, char *text, size_t capacity, size_t *length);
+
+/* ---- moving data ----------------------------------------------------------------------------- */
+
+/* Packs bytes [offset, offset + max_bytes) of the packed form of `count` instances at `inbuf` into
+ * `outbuf`, or what there is of them. Ends on a boundary of predefined elements, unless not even one
+ * element fits: then it packs the part that does. `*actual` is the number of bytes written.
+ * `inbuf` may be null for types of absolute addresses. Buffers must not overlap.
+ * Errors: ARG, COUNT, TYPE, NOT_COMMITTED, RANGE (offset negative or beyond the data), OVERFLOW. */
+HEDDLE_API int heddle_pack(const void *inbuf, int64_t count, const heddle_type *type, int64_t offset, void *outbuf,
+                           int64_t max_bytes, int64_t *actual);
+
+/* The inverse: `insize` packed bytes at `inbuf` go to bytes [offset, offset + insize) of the packed
+ * form of `count` instances at `outbuf`; what would lie beyond its end is left. Any byte offset and
+ * length is valid. `*actual` is the number of bytes read. Errors as heddle_pack. */
+HEDDLE_API int heddle_unpack(const void *inbuf, int64_t insize, void *outbuf, int64_t count, const heddle_type *type,
+                             int64_t offset, int64_t *actual);
+
+/* Copies bytes [offset, offset + length) of the packed form of the source onto the same bytes of the
+ * packed form of the destination, with no packed buffer of that size between. `*actual`: the bytes
+ * copied, less than `length` where either side ends sooner. Errors as heddle_pack. */
+HEDDLE_API int heddle_copy(const void *inbuf, int64_t incount, const heddle_type *intype, void *outbuf,
+                           int64_t outcount, const heddle_type *outtype, int64_t offset, int64_t length,
+                           int64_t *actual);
+
+/* Where byte `offset` of the packed form of `count` instances lies: `*displ` bytes from the buffer's
+ * address, with `*run` bytes (itself included) contiguous from there on, as heddle_iov sees them.
+ * The point-based traversal of paper 001. Errors as heddle_pack; RANGE also at the very end. */
+HEDDLE_API int heddle_locate(int64_t count, const heddle_type *type, int64_t offset, int64_t *displ, int64_t *run);
+
+/* How many runs of memory the first `max_bytes` of the packed form take, and how many bytes those
+ * are (`*bytes` may be null). */
+HEDDLE_API int heddle_iov_len(int64_t count, const heddle_type *type, int64_t max_bytes, int64_t *len,
+                              int64_t *bytes);
+
+/* Lists runs [first, first + max_len) of the buffer, or what there is of them. */
+HEDDLE_API int heddle_iov(const void *buf, int64_t count, const heddle_type *type, int64_t first, struct iovec *iov,
+                          int64_t max_len, int64_t *actual_len);
+
+/* Lists runs from byte `offset` of the packed form on, the first and the last cut to fit: at most
+ * `max_len` of them, at most `max_bytes` in all. */
+HEDDLE_API int heddle_iov_bytes(const void *buf, int64_t count, const heddle_type *type, int64_t offset,
+                                struct iovec *iov, int64_t max_len, int64_t max_bytes, int64_t *actual_len,
+                                int64_t *actual_bytes);
+
+/* ---- types as bytes -------------------------------------------------------------------------- */
+
+/* A committed type as bytes for another process of the same architecture. The form has a version
+ * and is checked whole when read: any bytes at all are safe to unflatten. */
+HEDDLE_API int heddle_flatten_size(const heddle_type *type, size_t *size);
+/* Errors: ARG, TYPE, NOT_COMMITTED, TRUNCATE (capacity below heddle_flatten_size). */
+HEDDLE_API int heddle_flatten(const heddle_type *type, void *bytes, size_t capacity);
+/* Returns a committed type. Errors: ARG, FORMAT, VERSION, NO_MEMORY. */
+HEDDLE_API int heddle_unflatten(const void *bytes, size_t size, heddle_type **newtype);
+
+/* ---- reductions ------------------------------------------------------------------------------ */
+
+typedef enum heddle_op {
+    HEDDLE_OP_REPLACE,
+    HEDDLE_OP_NO_OP,
+    HEDDLE_OP_SUM,
+    HEDDLE_OP_PROD,
+    HEDDLE_OP_MAX,
+    HEDDLE_OP_MIN,
+    HEDDLE_OP_LAND,
+    HEDDLE_OP_LOR,
+    HEDDLE_OP_LXOR,
+    HEDDLE_OP_BAND,
+    HEDDLE_OP_BOR,
+    HEDDLE_OP_BXOR,
+    HEDDLE_OP_MAXLOC,
+    HEDDLE_OP_MINLOC,
+    HEDDLE_OP_COUNT
+} heddle_op;
+
+/* 1 where MPI allows `op` on elements of `basic` (MPI 4.0, section 6.9.2), else 0. */
+HEDDLE_API int heddle_op_is_defined(heddle_op op, heddle_predefined basic);
+
+/* target = target op source, element by element in packed order: `outcount` instances of `outtype`
+ * at `outbuf`, against as many elements of the source. `intype` null: the source is packed and
+ * holds `incount` elements of outtype's predefined type. Both must consist of one and the same
+ * predefined type (REPLACE and NO_OP: of any, of equal size in bytes).
+ * Errors: as heddle_pack; OP; TRUNCATE where the source holds more than the target. */
+HEDDLE_API int heddle_accumulate(const void *inbuf, int64_t incount, const heddle_type *intype, void *outbuf,
+                                 int64_t outcount, const heddle_type *outtype, heddle_op op);
+
+/* ---- external32 ------------------------------------------------------------------------------ */
+
+/* MPI 4.0, section 5.2: big-endian, IEEE, sizes as EXT above. Structs of different members included.
+ * Errors as heddle_pack; TRUNCATE where a packed buffer is too small. */
+HEDDLE_API int heddle_external_size(int64_t count, const heddle_type *type, int64_t *size);
+HEDDLE_API int heddle_pack_external(const void *inbuf, int64_t count, const heddle_type *type, void *outbuf,
+                                    int64_t capacity, int64_t *actual);
+HEDDLE_API int heddle_unpack_external(const void *inbuf, int64_t insize, void *outbuf, int64_t count,
+                                      const heddle_type *type, int64_t *actual);
+
+#if defined(__cplusplus)
+}
+#endif
+
+#endif
