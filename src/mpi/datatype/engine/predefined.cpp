@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
+// SPDX-License-Identifier: BSD-3-Clause
 #include "predefined.hpp"
 
 #include <algorithm>
@@ -10,15 +10,15 @@ namespace {
 
 using Table = std::array<PredefinedInfo, HEDDLE_PREDEFINED_COUNT>;
 
-template <heddle_predefined kind> constexpr void set_basic(Table& table, const char* name, int external_size)
+template <heddle_predefined kind> constexpr void set_basic(Table &table, const char *name, int external_size)
 {
     using T = Stored<kind>;
     table[kind] = {name, sizeof(T), sizeof(T), alignof(T), external_size, false, kind, HEDDLE_MIXED, 0};
 }
 
-/* Relies on the members' entries being set. */
+// Relies on the members' entries being set.
 template <heddle_predefined kind, heddle_predefined value, heddle_predefined index>
-constexpr void set_pair(Table& table, const char* name)
+constexpr void set_pair(Table &table, const char *name)
 {
     using T = Pair<value, index>;
     static_assert(std::is_same_v<T, Stored<kind>>);
@@ -75,12 +75,12 @@ constexpr Table make_table()
 constexpr Table predefined_table = make_table();
 
 static_assert(std::all_of(predefined_table.begin(), predefined_table.end(),
-                          [](const PredefinedInfo& info) { return info.name != nullptr; }),
+                          [](const PredefinedInfo &info) { return info.name != nullptr; }),
               "a predefined type has no entry");
 
 } // namespace
 
-const PredefinedInfo& predefined_info(heddle_predefined which)
+const PredefinedInfo &predefined_info(heddle_predefined which)
 {
     return predefined_table[which];
 }

@@ -1,10 +1,8 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- *
- * The predefined types: the C type behind each, and a table of what is known about them. */
-#ifndef HEDDLE_ENGINE_PREDEFINED_HPP
-#define HEDDLE_ENGINE_PREDEFINED_HPP
+// SPDX-License-Identifier: BSD-3-Clause
+// The predefined types: the C type behind each, and a table of what is known about them.
+#pragma once
 
-#include <heddle.h>
+#include "heddle.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -16,10 +14,10 @@ __extension__ typedef __float128 float128;
 typedef __complex__ float complex_float;
 typedef __complex__ double complex_double;
 typedef __complex__ long double complex_long_double;
-/* The compilers know no spelling `_Complex __float128` in C++, but they know its machine mode. */
+// The compilers know no spelling `_Complex __float128` in C++, but they know its machine mode.
 typedef __complex__ float complex_float128 __attribute__((mode(TC)));
 
-/* The C type of a predefined type, as it lies in memory; of a pair, `struct { value; index; }`. */
+// The C type of a predefined type, as it lies in memory; of a pair, `struct { value; index; }`.
 template <heddle_predefined kind> struct StoredType;
 
 template <heddle_predefined kind> using Stored = typename StoredType<kind>::type;
@@ -47,7 +45,7 @@ HEDDLE_STORED(HEDDLE_UINT64, std::uint64_t);
 HEDDLE_STORED(HEDDLE_LONG, long);
 HEDDLE_STORED(HEDDLE_ULONG, unsigned long);
 HEDDLE_STORED(HEDDLE_INT128, int128);
-HEDDLE_STORED(HEDDLE_BOOL, std::uint8_t); /* not bool: any byte may lie in a user's buffer */
+HEDDLE_STORED(HEDDLE_BOOL, std::uint8_t); // not bool: any byte may lie in a user's buffer
 HEDDLE_STORED(HEDDLE_LOGICAL, std::int32_t);
 HEDDLE_STORED(HEDDLE_FLOAT, float);
 HEDDLE_STORED(HEDDLE_DOUBLE, double);
@@ -69,20 +67,18 @@ HEDDLE_STORED(HEDDLE_LONG_DOUBLE_INT, Pair<HEDDLE_LONG_DOUBLE, HEDDLE_INT32>);
 #undef HEDDLE_STORED
 
 struct PredefinedInfo {
-    const char* name;        /* the enumerator without its prefix */
-    int size;                /* bytes of data; of a pair, of its two members */
-    int extent;              /* sizeof */
-    int alignment;           /* alignof */
-    int external_size;       /* bytes in external32 */
+    const char *name;        // the enumerator without its prefix
+    int size;                // bytes of data; of a pair, of its two members
+    int extent;              // sizeof
+    int alignment;           // alignof
+    int external_size;       // bytes in external32
     bool pair;
-    heddle_predefined value; /* of a pair, its first member; else the type itself */
-    heddle_predefined index; /* of a pair, its second member; else HEDDLE_MIXED */
-    int index_displ;         /* of a pair, where in memory its second member lies; else 0 */
+    heddle_predefined value; // of a pair, its first member; else the type itself
+    heddle_predefined index; // of a pair, its second member; else HEDDLE_MIXED
+    int index_displ;         // of a pair, where in memory its second member lies; else 0
 };
 
-/* Valid for every `which` below HEDDLE_PREDEFINED_COUNT. */
-const PredefinedInfo& predefined_info(heddle_predefined which);
+// Valid for every `which` below HEDDLE_PREDEFINED_COUNT.
+const PredefinedInfo &predefined_info(heddle_predefined which);
 
 } // namespace heddle
-
-#endif

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
+// SPDX-License-Identifier: BSD-3-Clause
 #include "predefined.hpp"
 #include "reduce.hpp"
 
@@ -12,7 +12,7 @@ namespace {
 
 using std::int64_t;
 
-/* ---- which operator is defined on what: the table of MPI 4.0, section 6.9.2 ---- */
+// ---- which operator is defined on what: the table of MPI 4.0, section 6.9.2 ----
 
 enum class Category { Text, Byte, Integer, FortranInteger, Logical, Floating, Complex, Pair };
 
@@ -24,7 +24,7 @@ constexpr Category category(heddle_predefined kind)
     case HEDDLE_CHAR:
     case HEDDLE_WCHAR:
         return Category::Text;
-    case HEDDLE_INT128: /* no C type of MPI: only INTEGER*16 */
+    case HEDDLE_INT128: // no C type of MPI: only INTEGER*16
         return Category::FortranInteger;
     case HEDDLE_BOOL:
     case HEDDLE_LOGICAL:
@@ -74,10 +74,10 @@ constexpr bool is_defined(heddle_op op, Category c)
     }
 }
 
-/* ---- one element ---- */
+// ---- one element ----
 
-/* An unsigned type in which the sum and the product of two Ts wrap around. Signed overflow is
- * undefined, and so is the product of two unsigned shorts, which are promoted to int. */
+// An unsigned type in which the sum and the product of two Ts wrap around. Signed overflow is
+// undefined, and so is the product of two unsigned shorts, which are promoted to int.
 template <class T> struct WrappingType {
     using type = std::conditional_t<sizeof(T) <= 4, std::uint32_t, std::uint64_t>;
 };
@@ -118,35 +118,35 @@ template <heddle_op op, Category c, class T> inline T combine(T a, T b)
     }
 }
 
-/* ---- arrays ---- */
+// ---- arrays ----
 
-template <class T> inline T load(const char* from)
+template <class T> inline T load(const char *from)
 {
     T value;
     std::memcpy(&value, from, sizeof value);
     return value;
 }
 
-template <class T> inline void store(char* to, T value)
+template <class T> inline void store(char *to, T value)
 {
     std::memcpy(to, &value, sizeof value);
 }
 
 template <heddle_op op, heddle_predefined kind, int64_t count>
-inline void reduce_block(char* __restrict inout, const char* __restrict in)
+inline void reduce_block(char *__restrict inout, const char *__restrict in)
 {
     using T = Stored<kind>;
     for (int64_t i = 0; i < count * static_cast<int64_t>(sizeof(T)); i += sizeof(T))
         store(inout + i, combine<op, category(kind)>(load<T>(inout + i), load<T>(in + i)));
 }
 
-template <heddle_op op, heddle_predefined kind> void reduce_basic(void* inout, const void* in, int64_t n)
+template <heddle_op op, heddle_predefined kind> void reduce_basic(void *inout, const void *in, int64_t n)
 {
     constexpr int64_t size = sizeof(Stored<kind>);
-    /* Blocks of a constant length: g++ -O2 vectorizes no loop of unknown length. */
+    // Blocks of a constant length: g++ -O2 vectorizes no loop of unknown length.
     constexpr int64_t block = 512 / size;
-    auto* a = static_cast<char*>(inout);
-    auto* b = static_cast<const char*>(in);
+    auto *a = static_cast<char *>(inout);
+    auto *b = static_cast<const char *>(in);
     for (; n >= block; n -= block, a += block * size, b += block * size)
         reduce_block<op, kind, block>(a, b);
     for (; n > 0; --n, a += size, b += size)
@@ -159,11 +159,11 @@ template <heddle_op op, class T> inline bool precedes(T a, T b)
 }
 
 template <heddle_op op, class Value, class Index>
-void reduce_pairs(void* inout, const void* in, int64_t n)
+void reduce_pairs(void *inout, const void *in, int64_t n)
 {
     constexpr int64_t size = sizeof(Value) + sizeof(Index);
-    auto* a = static_cast<char*>(inout);
-    auto* b = static_cast<const char*>(in);
+    auto *a = static_cast<char *>(inout);
+    auto *b = static_cast<const char *>(in);
     for (; n > 0; --n, a += size, b += size) {
         const auto ours = load<Value>(a);
         const auto theirs = load<Value>(b);
@@ -182,7 +182,7 @@ template <heddle_predefined value, heddle_predefined index> struct PairMembers<P
     using Index = Stored<index>;
 };
 
-/* ---- the table ---- */
+// ---- the table ----
 
 template <heddle_op op, heddle_predefined kind> constexpr ReduceKernel select_kernel()
 {
