@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Reductions into a target of any layout, as MPI_Accumulate and its kin need them.
+ */
+#include "typerep_internal.h"
+
+/* Collectives and MPI_Reduce_local ask this to learn whether the engine should reduce for them.
+ * Their buffers on the host are dense, and MPICH's own loops are as good there. */
+int MPIR_Typerep_reduce_is_supported(MPI_Op op, MPI_Datatype datatype)
+{
+    (void)op;
+    (void)datatype;
+    return 0;
+}
+
+int MPIR_Typerep_reduce(const void *in_buf, void *out_buf, MPI_Aint count, MPI_Datatype datatype, MPI_Op op)
+{
+    heddle_type *type = MPII_heddle_type(datatype);
+    int rc;
+    MPII_HEDDLE_CALL(rc, type,
+                     heddle_accumulate(in_buf, count, type, out_buf, count, type, MPII_heddle_op(op)));
+    return MPII_HEDDLE_RESULT(rc);
+}
+
+/* The source's bytes onto the target's, in packed order. */
+static int replace(const void *source_buf, MPI_Aint source_count, MPI_Datatype source_dtp, void *target_buf,
+                   MPI_Aint target_count, MPI_Datatype target_dtp, bool source_is_packed)
+{
+    MPI_Aint size;
+    MPIR_Datatype_get_size_macro(source_dtp, size);
+    const MPI_Aint bytes = source_count * size;
+
+    int64_t actual = 0;
+    int rc;
+    heddle_type *target = MPII_heddle_type(target_dtp);
+    if (source_is_packed)
+        MPII_HEDDLE_CALL(rc, target,
+                         heddle_unpack(source_buf, bytes, target_buf, target_count, target, 0, &actual));
+    else
+        MPII_HEDDLE_CALL(rc, target,
+                         heddle_copy(source_buf, source_count, MPII_heddle_type(source_dtp), target_buf,
+                                     target_count, target, 0, bytes, &actual));
+    if (rc == HEDDLE_SUCCESS && actual < bytes)
+        rc = HEDDLE_ERR_TRUNCATE;
+    return MPII_HEDDLE_RESULT(rc);
+}
+
+/* target = target op source. The source's type is predefined; the target may have any layout of that
+ * same type. The engine has the types and operators of the standard; MPICH has some more (MPI_SUM on
+ * MPI_CHAR, half precision), and Fortran logicals of other sizes or values than the common ones. */
+int MPIR_Typerep_op(void *source_buf, MPI_Aint source_count, MPI_Datatype source_dtp, void *target_buf,
+                    MPI_Aint target_count, MPI_Datatype target_dtp, MPI_Op op, bool source_is_packed,
+                    int mapped_device)
+{
+    (void)mapped_device;
+    MPIR_Assert(HANDLE_IS_BUILTIN(op));
+    MPIR_Assert(MPIR_DATATYPE_IS_PREDEFINED(source_dtp));
+
+    if (op == MPI_NO_OP)
+        return MPI_SUCCESS;
+    if (unlikely(MPII_heddle_on_device(source_buf, target_buf)))
+        return MPII_heddle_device_error(__func__, __LINE__);
+    if (op == MPI_REPLACE)
+        return replace(source_buf, source_count, source_dtp, target_buf, target_count, target_dtp,
+                       source_is_packed);
+
+    int mpi_errno = (*MPIR_OP_HDL_TO_DTYPE_FN(op))(source_dtp);
+    if (mpi_errno != MPI_SUCCESS)
+        return mpi_errno;
+
+    heddle_op engine_op = MPII_heddle_op(op);
+    heddle_predefined element = MPII_heddle_element(source_dtp);
+    if (engine_op == HEDDLE_OP_COUNT || element == HEDDLE_MIXED || !heddle_op_is_defined(engine_op, element))
+        return MPII_Typerep_op_fallback(source_buf, source_count, source_dtp, target_buf, target_count,
+                                        target_dtp, op, source_is_packed);
+
+    heddle_type *source = source_is_packed ? NULL : MPII_heddle_type(source_dtp);
+    heddle_type *target = MPII_heddle_type(target_dtp);
+    int rc;
+    MPII_HEDDLE_CALL(
+        rc, target,
+        heddle_accumulate(source_buf, source_count, source, target_buf, target_count, target, engine_op));
+    return MPII_HEDDLE_RESULT(rc);
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Copy, pack and unpack. Contiguous data is a memcpy found with a few instructions; everything else is
+ * the engine's. The forms that return a request complete before they return.
+ */
+#include "typerep_internal.h"
+
+static int pack_by_engine(const void *inbuf, MPI_Aint incount, MPI_Datatype datatype, MPI_Aint inoffset,
+                          void *outbuf, MPI_Aint max_pack_bytes, MPI_Aint *actual_pack_bytes)
+{
+    heddle_type *type = MPII_heddle_type(datatype);
+    int64_t actual = 0;
+    int rc;
+    MPII_HEDDLE_CALL(rc, type, heddle_pack(inbuf, incount, type, inoffset, outbuf, max_pack_bytes, &actual));
+    *actual_pack_bytes = actual;
+    return MPII_HEDDLE_RESULT(rc);
+}
+
+static int unpack_by_engine(const void *inbuf, MPI_Aint insize, void *outbuf, MPI_Aint outcount,
+                            MPI_Datatype datatype, MPI_Aint outoffset, MPI_Aint *actual_unpack_bytes)
+{
+    heddle_type *type = MPII_heddle_type(datatype);
+    int64_t actual = 0;
+    int rc;
+    MPII_HEDDLE_CALL(rc, type, heddle_unpack(inbuf, insize, outbuf, outcount, type, outoffset, &actual));
+    *actual_unpack_bytes = actual;
+    return MPII_HEDDLE_RESULT(rc);
+}
+
+/* A buffer whose instances follow each other without gaps. */
+struct run {
+    char *start;
+    MPI_Aint size;
+    MPI_Aint element; /* size of the elements, not positive where they differ */
+};
+
+static inline bool is_run(const void *buf, MPI_Aint count, MPI_Datatype datatype, struct run *run)
+{
+    if (HANDLE_IS_BUILTIN(datatype)) {
+        run->start = (char *)buf;
+        run->element = MPIR_Datatype_get_basic_size(datatype);
+        run->size = count * run->element;
+        return true;
+    }
+    MPIR_Datatype *dtp;
+    MPIR_Datatype_get_ptr(datatype, dtp);
+    MPIR_Assert(dtp != NULL);
+    if (!dtp->is_contig)
+        return false;
+    run->start = MPIR_get_contig_ptr(buf, dtp->true_lb);
+    run->element = dtp->builtin_element_size;
+    run->size = count * dtp->size;
+    return true;
+}
+
+/* How many bytes to pack where not everything fits: up to an element's end, or else what there is
+ * room for. */
+static inline MPI_Aint whole_elements(MPI_Aint offset, MPI_Aint room, MPI_Aint element)
+{
+    MPI_Aint whole = room - (offset + room) % element;
+    return whole > 0 ? whole : room;
+}
+
+static inline int pack(const void *inbuf, MPI_Aint incount, MPI_Datatype datatype, MPI_Aint inoffset,
+                       void *outbuf, MPI_Aint max_pack_bytes, MPI_Aint *actual_pack_bytes)
+{
+    if (incount == 0) {
+        *actual_pack_bytes = 0;
+        return MPI_SUCCESS;
+    }
+
+    struct run run;
+    bool dense = is_run(inbuf, incount, datatype, &run);
+    if (unlikely(MPII_heddle_on_device(dense ? run.start : inbuf, outbuf)))
+        return MPII_heddle_device_error(__func__, __LINE__);
+    if (!dense)
+        return pack_by_engine(inbuf, incount, datatype, inoffset, outbuf, max_pack_bytes, actual_pack_bytes);
+
+    MPI_Aint bytes = run.size - inoffset;
+    if (bytes > max_pack_bytes && run.element > 0)
+        bytes = whole_elements(inoffset, max_pack_bytes, run.element);
+    if (unlikely(bytes > max_pack_bytes || bytes < 0))
+        return pack_by_engine(inbuf, incount, datatype, inoffset, outbuf, max_pack_bytes, actual_pack_bytes);
+
+    MPIR_Memcpy(outbuf, run.start + inoffset, bytes);
+    *actual_pack_bytes = bytes;
+    return MPI_SUCCESS;
+}
+
+static inline int unpack(const void *inbuf, MPI_Aint insize, void *outbuf, MPI_Aint outcount,
+                         MPI_Datatype datatype, MPI_Aint outoffset, MPI_Aint *actual_unpack_bytes)
+{
+    if (insize == 0) {
+        *actual_unpack_bytes = 0;
+        return MPI_SUCCESS;
+    }
+
+    struct run run;
+    bool dense = is_run(outbuf, outcount, datatype, &run);
+    if (unlikely(MPII_heddle_on_device(inbuf, dense ? run.start : outbuf)))
+        return MPII_heddle_device_error(__func__, __LINE__);
+    if (!dense)
+        return unpack_by_engine(inbuf, insize, outbuf, outcount, datatype, outoffset, actual_unpack_bytes);
+
+    MPI_Aint bytes = MPL_MIN(run.size - outoffset, insize);
+    if (unlikely(bytes < 0))
+        return unpack_by_engine(inbuf, insize, outbuf, outcount, datatype, outoffset, actual_unpack_bytes);
+
+    MPIR_Memcpy(run.start + outoffset, inbuf, bytes);
+    *actual_unpack_bytes = bytes;
+    return MPI_SUCCESS;
+}
+
+int MPIR_Typerep_copy(void *outbuf, const void *inbuf, MPI_Aint num_bytes)
+{
+    if (unlikely(MPII_heddle_on_device(inbuf, outbuf)))
+        return MPII_heddle_device_error(__func__, __LINE__);
+    if (num_bytes > 0)
+        MPIR_Memcpy(outbuf, inbuf, num_bytes);
+    return MPI_SUCCESS;
+}
+
+int MPIR_Typerep_pack(const void *inbuf, MPI_Aint incount, MPI_Datatype datatype, MPI_Aint inoffset,
+                      void *outbuf, MPI_Aint max_pack_bytes, MPI_Aint *actual_pack_bytes)
+{
+    return pack(inbuf, incount, datatype, inoffset, outbuf, max_pack_bytes, actual_pack_bytes);
+}
+
+int MPIR_Typerep_unpack(const void *inbuf, MPI_Aint insize, void *outbuf, MPI_Aint outcount,
+                        MPI_Datatype datatype, MPI_Aint outoffset, MPI_Aint *actual_unpack_bytes)
+{
+    return unpack(inbuf, insize, outbuf, outcount, datatype, outoffset, actual_unpack_bytes);
+}
+
+int MPIR_Typerep_icopy(void *outbuf, const void *inbuf, MPI_Aint num_bytes, MPIR_Typerep_req *typerep_req)
+{
+    *typerep_req = MPIR_TYPEREP_REQ_NULL;
+    return MPIR_Typerep_copy(outbuf, inbuf, num_bytes);
+}
+
+int MPIR_Typerep_ipack(const void *inbuf, MPI_Aint incount, MPI_Datatype datatype, MPI_Aint inoffset,
+                       void *outbuf, MPI_Aint max_pack_bytes, MPI_Aint *actual_pack_bytes,
+                       MPIR_Typerep_req *typerep_req)
+{
+    *typerep_req = MPIR_TYPEREP_REQ_NULL;
+    return pack(inbuf, incount, datatype, inoffset, outbuf, max_pack_bytes, actual_pack_bytes);
+}
+
+int MPIR_Typerep_iunpack(const void *inbuf, MPI_Aint insize, void *outbuf, MPI_Aint outcount,
+                         MPI_Datatype datatype, MPI_Aint outoffset, MPI_Aint *actual_unpack_bytes,
+                         MPIR_Typerep_req *typerep_req)
+{
+    *typerep_req = MPIR_TYPEREP_REQ_NULL;
+    return unpack(inbuf, insize, outbuf, outcount, datatype, outoffset, actual_unpack_bytes);
+}
+
+int MPIR_Typerep_wait(MPIR_Typerep_req typerep_req)
+{
+    MPIR_Assert(typerep_req == MPIR_TYPEREP_REQ_NULL);
+    return MPI_SUCCESS;
+}
