@@ -1,0 +1,39 @@
+## SPDX-License-Identifier: BSD-3-Clause
+##
+## MPICH's typerep layer: on libheddle, or on MPICH's own dataloop engine.
+
+mpi_core_sources += \
+    src/mpi/datatype/typerep/src/typerep_flatten.c \
+    src/mpi/datatype/typerep/src/typerep_op.c
+
+if BUILD_HEDDLE_ENGINE
+mpi_core_sources += \
+    src/mpi/datatype/typerep/src/typerep_heddle_commit.c \
+    src/mpi/datatype/typerep/src/typerep_heddle_create.c \
+    src/mpi/datatype/typerep/src/typerep_heddle_external.c \
+    src/mpi/datatype/typerep/src/typerep_heddle_init.c \
+    src/mpi/datatype/typerep/src/typerep_heddle_iov.c \
+    src/mpi/datatype/typerep/src/typerep_heddle_op.c \
+    src/mpi/datatype/typerep/src/typerep_heddle_pack.c \
+    src/mpi/datatype/typerep/src/typerep_heddle_types.c
+endif
+
+if BUILD_DATALOOP_ENGINE
+mpi_core_sources += \
+    src/mpi/datatype/typerep/src/typerep_dataloop_commit.c \
+    src/mpi/datatype/typerep/src/typerep_dataloop_create.c \
+    src/mpi/datatype/typerep/src/typerep_dataloop_darray.c \
+    src/mpi/datatype/typerep/src/typerep_dataloop_debug.c \
+    src/mpi/datatype/typerep/src/typerep_dataloop_init.c \
+    src/mpi/datatype/typerep/src/typerep_dataloop_iov.c \
+    src/mpi/datatype/typerep/src/typerep_dataloop_pack.c \
+    src/mpi/datatype/typerep/src/typerep_dataloop_pack_external.c \
+    src/mpi/datatype/typerep/src/typerep_dataloop_size_external.c \
+    src/mpi/datatype/typerep/src/typerep_dataloop_subarray.c \
+    src/mpi/datatype/typerep/src/typerep_ext32.c
+endif
+
+noinst_HEADERS += \
+    src/include/heddle.h \
+    src/mpi/datatype/typerep/src/typerep_internal.h \
+    src/mpi/datatype/typerep/src/typerep_pre.h
