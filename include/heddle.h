@@ -131,7 +131,9 @@ HEDDLE_API int heddle_type_indexed_block(int64_t count, int64_t blocklength, con
 HEDDLE_API int heddle_type_hindexed_block(int64_t count, int64_t blocklength, const int64_t *hdisplacements,
                                           heddle_type *oldtype, heddle_type **newtype);
 /* The upper bound is padded so that the extent is a multiple of the strictest member's alignment
- * (MPI 4.0, section 5.1, equation 5.1). Members with a zero block length count for nothing. */
+ * (MPI 4.0, section 5.1, equation 5.1), except where all members are of one and the same type: that
+ * is heddle_type_hindexed, whose extent follows its type's, resized or not. Members with a zero block
+ * length count for nothing. */
 HEDDLE_API int heddle_type_struct(int64_t count, const int64_t *blocklengths, const int64_t *hdisplacements,
                                   heddle_type *const *oldtypes, heddle_type **newtype);
 HEDDLE_API int heddle_type_resized(heddle_type *oldtype, int64_t lb, int64_t extent, heddle_type **newtype);
@@ -184,7 +186,7 @@ HEDDLE_API int heddle_type_get_info(const heddle_type *type, heddle_type_info *i
  * zero, `*length` (without the zero) being what it takes whole. Two types have the same layout if and
  * only if their texts are equal. The form: `DISPL+NODE`, where NODE is one of `dense(BYTES)`,
  * `stream(COUNT,STRIDE,NODE)`, `gather([DISPL...],NODE)`, `runs([DISPL:COUNT...],STRIDE,NODE)`,
- * `concat(DISPL+NODE,...)`. */
+ * `concat(DISPL+NODE,...)`. Errors: ARG, TYPE; OVERFLOW where the text is longer than 64 MiB. */
 HEDDLE_API int heddle_type_describe(const heddle_type *type, char *text, size_t capacity, size_t *length);
 
 /* ---- moving data ----------------------------------------------------------------------------- */

@@ -15,8 +15,8 @@ namespace heddle {
 // What does not fit is truncated: a long outside 32 bits to its low 32, a wchar_t outside 16 to its low
 // 16 (MPI 4.0, section 14.5.2, leaves it to the user not to send such), and a long double loses nothing
 // on the way out, on the way back what the machine's format cannot hold.
-using ConvertKernel = void (*)(void *to, int64_t to_step, const void *from, int64_t from_step, int64_t elements,
-                               int64_t n);
+using ConvertKernel = void (*)(void *to, int64_t to_step, const void *from, int64_t from_step,
+                               int64_t elements, int64_t n);
 
 // For every predefined type except the pairs; those convert member by member. Null for a pair.
 ConvertKernel to_external(heddle_predefined kind);

@@ -77,8 +77,8 @@ template <class Bits> inline Bits big_endian(Bits bits)
     else if constexpr (sizeof(Bits) == 8)
         return __builtin_bswap64(bits);
     else
-        return static_cast<Bits>(__builtin_bswap64(static_cast<uint64_t>(bits))) << 64
-               | __builtin_bswap64(static_cast<uint64_t>(bits >> 64));
+        return static_cast<Bits>(__builtin_bswap64(static_cast<uint64_t>(bits))) << 64 |
+               __builtin_bswap64(static_cast<uint64_t>(bits >> 64));
 }
 
 // ---- arrays ----
@@ -128,7 +128,8 @@ void convert(void *to, int64_t to_step, const void *from, int64_t from_step, int
 {
     using N = Number<kind>;
     // A complex number is two numbers.
-    const int64_t numbers = elements * static_cast<int64_t>(sizeof(Stored<kind>) / sizeof(typename N::Native));
+    constexpr int64_t parts = sizeof(Stored<kind>) / sizeof(typename N::Native);
+    const int64_t numbers = elements * parts;
     auto *out = static_cast<char *>(to);
     auto *in = static_cast<const char *>(from);
     if (numbers == 1) {

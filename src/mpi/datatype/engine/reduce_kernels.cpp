@@ -215,9 +215,9 @@ constexpr auto kernels = kernel_table(std::make_index_sequence<HEDDLE_OP_COUNT>(
 
 ReduceKernel reduce_kernel(heddle_op op, heddle_predefined kind)
 {
-    if (static_cast<unsigned>(op) >= HEDDLE_OP_COUNT || static_cast<unsigned>(kind) >= HEDDLE_PREDEFINED_COUNT)
-        return nullptr;
-    return kernels[op][kind];
+    const bool known = static_cast<unsigned>(op) < HEDDLE_OP_COUNT &&
+                       static_cast<unsigned>(kind) < HEDDLE_PREDEFINED_COUNT;
+    return known ? kernels[op][kind] : nullptr;
 }
 
 } // namespace heddle

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What every function of the C API begins and ends with: checks that answer with an error's code, and
+// the place where the engine's own exceptions end.
+#pragma once
+
+#include "checked.hpp"
+#include "type.hpp"
+
+#include <new>
+#include <stdexcept>
+
+namespace heddle {
+
+template <class F> int guard(F &&f) noexcept
+{
+    try {
+        return f();
+    } catch (const Error &e) {
+        return e.code;
+    } catch (const std::bad_alloc &) {
+        return HEDDLE_ERR_NO_MEMORY;
+    } catch (const std::length_error &) {
+        return HEDDLE_ERR_NO_MEMORY;
+    }
+}
+
+// `count` instances of a type that are to be moved.
+struct Message {
+    const Plan *plan = nullptr;
+    int64_t count = 0;
+    int64_t bytes = 0;
+
+    int set(int64_t count_, const heddle_type *type) noexcept
+    {
+        if (!type)
+            return HEDDLE_ERR_TYPE;
+        if (count_ < 0)
+            return HEDDLE_ERR_COUNT;
+        plan = type->plan.load(std::memory_order_acquire);
+        if (!plan)
+            return HEDDLE_ERR_NOT_COMMITTED;
+        count = count_;
+        int64_t span; // the furthest displacement must exist, too
+        if (__builtin_mul_overflow(count, plan->bytes, &bytes) ||
+            __builtin_mul_overflow(count, plan->extent, &span))
+            return HEDDLE_ERR_OVERFLOW;
+        return HEDDLE_SUCCESS;
+    }
+
+    int check_offset(int64_t offset) const noexcept
+    {
+        return offset < 0 || offset > bytes ? HEDDLE_ERR_RANGE : HEDDLE_SUCCESS;
+    }
+};
+
+} // namespace heddle

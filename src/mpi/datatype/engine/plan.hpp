@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Plans: how a committed type is moved. A plan is the image of the type's layout with what was learnt
+// about it; mixed types have a second image whose leaves keep their labels.
+#pragma once
+
+#include "image.hpp"
+#include "layout.hpp"
+
+#include <memory>
+#include <vector>
+
+namespace heddle {
+
+struct Image {
+    std::vector<ImageNode> nodes;
+    std::vector<int64_t> side;
+
+    explicit Image(const NodePtr &layout);
+    ImageView view() const { return {nodes.data(), side.data()}; }
+    int64_t memory() const;
+};
+
+struct Plan {
+    Image image;                  // of the bytes alone; its labels are right where `typed` is null
+    std::unique_ptr<Image> typed; // only where the type holds more than one predefined type
+    int64_t displ;                // of the image's first packed byte
+    int64_t typed_displ;
+    int64_t bytes;                // of one instance
+    int64_t runs;                 // of one instance
+    int64_t extent;
+    Divisor by_bytes;
+    int64_t grain; // bytes of a primitive where all are alike, else 0
+    int kind;      // enum heddle_plan_kind
+    int dimensions;
+    int word;
+    bool contiguous; // any number of instances are one block
+
+    Plan(const Placed &layout, int64_t extent);
+    int64_t memory() const;
+    const Image &typed_image() const { return typed ? *typed : image; }
+
+private:
+    Plan(const Placed &layout, const Placed &erased, int64_t extent);
+};
+
+} // namespace heddle

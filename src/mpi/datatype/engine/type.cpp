@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "type.hpp"
+
+#include "checked.hpp"
+#include "predefined.hpp"
+
+#include <algorithm>
+
+namespace heddle {
+
+namespace {
+
+// The bounds of a sequence of blocks (MPI 4.0, section 5.1, equation 5.1).
+class Hull {
+public:
+    // `len` instances of a type, its extent apart, from `displ` on.
+    void add_block(int64_t displ, int64_t len, const heddle_type &t)
+    {
+        const int64_t last = mul(sub(len, 1), t.bounds.extent());
+        const int64_t low = add(displ, std::min<int64_t>(last, 0));
+        const int64_t high = add(displ, std::max<int64_t>(last, 0));
+        include(b_.lb, b_.ub, any_, add(low, t.bounds.lb), add(high, t.bounds.ub));
+        if (t.size() > 0)
+            include(b_.true_lb, b_.true_ub, any_data_, add(low, t.bounds.true_lb), add(high, t.bounds.true_ub));
+    }
+
+    heddle_bounds bounds() const
+    {
+        sub(b_.ub, b_.lb);
+        sub(b_.true_ub, b_.true_lb);
+        return b_;
+    }
+
+private:
+    static void include(int64_t &lb, int64_t &ub, bool &any, int64_t l, int64_t u)
+    {
+        lb = any ? std::min(lb, l) : l;
+        ub = any ? std::max(ub, u) : u;
+        any = true;
+    }
+
+    heddle_bounds b_;
+    bool any_ = false;
+    bool any_data_ = false;
+};
+
+TypePtr make(const Placed &layout, const heddle_bounds &bounds, int64_t elements, const heddle_type &like)
+{
+    auto t = std::make_unique<heddle_type>();
+    t->layout = layout;
+    t->bounds = bounds;
+    t->elements = elements;
+    t->basic = elements > 0 ? like.basic : HEDDLE_MIXED;
+    t->alignment = like.alignment;
+    return t;
+}
+
+} // namespace
+
+TypePtr make_predefined(heddle_predefined which)
+{
+    const PredefinedInfo &p = predefined_info(which);
+    auto t = std::make_unique<heddle_type>();
+    t->predefined = true;
+    t->basic = which;
+    t->alignment = p.alignment;
+    t->elements = p.pair ? 2 : 1;
+    t->bounds = {0, p.extent, 0, p.size};
+    if (p.pair) {
+        const int value = predefined_info(p.value).size;
+        const int index = predefined_info(p.index).size;
+        t->layout = concat({{0, dense(value, p.value).node}, {p.index_displ, dense(index, p.index).node}});
+        t->bounds.true_ub = p.index_displ + index;
+    } else {
+        t->layout = dense(p.size, which);
+    }
+    commit(*t);
+    return t;
+}
+
+TypePtr make_stream(int64_t count, int64_t blocklength, int64_t stride, const heddle_type &old)
+{
+    Hull hull;
+    const int64_t n = mul(count, blocklength);
+    if (n > 0) {
+        hull.add_block(0, blocklength, old);
+        hull.add_block(mul(count - 1, stride), blocklength, old);
+    }
+    const Placed block = stream(blocklength, old.bounds.extent(), old.layout);
+    return make(stream(count, stride, block), hull.bounds(), mul(n, old.elements), old);
+}
+
+TypePtr make_blocks(std::span<const int64_t> displs, std::span<const int64_t> lens, int64_t len,
+                    const heddle_type &old)
+{
+    Hull hull;
+    int64_t n = 0;
+    for (size_t i = 0; i < displs.size(); ++i) {
+        const int64_t l = lens.empty() ? len : lens[i];
+        if (l == 0)
+            continue;
+        n = add(n, l);
+        hull.add_block(displs[i], l, old);
+    }
+    const Placed layout = blocks(displs, lens, len, old.bounds.extent(), old.layout);
+    return make(layout, hull.bounds(), mul(n, old.elements), old);
+}
+
+TypePtr make_struct(std::span<const int64_t> lens, std::span<const int64_t> displs,
+                    std::span<heddle_type *const> types)
+{
+    if (!types.empty() && std::all_of(types.begin(), types.end(), [&](auto *t) { return t == types[0]; }))
+        return make_blocks(displs, lens, 0, *types[0]);
+
+    auto t = std::make_unique<heddle_type>();
+    Hull hull;
+    std::vector<Placed> members;
+    members.reserve(types.size());
+    for (size_t i = 0; i < types.size(); ++i) {
+        if (lens[i] == 0)
+            continue;
+        const heddle_type &old = *types[i];
+        hull.add_block(displs[i], lens[i], old);
+        t->alignment = std::max(t->alignment, old.alignment);
+        if (old.size() == 0)
+            continue;
+        t->basic = t->elements == 0 || t->basic == old.basic ? old.basic : HEDDLE_MIXED;
+        t->elements = add(t->elements, mul(lens[i], old.elements));
+        const Placed block = stream(lens[i], old.bounds.extent(), old.layout);
+        members.push_back({add(displs[i], block.displ), block.node});
+    }
+    t->bounds = hull.bounds();
+    const int64_t excess = t->bounds.extent() % t->alignment;
+    if (excess > 0)
+        t->bounds.ub = add(t->bounds.ub, t->alignment - excess);
+    t->layout = concat(std::move(members));
+    return t;
+}
+
+TypePtr make_resized(const heddle_type &old, int64_t lb, int64_t extent)
+{
+    heddle_bounds b = old.bounds;
+    b.lb = lb;
+    b.ub = add(lb, extent);
+    return make(old.layout, b, old.elements, old);
+}
+
+TypePtr make_subarray(std::span<const int64_t> sizes, std::span<const int64_t> subsizes,
+                      std::span<const int64_t> starts, bool fortran, const heddle_type &old)
+{
+    const size_t n = sizes.size();
+    int64_t stride = old.bounds.extent();
+    int64_t displ = 0;
+    int64_t elements = old.elements;
+    Placed layout = old.layout;
+    int64_t low = 0, high = 0; // displacements of the outermost instances
+    for (size_t k = 0; k < n; ++k) {
+        const size_t d = fortran ? k : n - 1 - k; // the fastest varying dimension first
+        layout = stream(subsizes[d], stride, layout);
+        const int64_t begin = mul(starts[d], stride);
+        displ = add(displ, begin);
+        const int64_t end = add(begin, mul(subsizes[d] - 1, stride));
+        low = add(low, std::min(begin, end));
+        high = add(high, std::max(begin, end));
+        elements = mul(elements, subsizes[d]);
+        stride = mul(stride, sizes[d]);
+    }
+    layout.displ = add(layout.displ, displ);
+    heddle_bounds b{0, stride, 0, 0}; // explicit bounds (MPI 4.0, section 5.1.3, equation 5.2)
+    if (layout.node->bytes > 0) {
+        b.true_lb = add(low, old.bounds.true_lb);
+        b.true_ub = add(high, old.bounds.true_ub);
+        sub(b.true_ub, b.true_lb);
+    } else {
+        layout = empty();
+    }
+    return make(layout, b, elements, old);
+}
+
+void commit(heddle_type &type)
+{
+    if (type.plan.load(std::memory_order_acquire))
+        return;
+    auto plan = std::make_unique<Plan>(type.layout, type.bounds.extent());
+    const Plan *none = nullptr;
+    if (type.plan.compare_exchange_strong(none, plan.get(), std::memory_order_acq_rel))
+        plan.release(); // else another thread was first
+}
+
+} // namespace heddle
+
+namespace {
+
+// Nodes that no other type shares.
+int64_t own_memory(const heddle::NodePtr &n)
+{
+    if (!n || n.use_count() > 1)
+        return 0;
+    int64_t m = n->memory() + own_memory(n->child);
+    if (n->blocks)
+        for (const heddle::Placed &p : n->blocks->members)
+            m += own_memory(p.node);
+    return m;
+}
+
+} // namespace
+
+int64_t heddle_type::memory() const
+{
+    int64_t m = static_cast<int64_t>(sizeof(heddle_type)) + own_memory(layout.node);
+    if (const heddle::Plan *p = plan.load(std::memory_order_acquire))
+        m += p->memory();
+    return m;
+}
