@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the host benchmarks share: the MPI installs they compare, how to compile against one, the machine."""
+import argparse
+import datetime
+import os
+import pathlib
+import platform
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+INSTALLS = {  # name: (option, what it is)
+    "heddle": ("--heddle", "Heddle's install"),
+    "yaksa": ("--stock-yaksa", "stock MPICH with yaksa"),
+    "dataloop": ("--stock-dataloop", "stock MPICH with its dataloop engine"),
+}
+
+
+class Failure(Exception):
+    """Ends the program with its text and exit status 2."""
+
+
+def say(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+def add_installs(parser, names):
+    for name in names:
+        option, what = INSTALLS[name]
+        parser.add_argument(option, dest=name, metavar="PREFIX", type=pathlib.Path,
+                            help=f"install prefix of {what}")
+    parser.add_argument("--build", metavar="DIR", type=pathlib.Path, default=pathlib.Path("/tmp/heddle-bench"),
+                        help="where programs are compiled (default %(default)s)")
+
+
+def installs_of(arguments, names):
+    """The installs that the command line names, as {name: prefix}; each must have the compiler wrappers."""
+    found = {name: getattr(arguments, name) for name in names if getattr(arguments, name)}
+    if not found:
+        raise Failure("name at least one install: " + ", ".join(INSTALLS[name][0] + " PREFIX" for name in names))
+    for name, prefix in found.items():
+        for tool in ("mpicc", "mpicxx", "mpiexec"):
+            if not os.access(prefix / "bin" / tool, os.X_OK):
+                raise Failure(f"{prefix}/bin/{tool} is not there: {INSTALLS[name][0]} takes the prefix of an "
+                              "installed MPI (maint/compare-stock builds the stock ones)")
+    return found
+
+
+def command(arguments, **options):
+    """Runs a command, returns its standard output; a failure shows what it said."""
+    arguments = [str(each) for each in arguments]
+    try:
+        done = subprocess.run(arguments, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False,
+                              **options)
+    except FileNotFoundError as error:
+        raise Failure(f"{error.filename} is not installed") from error
+    if done.returncode:
+        raise Failure(f"{' '.join(arguments)}\nended with status {done.returncode}:\n"
+                      f"{done.stderr or done.stdout}")
+    return done.stdout
+
+
+def build(arguments, name, prefix, program, sources, flags=(), libraries=()):
+    """Compiles a program of this folder against an install; returns its path."""
+    folder = arguments.build / name
+    folder.mkdir(parents=True, exist_ok=True)
+    sources = [HERE / source for source in sources]
+    cxx = sources[0].suffix == ".cpp"
+    wrapper = [prefix / "bin" / ("mpicxx" if cxx else "mpicc")]
+    standard = ["-std=c++20", "-DMPICH_SKIP_MPICXX"] if cxx else ["-std=gnu11"]
+    command([*wrapper, *standard, "-O3", "-Wall", "-Wextra", *flags, *sources, "-o", folder / program, *libraries])
+    return folder / program
+
+
+def machine():
+    def line_of(path, key):
+        for line in pathlib.Path(path).read_text(encoding="utf-8").splitlines():
+            if line.startswith(key):
+                return line.split(":", 1)[1].strip()
+        return "unknown"
+
+    return {
+        "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
+        "cpu": line_of("/proc/cpuinfo", "model name"),
+        "cores": len(os.sched_getaffinity(0)),
+        "memory": line_of("/proc/meminfo", "MemTotal"),
+        "kernel": platform.release(),
+        "load": round(os.getloadavg()[0], 2),
+        "compiler": command(["g++", "--version"]).splitlines()[0],
+    }
+
+
+def main(function, parser):
+    """Runs `function(arguments)` and exits with what it returns; 2 where it could not measure."""
+    if not isinstance(parser, argparse.ArgumentParser):
+        raise TypeError("main wants a parser")
+    arguments = parser.parse_args()
+    try:
+        sys.exit(function(arguments))
+    except Failure as failure:
+        say(f"{parser.prog}: {failure}")
+        sys.exit(2)
+    except KeyboardInterrupt:
+        sys.exit(130)
