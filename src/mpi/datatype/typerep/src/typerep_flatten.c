@@ -32,17 +32,18 @@ MPL_static_assert(sizeof(struct header) % 8 == 0, "padding in a flattened dataty
 
 static int engine_flatten_size(MPIR_Datatype *dtp, int64_t *size)
 {
-    heddle_type *type = MPII_heddle_handle(dtp);
     size_t bytes = 0;
-    int rc;
-    MPII_HEDDLE_CALL(rc, type, heddle_flatten_size(type, &bytes));
+    int rc = heddle_flatten_size(MPII_heddle_handle(dtp), &bytes);
     *size = (int64_t)bytes;
     return MPII_HEDDLE_RESULT(rc);
 }
 
 static int engine_flatten(MPIR_Datatype *dtp, void *bytes, int64_t size)
 {
-    return MPII_HEDDLE_RESULT(heddle_flatten(MPII_heddle_handle(dtp), bytes, size));
+    heddle_type *type = MPII_heddle_handle(dtp);
+    int rc;
+    MPII_HEDDLE_CALL(rc, type, heddle_flatten(type, bytes, size));
+    return MPII_HEDDLE_RESULT(rc);
 }
 
 static int engine_unflatten(MPIR_Datatype *dtp, void *bytes, int64_t size)

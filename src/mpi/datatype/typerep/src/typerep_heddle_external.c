@@ -37,7 +37,7 @@ int MPIR_Typerep_unpack_external(const void *inbuf, void *outbuf, MPI_Aint outco
     if (unlikely(MPII_heddle_on_device(inbuf, outbuf)))
         return MPII_heddle_device_error(__func__, __LINE__);
     if (outcount != 0)
-        MPII_HEDDLE_CALL(rc, type, heddle_external_size(outcount, type, &size));
+        rc = heddle_external_size(outcount, type, &size);
     if (rc == HEDDLE_SUCCESS && size > 0)
         MPII_HEDDLE_CALL(rc, type, heddle_unpack_external(inbuf, size, outbuf, outcount, type, &actual));
     *actual_unpack_bytes = actual;
