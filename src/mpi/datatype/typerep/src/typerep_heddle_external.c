@@ -8,8 +8,10 @@
 
 int MPIR_Typerep_size_external32(MPI_Datatype type)
 {
+    heddle_type *handle = MPII_heddle_type(type);
     int64_t size = 0;
-    int rc = heddle_external_size(1, MPII_heddle_type(type), &size);
+    int rc;
+    MPII_HEDDLE_CALL(rc, handle, heddle_external_size(1, handle, &size));
     MPIR_Assertp(rc == HEDDLE_SUCCESS && size <= INT_MAX);
     return (int)size;
 }
@@ -37,7 +39,7 @@ int MPIR_Typerep_unpack_external(const void *inbuf, void *outbuf, MPI_Aint outco
     if (unlikely(MPII_heddle_on_device(inbuf, outbuf)))
         return MPII_heddle_device_error(__func__, __LINE__);
     if (outcount != 0)
-        rc = heddle_external_size(outcount, type, &size);
+        MPII_HEDDLE_CALL(rc, type, heddle_external_size(outcount, type, &size));
     if (rc == HEDDLE_SUCCESS && size > 0)
         MPII_HEDDLE_CALL(rc, type, heddle_unpack_external(inbuf, size, outbuf, outcount, type, &actual));
     *actual_unpack_bytes = actual;
