@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Unit tests and the property tests, on the public C API alone. Included by the top Makefile.am.
+
+unit_oracle_sources = \
+    test/unit/oracle/basics.cpp \
+    test/unit/oracle/basics.hpp \
+    test/unit/oracle/expr.cpp \
+    test/unit/oracle/expr.hpp \
+    test/unit/oracle/handle.hpp \
+    test/unit/oracle/operators.cpp \
+    test/unit/oracle/operators.hpp \
+    test/unit/oracle/random_type.cpp \
+    test/unit/oracle/random_type.hpp \
+    test/unit/oracle/reference.cpp \
+    test/unit/oracle/reference.hpp \
+    test/unit/oracle/rng.hpp \
+    test/unit/oracle/typemap.cpp \
+    test/unit/oracle/typemap.hpp
+
+if HAVE_CLI11
+check_PROGRAMS += test/unit/property/property
+TESTS += test/unit/property/property
+endif
+test_unit_property_property_SOURCES = $(unit_oracle_sources) \
+    test/unit/property/data.cpp \
+    test/unit/property/describe.cpp \
+    test/unit/property/failure.hpp \
+    test/unit/property/main.cpp \
+    test/unit/property/memory.cpp \
+    test/unit/property/memory.hpp \
+    test/unit/property/properties.hpp \
+    test/unit/property/runs.cpp \
+    test/unit/property/shrink.cpp \
+    test/unit/property/shrink.hpp \
+    test/unit/property/values.cpp
+test_unit_property_property_CXXFLAGS = $(AM_CXXFLAGS) -pthread
+test_unit_property_property_LDFLAGS = $(AM_LDFLAGS) -pthread
+test_unit_property_property_LDADD = libheddle.la

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "expr.hpp"
+
+#include "basics.hpp"
+
+#include <algorithm>
+#include <sstream>
+#include <utility>
+
+namespace oracle {
+namespace {
+
+template <class Fill> ExprPtr make(Maker maker, Fill &&fill)
+{
+    auto expr = std::make_shared<Expr>();
+    expr->maker = maker;
+    fill(*expr);
+    return expr;
+}
+
+void write(std::ostream &out, const std::vector<int64_t> &values)
+{
+    out << '[';
+    for (size_t i = 0; i < values.size(); ++i)
+        out << (i ? ", " : "") << values[i];
+    out << ']';
+}
+
+void write(std::ostream &out, const Expr &e)
+{
+    const auto old = [&] {
+        out << ", ";
+        write(out, *e.children.front());
+        out << ')';
+    };
+    switch (e.maker) {
+    case Maker::Predefined: out << basic(e.predefined).name; return;
+    case Maker::Contiguous: out << "contiguous(" << e.count; return old();
+    case Maker::Vector:
+    case Maker::Hvector:
+        out << (e.maker == Maker::Vector ? "vector(" : "hvector(") << e.count << ", " << e.blocklength << ", "
+            << e.stride;
+        return old();
+    case Maker::Indexed:
+    case Maker::Hindexed:
+        out << (e.maker == Maker::Indexed ? "indexed(" : "hindexed(");
+        write(out, e.blocklengths);
+        out << ", ";
+        write(out, e.displacements);
+        return old();
+    case Maker::IndexedBlock:
+    case Maker::HindexedBlock:
+        out << (e.maker == Maker::IndexedBlock ? "indexed_block(" : "hindexed_block(") << e.blocklength << ", ";
+        write(out, e.displacements);
+        return old();
+    case Maker::Struct:
+        out << "structure(";
+        write(out, e.blocklengths);
+        out << ", ";
+        write(out, e.displacements);
+        out << ", {";
+        for (size_t i = 0; i < e.children.size(); ++i) {
+            out << (i ? ", " : "");
+            write(out, *e.children[i]);
+        }
+        out << "})";
+        return;
+    case Maker::Resized:
+        out << "resized(";
+        write(out, *e.children.front());
+        out << ", " << e.lb << ", " << e.extent << ')';
+        return;
+    case Maker::Dup:
+        out << "dup(";
+        write(out, *e.children.front());
+        out << ')';
+        return;
+    case Maker::Subarray:
+        out << "subarray(";
+        write(out, e.sizes);
+        out << ", ";
+        write(out, e.subsizes);
+        out << ", ";
+        write(out, e.starts);
+        out << (e.order == HEDDLE_ORDER_C ? ", C" : ", FORTRAN");
+        return old();
+    }
+}
+
+} // namespace
+
+ExprPtr predefined(heddle_predefined which)
+{
+    return make(Maker::Predefined, [&](Expr &e) { e.predefined = which; });
+}
+
+ExprPtr contiguous(int64_t count, ExprPtr old)
+{
+    return make(Maker::Contiguous, [&](Expr &e) {
+        e.count = count;
+        e.children = {std::move(old)};
+    });
+}
+
+static ExprPtr any_vector(Maker maker, int64_t count, int64_t blocklength, int64_t stride, ExprPtr old)
+{
+    return make(maker, [&](Expr &e) {
+        e.count = count;
+        e.blocklength = blocklength;
+        e.stride = stride;
+        e.children = {std::move(old)};
+    });
+}
+
+ExprPtr vector(int64_t count, int64_t blocklength, int64_t stride, ExprPtr old)
+{
+    return any_vector(Maker::Vector, count, blocklength, stride, std::move(old));
+}
+
+ExprPtr hvector(int64_t count, int64_t blocklength, int64_t hstride, ExprPtr old)
+{
+    return any_vector(Maker::Hvector, count, blocklength, hstride, std::move(old));
+}
+
+static ExprPtr any_indexed(Maker maker, std::vector<int64_t> blocklengths, std::vector<int64_t> displacements,
+                           std::vector<ExprPtr> olds)
+{
+    return make(maker, [&](Expr &e) {
+        e.blocklengths = std::move(blocklengths);
+        e.displacements = std::move(displacements);
+        e.children = std::move(olds);
+    });
+}
+
+ExprPtr indexed(std::vector<int64_t> blocklengths, std::vector<int64_t> displacements, ExprPtr old)
+{
+    return any_indexed(Maker::Indexed, std::move(blocklengths), std::move(displacements), {std::move(old)});
+}
+
+ExprPtr hindexed(std::vector<int64_t> blocklengths, std::vector<int64_t> hdisplacements, ExprPtr old)
+{
+    return any_indexed(Maker::Hindexed, std::move(blocklengths), std::move(hdisplacements), {std::move(old)});
+}
+
+ExprPtr structure(std::vector<int64_t> blocklengths, std::vector<int64_t> hdisplacements,
+                  std::vector<ExprPtr> olds)
+{
+    return any_indexed(Maker::Struct, std::move(blocklengths), std::move(hdisplacements), std::move(olds));
+}
+
+static ExprPtr any_block(Maker maker, int64_t blocklength, std::vector<int64_t> displacements, ExprPtr old)
+{
+    return make(maker, [&](Expr &e) {
+        e.blocklength = blocklength;
+        e.displacements = std::move(displacements);
+        e.children = {std::move(old)};
+    });
+}
+
+ExprPtr indexed_block(int64_t blocklength, std::vector<int64_t> displacements, ExprPtr old)
+{
+    return any_block(Maker::IndexedBlock, blocklength, std::move(displacements), std::move(old));
+}
+
+ExprPtr hindexed_block(int64_t blocklength, std::vector<int64_t> hdisplacements, ExprPtr old)
+{
+    return any_block(Maker::HindexedBlock, blocklength, std::move(hdisplacements), std::move(old));
+}
+
+ExprPtr resized(ExprPtr old, int64_t lb, int64_t extent)
+{
+    return make(Maker::Resized, [&](Expr &e) {
+        e.lb = lb;
+        e.extent = extent;
+        e.children = {std::move(old)};
+    });
+}
+
+ExprPtr dup(ExprPtr old)
+{
+    return make(Maker::Dup, [&](Expr &e) { e.children = {std::move(old)}; });
+}
+
+ExprPtr subarray(std::vector<int64_t> sizes, std::vector<int64_t> subsizes, std::vector<int64_t> starts,
+                 int order, ExprPtr old)
+{
+    return make(Maker::Subarray, [&](Expr &e) {
+        e.sizes = std::move(sizes);
+        e.subsizes = std::move(subsizes);
+        e.starts = std::move(starts);
+        e.order = order;
+        e.children = {std::move(old)};
+    });
+}
+
+std::string to_text(const Expr &expr)
+{
+    std::ostringstream out;
+    write(out, expr);
+    return out.str();
+}
+
+int depth(const Expr &expr)
+{
+    int deepest = -1;
+    for (const ExprPtr &child : expr.children)
+        deepest = std::max(deepest, depth(*child));
+    return deepest + 1;
+}
+
+Type build(const Expr &e)
+{
+    if (e.maker == Maker::Predefined)
+        return Type(heddle_type_predefined(e.predefined));
+
+    std::vector<Type> olds;
+    std::vector<heddle_type *> raw;
+    for (const ExprPtr &child : e.children) {
+        olds.push_back(build(*child));
+        raw.push_back(olds.back().get());
+    }
+    heddle_type *old = raw.empty() ? nullptr : raw.front();
+    const auto blocks = static_cast<int64_t>(e.displacements.size());
+
+    switch (e.maker) {
+    case Maker::Predefined: break;
+    case Maker::Contiguous:
+        return Type::from([&](auto **t) { return heddle_type_contiguous(e.count, old, t); }, "contiguous");
+    case Maker::Vector:
+        return Type::from(
+            [&](auto **t) { return heddle_type_vector(e.count, e.blocklength, e.stride, old, t); }, "vector");
+    case Maker::Hvector:
+        return Type::from(
+            [&](auto **t) { return heddle_type_hvector(e.count, e.blocklength, e.stride, old, t); }, "hvector");
+    case Maker::Indexed:
+        return Type::from(
+            [&](auto **t) {
+                return heddle_type_indexed(blocks, e.blocklengths.data(), e.displacements.data(), old, t);
+            },
+            "indexed");
+    case Maker::Hindexed:
+        return Type::from(
+            [&](auto **t) {
+                return heddle_type_hindexed(blocks, e.blocklengths.data(), e.displacements.data(), old, t);
+            },
+            "hindexed");
+    case Maker::IndexedBlock:
+        return Type::from(
+            [&](auto **t) {
+                return heddle_type_indexed_block(blocks, e.blocklength, e.displacements.data(), old, t);
+            },
+            "indexed_block");
+    case Maker::HindexedBlock:
+        return Type::from(
+            [&](auto **t) {
+                return heddle_type_hindexed_block(blocks, e.blocklength, e.displacements.data(), old, t);
+            },
+            "hindexed_block");
+    case Maker::Struct:
+        return Type::from(
+            [&](auto **t) {
+                return heddle_type_struct(blocks, e.blocklengths.data(), e.displacements.data(), raw.data(), t);
+            },
+            "struct");
+    case Maker::Resized:
+        return Type::from([&](auto **t) { return heddle_type_resized(old, e.lb, e.extent, t); }, "resized");
+    case Maker::Dup: return Type::from([&](auto **t) { return heddle_type_dup(old, t); }, "dup");
+    case Maker::Subarray:
+        return Type::from(
+            [&](auto **t) {
+                return heddle_type_subarray(static_cast<int>(e.sizes.size()), e.sizes.data(), e.subsizes.data(),
+                                            e.starts.data(), e.order, old, t);
+            },
+            "subarray");
+    }
+    throw std::logic_error("unknown constructor");
+}
+
+} // namespace oracle
