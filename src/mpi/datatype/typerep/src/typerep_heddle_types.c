@@ -12,14 +12,10 @@
 #include "mpii_fortlogical.h"
 #endif
 
-heddle_type *MPII_heddle_builtin[MPIR_DATATYPE_N_BUILTIN];
 heddle_type *MPII_heddle_empty;
 
 /* The element by which the engine may reduce a builtin type, or HEDDLE_MIXED. */
 static heddle_predefined builtin_element[MPIR_DATATYPE_N_BUILTIN];
-
-/* Engine types that stand for builtin types without an exact equivalent, to be released at the end. */
-static bool builtin_is_ours[MPIR_DATATYPE_N_BUILTIN];
 
 enum type_class {
     EXACT, /* the engine type that stands beside it, whatever MPI says of its size */
@@ -165,7 +161,7 @@ static heddle_predefined element_of(enum type_class class, MPI_Aint size)
 
 /* An engine type that holds `size` bytes, aligned and byte-swapped as one number where there is an
  * integer of that size. */
-static heddle_type *opaque_type(MPI_Aint size, bool *is_ours)
+static heddle_type *opaque_type(MPI_Aint size)
 {
     heddle_predefined integer = integer_of_size(size);
     if (integer != HEDDLE_MIXED)
@@ -176,7 +172,6 @@ static heddle_type *opaque_type(MPI_Aint size, bool *is_ours)
     if (rc == HEDDLE_SUCCESS)
         rc = heddle_type_commit(bytes);
     MPIR_Assertp(rc == HEDDLE_SUCCESS);
-    *is_ours = true;
     return bytes;
 }
 
@@ -199,12 +194,12 @@ void MPII_heddle_types_init(void)
         if (element != HEDDLE_MIXED) {
             heddle_type *exact = heddle_type_predefined(element);
             if (heddle_type_get_info(exact, &info) == HEDDLE_SUCCESS && info.size == size) {
-                MPII_heddle_builtin[index] = exact;
+                MPIR_Datatype_builtin[index].typerep.handle = exact;
                 builtin_element[index] = element;
                 continue;
             }
         }
-        MPII_heddle_builtin[index] = opaque_type(size, &builtin_is_ours[index]);
+        MPIR_Datatype_builtin[index].typerep.handle = opaque_type(size);
     }
 
     int rc = heddle_type_contiguous(0, heddle_type_predefined(HEDDLE_BYTE), &MPII_heddle_empty);
@@ -216,10 +211,8 @@ void MPII_heddle_types_init(void)
 void MPII_heddle_types_finalize(void)
 {
     for (int i = 0; i < MPIR_DATATYPE_N_BUILTIN; i++) {
-        if (builtin_is_ours[i])
-            heddle_type_release(MPII_heddle_builtin[i]);
-        builtin_is_ours[i] = false;
-        MPII_heddle_builtin[i] = NULL;
+        heddle_type_release(MPIR_Datatype_builtin[i].typerep.handle); /* the predefined ones stay */
+        MPIR_Datatype_builtin[i].typerep.handle = NULL;
     }
     heddle_type_release(MPII_heddle_empty);
     MPII_heddle_empty = NULL;

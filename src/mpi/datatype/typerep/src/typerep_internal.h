@@ -17,13 +17,10 @@ int MPII_Typerep_op_fallback(void *source_buf, MPI_Aint source_count, MPI_Dataty
 
 #include "heddle.h"
 
-/* The engine's type for each of MPI's builtin types, by the index in the low byte of the handle;
- * null where this build lacks the type. Written by MPIR_Typerep_init, then constant. */
-extern heddle_type *MPII_heddle_builtin[MPIR_DATATYPE_N_BUILTIN];
-
 /* A type without data: what MPICH's own zero-length types, which carry no engine handle, stand for. */
 extern heddle_type *MPII_heddle_empty;
 
+/* Give the builtin types their engine types, and take them away. */
 void MPII_heddle_types_init(void);
 void MPII_heddle_types_finalize(void);
 
@@ -49,12 +46,9 @@ static inline heddle_type *MPII_heddle_handle(const MPIR_Datatype *dtp)
 /* The engine's type for any MPI datatype; null for none, which the engine answers with an error. */
 static inline heddle_type *MPII_heddle_type(MPI_Datatype datatype)
 {
-    if (HANDLE_IS_BUILTIN(datatype))
-        return MPII_heddle_builtin[datatype & 0xff];
-
     MPIR_Datatype *dtp;
     MPIR_Datatype_get_ptr(datatype, dtp);
-    return dtp ? MPII_heddle_handle(dtp) : NULL;
+    return likely(dtp != NULL) ? MPII_heddle_handle(dtp) : NULL;
 }
 
 /* The engine moves data between host buffers. Without an open device plug-in the test is one load. */
