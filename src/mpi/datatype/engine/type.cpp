@@ -51,7 +51,7 @@ TypePtr make(const Placed &layout, const heddle_bounds &bounds, int64_t elements
     t->bounds = bounds;
     t->elements = elements;
     t->basic = elements > 0 ? like.basic : HEDDLE_MIXED;
-    t->alignment = like.alignment;
+    t->alignment = elements > 0 ? like.alignment : 1; // what is not in the typemap aligns nothing
     return t;
 }
 
@@ -130,9 +130,9 @@ TypePtr make_struct(std::span<const int64_t> lens, std::span<const int64_t> disp
         members.push_back({add(displs[i], block.displ), block.node});
     }
     t->bounds = hull.bounds();
-    const int64_t excess = t->bounds.extent() % t->alignment;
-    if (excess > 0)
-        t->bounds.ub = add(t->bounds.ub, t->alignment - excess);
+    const int64_t excess = t->bounds.extent() % t->alignment; // below zero where the extent is
+    if (excess != 0)
+        t->bounds.ub = add(t->bounds.ub, excess > 0 ? t->alignment - excess : -excess);
     t->layout = concat(std::move(members));
     return t;
 }
