@@ -4,6 +4,7 @@
 #include "basics.hpp"
 
 #include <algorithm>
+#include <map>
 #include <sstream>
 #include <utility>
 
@@ -208,16 +209,30 @@ int depth(const Expr &expr)
     return deepest + 1;
 }
 
-Type build(const Expr &e)
+ExprPtr undup(ExprPtr expr)
+{
+    while (expr->maker == Maker::Dup)
+        expr = expr->children.front();
+    return expr;
+}
+
+namespace {
+
+using Built = std::map<const Expr *, Type>;
+
+Type build(const Expr &e, Built &built)
 {
     if (e.maker == Maker::Predefined)
         return Type(heddle_type_predefined(e.predefined));
+    if (const auto known = built.find(&e); known != built.end())
+        return known->second;
 
     std::vector<Type> olds;
     std::vector<heddle_type *> raw;
     for (const ExprPtr &child : e.children) {
-        olds.push_back(build(*child));
+        olds.push_back(build(*child, built));
         raw.push_back(olds.back().get());
+        built[child.get()] = olds.back();
     }
     heddle_type *old = raw.empty() ? nullptr : raw.front();
     const auto blocks = static_cast<int64_t>(e.displacements.size());
@@ -274,6 +289,14 @@ Type build(const Expr &e)
             "subarray");
     }
     throw std::logic_error("unknown constructor");
+}
+
+} // namespace
+
+Type build(const Expr &expr)
+{
+    Built built;
+    return build(expr, built);
 }
 
 } // namespace oracle

@@ -67,7 +67,10 @@ std::string to_text(const Expr &expr);
 /* Levels of constructors above the predefined types. */
 int depth(const Expr &expr);
 
-/* The engine's type, not committed. Throws std::runtime_error with the engine's message. */
+/* What a dup duplicates: in the end the same type. */
+ExprPtr undup(ExprPtr expr);
+
+/* The engine's type, not committed. A child that occurs twice is built once. Throws std::runtime_error with the engine's message. */
 Type build(const Expr &expr);
 
 } // namespace oracle

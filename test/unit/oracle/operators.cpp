@@ -14,7 +14,7 @@ struct Complex128 {
     __float128 re, im;
 };
 
-enum class Class { Integer, Floating, Logical, Complex, Byte, Text };
+enum class Class { Integer, FortranInteger, Floating, Logical, Complex, Byte, Text };
 
 Class class_of(heddle_predefined kind)
 {
@@ -22,6 +22,7 @@ Class class_of(heddle_predefined kind)
     case HEDDLE_BYTE: return Class::Byte;
     case HEDDLE_CHAR:
     case HEDDLE_WCHAR: return Class::Text;
+    case HEDDLE_INT128: return Class::FortranInteger; /* INTEGER*16: C has no MPI type of that size */
     case HEDDLE_BOOL:
     case HEDDLE_LOGICAL: return Class::Logical;
     case HEDDLE_FLOAT:
@@ -172,17 +173,18 @@ bool op_defined(heddle_op op, heddle_predefined which)
     if (is_pair(which))
         return op == HEDDLE_OP_MAXLOC || op == HEDDLE_OP_MINLOC;
     const Class c = class_of(which);
+    const bool integer = c == Class::Integer || c == Class::FortranInteger;
     switch (op) {
     case HEDDLE_OP_MAX:
-    case HEDDLE_OP_MIN: return c == Class::Integer || c == Class::Floating;
+    case HEDDLE_OP_MIN: return integer || c == Class::Floating;
     case HEDDLE_OP_SUM:
-    case HEDDLE_OP_PROD: return c == Class::Integer || c == Class::Floating || c == Class::Complex;
+    case HEDDLE_OP_PROD: return integer || c == Class::Floating || c == Class::Complex;
     case HEDDLE_OP_LAND:
     case HEDDLE_OP_LOR:
     case HEDDLE_OP_LXOR: return c == Class::Integer || c == Class::Logical;
     case HEDDLE_OP_BAND:
     case HEDDLE_OP_BOR:
-    case HEDDLE_OP_BXOR: return c == Class::Integer || c == Class::Byte;
+    case HEDDLE_OP_BXOR: return integer || c == Class::Byte;
     default: return false;
     }
 }

@@ -64,12 +64,25 @@ Typemap expand_predefined(heddle_predefined which)
     return map;
 }
 
+/* Whether build() gives every member the very same type. */
+bool of_one_type(const Expr &e)
+{
+    const auto same = [&](const ExprPtr &a, const ExprPtr &b) {
+        return a == b || (a->maker == Maker::Predefined && b->maker == Maker::Predefined &&
+                          a->predefined == b->predefined);
+    };
+    return std::all_of(e.children.begin(), e.children.end(),
+                       [&](const ExprPtr &child) { return same(undup(child), undup(e.children.front())); });
+}
+
 Typemap expand_struct(const Expr &e, const std::vector<const Typemap *> &olds)
 {
     Placer placer;
     for (size_t i = 0; i < olds.size(); ++i)
         placer.block(*olds[i], e.displacements[i], e.blocklengths[i]);
     Typemap map = placer.take();
+    if (of_one_type(e))
+        return map;
     const int64_t beyond = map.extent() % map.alignment;
     if (beyond != 0)
         map.ub = add(map.ub, beyond > 0 ? map.alignment - beyond : -beyond);
