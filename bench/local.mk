@@ -1,2 +1,4 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Benchmarks.
+#
+# Nothing to build here: benchmarks compare installed MPIs, each compiled with that MPI's own compiler wrappers by
+# bench/host/run, bench/host/instructions and bench/host/pingpong.

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * engine-alone: Heddle's datatype engine without MPI. It packs one component of the velocity out of an array of
- * particles on a plane of a 3-D grid, and puts it back. To compile it against an installed Heddle in PREFIX:
+ * engine-alone: Heddle's datatype engine without MPI. It packs one component of the velocity out of an array
+ * of particles on a plane of a 3-D grid, and puts it back. To compile it against an installed Heddle in
+ * PREFIX:
  *
  *     export PKG_CONFIG_PATH=PREFIX/lib/pkgconfig
  *     cc engine-alone.c $(pkg-config --cflags --libs heddle) -Wl,-rpath,PREFIX/lib -o engine-alone

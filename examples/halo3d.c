@@ -4,9 +4,9 @@
  * quantities on one grid, a halo of several cells, each region described by MPI_Type_create_subarray.
  *
  * It exchanges in three ways that a program may choose from (see `methods` below), checks every cell of every
- * quantity after every exchange against a value that follows from its global coordinates, and prints the times.
- * Any number of processes works, one included: an axis with one or two processes then makes the same process a
- * neighbour several times over, or a process its own neighbour.
+ * quantity after every exchange against a value that follows from its global coordinates, and prints the
+ * times. Any number of processes works, one included: an axis with one or two processes then makes the same
+ * process a neighbour several times over, or a process its own neighbour.
  *
  * Exit status: 0 all cells right, 1 some wrong, 2 wrong usage, 3 an MPI call failed.
  */
@@ -81,9 +81,12 @@ static int parse_number(const char *text, int least, const char **end)
 static int parse_options(int argc, char **argv, int rank, struct options *options)
 {
     static const struct option known[] = {
-        {"size", required_argument, NULL, 's'},       {"iterations", required_argument, NULL, 'i'},
-        {"radius", required_argument, NULL, 'r'},     {"quantities", required_argument, NULL, 'q'},
-        {"break", required_argument, NULL, 'b'},      {"help", no_argument, NULL, 'h'},
+        {"size", required_argument, NULL, 's'},
+        {"iterations", required_argument, NULL, 'i'},
+        {"radius", required_argument, NULL, 'r'},
+        {"quantities", required_argument, NULL, 'q'},
+        {"break", required_argument, NULL, 'b'},
+        {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},
     };
     *options = (struct options){{64, 64, 64}, 20, 3, 8, 0};
@@ -93,25 +96,34 @@ static int parse_options(int argc, char **argv, int rank, struct options *option
         const char *end = "";
         int *value = NULL, least = 1;
         switch (which) {
-            case 'h':
-                if (rank == 0)
-                    fputs(usage, stdout);
-                return EXIT_SUCCESS;
-            case 's': {
-                int x = parse_number(optarg, 1, &end), y = x, z = x;
-                if (x > 0 && *end == ',') {
-                    y = parse_number(end + 1, 1, &end);
-                    z = y > 0 && *end == ',' ? parse_number(end + 1, 1, &end) : -1;
-                }
-                options->size[0] = z, options->size[1] = y, options->size[2] = x;
-                good = x > 0 && y > 0 && z > 0 && *end == '\0';
-                break;
+        case 'h':
+            if (rank == 0)
+                fputs(usage, stdout);
+            return EXIT_SUCCESS;
+        case 's': {
+            int x = parse_number(optarg, 1, &end), y = x, z = x;
+            if (x > 0 && *end == ',') {
+                y = parse_number(end + 1, 1, &end);
+                z = y > 0 && *end == ',' ? parse_number(end + 1, 1, &end) : -1;
             }
-            case 'i': value = &options->iterations; break;
-            case 'r': value = &options->radius; break;
-            case 'q': value = &options->quantities; break;
-            case 'b': value = &options->broken, least = 0; break;
-            default: good = 0;
+            options->size[0] = z, options->size[1] = y, options->size[2] = x;
+            good = x > 0 && y > 0 && z > 0 && *end == '\0';
+            break;
+        }
+        case 'i':
+            value = &options->iterations;
+            break;
+        case 'r':
+            value = &options->radius;
+            break;
+        case 'q':
+            value = &options->quantities;
+            break;
+        case 'b':
+            value = &options->broken, least = 0;
+            break;
+        default:
+            good = 0;
         }
         if (value)
             good = (*value = parse_number(optarg, least, &end)) >= least && *end == '\0';
@@ -177,11 +189,11 @@ static int64_t global_index(const struct grid *grid, int axis, int index)
 {
     int64_t length = (int64_t)grid->dims[axis] * grid->interior[axis];
     int64_t at = (int64_t)grid->place[axis] * grid->interior[axis] + index - grid->radius;
-    return (at % length + length) % length; /* a halo may be wider than the whole grid */
+    return (at % length + length) % length;
 }
 
-/* What the first cell of a global row holds at an exchange; the others count up from there. No two cells of an
- * exchange hold the same, and neighbouring exchanges differ, so that nothing old passes for new. */
+/* What the first cell of a global row holds at an exchange; the others count up from there. No two cells of
+ * an exchange hold the same, and neighbouring exchanges differ, so that nothing old passes for new. */
 static double row_value(const struct grid *grid, int exchange, int quantity, int64_t z, int64_t y)
 {
     int64_t length[3];
@@ -193,8 +205,8 @@ static double row_value(const struct grid *grid, int exchange, int quantity, int
 
 enum walk { FILL, VERIFY };
 
-/* FILL gives the interior its values and the halo a mark that is none of them. VERIFY returns how many cells do
- * not hold what they should, and tells of the first unless `method` is null. */
+/* FILL gives the interior its values and the halo a mark that is none of them. VERIFY returns how many cells
+ * do not hold what they should, and tells of the first unless `method` is null. */
 static int64_t grid_walk(struct grid *grid, int exchange, enum walk walk, const char *method)
 {
     int64_t wrong = 0;
@@ -212,8 +224,8 @@ static int64_t grid_walk(struct grid *grid, int exchange, enum walk walk, const 
                         *cell = halo_row || in_halo(grid, 2, x) ? -1.0 : right;
                     else if (*cell != right && wrong++ == 0 && method)
                         fprintf(stderr,
-                                "halo3d: %s: rank %d: quantity %d, cell (%d, %d, %d), halo included: holds %.15g, "
-                                "should hold %.15g\n",
+                                "halo3d: %s: rank %d: quantity %d, cell (%d, %d, %d), halo included: "
+                                "holds %.15g, should hold %.15g\n",
                                 method, grid->rank, q, x, y, z, *cell, right);
                 }
             }
@@ -229,9 +241,10 @@ static void grid_break(struct grid *grid, int count)
 
 /* ---- the exchange -------------------------------------------------------------------------------------- */
 
-/* Message i travels in direction i: from the interior cells next to that side, to the process on that side, into
- * the halo of its opposite side. So its source is the process on our opposite side. Where one process stands on
- * several sides, its messages to us and our expectations come in the same order: that of the directions. */
+/* Message i travels in direction i: from the interior cells next to that side, to the process on that side,
+ * into the halo of its opposite side. So its source is the process on our opposite side. Where one process
+ * stands on several sides, its messages to us and our expectations come in the same order: that of the
+ * directions. */
 struct exchange {
     MPI_Comm comm; /* a graph of the 26 edges in and out */
     int sources[DIRECTIONS], destinations[DIRECTIONS];
@@ -294,8 +307,8 @@ static void exchange_create(struct exchange *exchange, const struct grid *grid)
     }
     exchange->send_buffer = allocate((size_t)packed, 1);
     exchange->receive_buffer = allocate((size_t)packed, 1);
-    CHECK(MPI_Dist_graph_create_adjacent(grid->comm, DIRECTIONS, exchange->sources, MPI_UNWEIGHTED, DIRECTIONS,
-                                         exchange->destinations, MPI_UNWEIGHTED, MPI_INFO_NULL, 0,
+    CHECK(MPI_Dist_graph_create_adjacent(grid->comm, DIRECTIONS, exchange->sources, MPI_UNWEIGHTED,
+                                         DIRECTIONS, exchange->destinations, MPI_UNWEIGHTED, MPI_INFO_NULL, 0,
                                          &exchange->comm));
 }
 
@@ -341,13 +354,13 @@ static void by_packing(const struct exchange *exchange, double *cells)
                        exchange->packed_bytes[i], &position, exchange->comm));
     }
     /* All processes are of one shape, so what travels in direction i is of one length everywhere. */
-    CHECK(MPI_Neighbor_alltoallv(exchange->send_buffer, exchange->packed_bytes, exchange->packed_at, MPI_PACKED,
-                                 exchange->receive_buffer, exchange->packed_bytes, exchange->packed_at,
-                                 MPI_PACKED, exchange->comm));
+    CHECK(MPI_Neighbor_alltoallv(exchange->send_buffer, exchange->packed_bytes, exchange->packed_at,
+                                 MPI_PACKED, exchange->receive_buffer, exchange->packed_bytes,
+                                 exchange->packed_at, MPI_PACKED, exchange->comm));
     for (int i = 0; i < DIRECTIONS; i++) {
         int position = 0;
-        CHECK(MPI_Unpack(exchange->receive_buffer + exchange->packed_at[i], exchange->packed_bytes[i], &position,
-                         cells, 1, exchange->receive_types[i], exchange->comm));
+        CHECK(MPI_Unpack(exchange->receive_buffer + exchange->packed_at[i], exchange->packed_bytes[i],
+                         &position, cells, 1, exchange->receive_types[i], exchange->comm));
     }
 }
 
@@ -369,8 +382,8 @@ static int by_value(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-/* Exchanges `iterations` times, each after a barrier, each verified; `seconds` receives what the slowest process
- * took for each. Returns how many cells were wrong on all processes together. */
+/* Exchanges `iterations` times, each after a barrier, each verified; `seconds` receives what the slowest
+ * process took for each. Returns how many cells were wrong on all processes together. */
 static int64_t run_method(const struct method *method, const struct exchange *exchange, struct grid *grid,
                           const struct options *options, double *seconds)
 {
@@ -404,8 +417,8 @@ static int64_t run_all(struct grid *grid, const struct options *options)
                grid->ranks, grid->ranks == 1 ? "" : "es", grid->dims[2], grid->dims[1], grid->dims[0],
                grid->interior[2], grid->interior[1], grid->interior[0], grid->quantities, grid->radius,
                1e-6 * (double)exchange.bytes);
-        printf("%-32s %10s %12s %12s %10s %13s\n", "method", "exchanges", "median, us", "least, us", "GB/s each",
-               "wrong cells");
+        printf("%-32s %10s %12s %12s %10s %13s\n", "method", "exchanges", "median, us", "least, us",
+               "GB/s each", "wrong cells");
     }
     for (int m = 0; m < METHODS; m++) {
         int64_t wrong = run_method(&methods[m], &exchange, grid, options, seconds);

@@ -55,7 +55,8 @@ std::uint64_t pattern(std::size_t i) { return (i + 1) * 0x9e3779b97f4a7c15u; }
 // A case with its buffers, checked.
 class Bench {
 public:
-    explicit Bench(Case made) : case_(std::move(made)), user_(case_.span), packed_(case_.packed), other_(case_.packed)
+    explicit Bench(Case made)
+        : case_(std::move(made)), user_(case_.span), packed_(case_.packed), other_(case_.packed)
     {
         auto words = user_.words();
         for (std::size_t i = 0; i < words.size(); i++)
@@ -76,14 +77,15 @@ private:
     int pack_into(const Memory &to)
     {
         int position = 0, bytes = static_cast<int>(case_.packed);
-        int error = MPI_Pack(user_.get(), case_.count, case_.type.get(), to.get(), bytes, &position, MPI_COMM_WORLD);
+        int error =
+            MPI_Pack(user_.get(), case_.count, case_.type.get(), to.get(), bytes, &position, MPI_COMM_WORLD);
         return error == MPI_SUCCESS && position != bytes ? MPI_ERR_OTHER : error;
     }
     int unpack_from(const Memory &from)
     {
         int position = 0, bytes = static_cast<int>(case_.packed);
-        int error =
-            MPI_Unpack(from.get(), bytes, &position, user_.get(), case_.count, case_.type.get(), MPI_COMM_WORLD);
+        int error = MPI_Unpack(from.get(), bytes, &position, user_.get(), case_.count, case_.type.get(),
+                               MPI_COMM_WORLD);
         return error == MPI_SUCCESS && position != bytes ? MPI_ERR_OTHER : error;
     }
     bool same() const { return std::memcmp(packed_.get(), other_.get(), case_.packed) == 0; }
@@ -123,8 +125,8 @@ private:
     std::string error_;
 };
 
-// Google Benchmark calls a benchmark several times over; the case of the last call is kept for the next. It holds
-// a datatype, so it has to go before MPI_Finalize.
+// Google Benchmark calls a benchmark several times over; the case of the last call is kept for the next. It
+// holds a datatype, so it has to go before MPI_Finalize.
 std::unique_ptr<Bench> kept;
 
 Bench &bench_of(const Layout &layout, std::size_t bytes)
@@ -209,7 +211,8 @@ void register_all()
         }
 
     benchmark::RegisterBenchmark("create/vector", [](benchmark::State &state) {
-        run_create(state, 100, [](MPI_Datatype *type) { return MPI_Type_vector(1000, 2, 64, MPI_DOUBLE, type); });
+        run_create(state, 100,
+                   [](MPI_Datatype *type) { return MPI_Type_vector(1000, 2, 64, MPI_DOUBLE, type); });
     })->UseManualTime();
     static const bench::Hindexed blocks = bench::irregular_blocks(10000);
     benchmark::RegisterBenchmark("create/hindexed-10000", [](benchmark::State &state) {

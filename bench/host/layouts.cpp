@@ -30,7 +30,8 @@ template <class Packing> inline void move_block(Packing, void *user, void *packe
 }
 
 // A case whose hand-written loop is `loop(packing, user, packed)`, on elements of type T.
-template <class T = double, class Loop> Case make_case(Type type, int count, std::size_t packed, std::size_t span, Loop loop)
+template <class T = double, class Loop>
+Case make_case(Type type, int count, std::size_t packed, std::size_t span, Loop loop)
 {
     Case made{.type = std::move(type).commit(), .count = count, .packed = packed, .span = span};
     made.hand_pack = [loop](void *user, void *packed_to) {
@@ -77,8 +78,8 @@ Case halo_face(std::size_t bytes)
     int n = static_cast<int>(std::sqrt(static_cast<double>(bytes / (depth * word))));
     std::array<int, 3> sizes{n + 2 * halo, n + 2 * halo, row}, counts{n, n, depth}, starts{halo, halo, halo};
     MPI_Datatype type;
-    BENCH_CHECK(MPI_Type_create_subarray(3, sizes.data(), counts.data(), starts.data(), MPI_ORDER_C, MPI_DOUBLE,
-                                         &type));
+    BENCH_CHECK(MPI_Type_create_subarray(3, sizes.data(), counts.data(), starts.data(), MPI_ORDER_C,
+                                         MPI_DOUBLE, &type));
     std::ptrdiff_t plane = std::ptrdiff_t{row} * sizes[1];
     std::size_t packed_bytes = std::size_t{depth} * n * n * word;
     return make_case(Type(type), 1, packed_bytes, static_cast<std::size_t>(plane) * sizes[0] * word,
@@ -93,8 +94,8 @@ Case halo_face(std::size_t bytes)
 Case subarray4(std::array<int, 4> sizes, std::array<int, 4> counts, std::array<int, 4> starts)
 {
     MPI_Datatype type;
-    BENCH_CHECK(MPI_Type_create_subarray(4, sizes.data(), counts.data(), starts.data(), MPI_ORDER_C, MPI_DOUBLE,
-                                         &type));
+    BENCH_CHECK(MPI_Type_create_subarray(4, sizes.data(), counts.data(), starts.data(), MPI_ORDER_C,
+                                         MPI_DOUBLE, &type));
     std::size_t packed_bytes = word, span = word;
     for (int axis = 0; axis < 4; axis++) {
         packed_bytes *= counts[axis];
@@ -117,7 +118,8 @@ Case subarray4_half(std::size_t bytes)
     std::array<int, 4> sizes{}, counts{}, starts{};
     int exponent = std::bit_width(bytes / word) - 1;
     for (int axis = 3, left = exponent; axis >= 0; left -= (left + axis) / (axis + 1), axis--) {
-        counts[axis] = 1 << ((left + axis) / (axis + 1)); // what is left, shared out evenly, the rest to the last
+        counts[axis] =
+            1 << ((left + axis) / (axis + 1)); // what is left, shared out evenly, the rest to the last
         sizes[axis] = 2 * counts[axis];
         starts[axis] = counts[axis] / 2;
     }
@@ -145,17 +147,17 @@ Case nested_hvectors(std::size_t bytes)
                                             level == 3 ? MPI_DOUBLE : type.get(), &outer));
         type = Type(outer);
     }
-    return make_case(std::move(type), 1, bytes, static_cast<std::size_t>(strides[0]) * n * word,
-                     [=](auto packing, double *__restrict user, double *__restrict packed) {
-                         for (std::ptrdiff_t a = 0; a < n; a++)
-                             for (int b = 0; b < inner; b++)
-                                 for (int c = 0; c < inner; c++)
-                                     for (int d = 0; d < inner; d++)
-                                         move(packing,
-                                              user[a * strides[0] + b * strides[1] + c * strides[2] +
-                                                   d * strides[3]],
-                                              *packed++);
-                     });
+    return make_case(
+        std::move(type), 1, bytes, static_cast<std::size_t>(strides[0]) * n * word,
+        [=](auto packing, double *__restrict user, double *__restrict packed) {
+            for (std::ptrdiff_t a = 0; a < n; a++)
+                for (int b = 0; b < inner; b++)
+                    for (int c = 0; c < inner; c++)
+                        for (int d = 0; d < inner; d++)
+                            move(packing,
+                                 user[a * strides[0] + b * strides[1] + c * strides[2] + d * strides[3]],
+                                 *packed++);
+        });
 }
 
 Case hindexed(std::size_t bytes)

@@ -61,7 +61,7 @@ struct Case {
 
 struct Layout {
     std::string name;
-    bool strided; // a block repeated at strides, in any number of dimensions
+    bool strided;                    // a block repeated at strides, in any number of dimensions
     Case (*make)(std::size_t bytes); // with about `bytes` bytes of data
     std::size_t least = 1024;        // bytes; it cannot be smaller
 };

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * pairs PAIRS BYTES: rank 0 sends PAIRS contiguous messages to rank 1 with MPI_Send, and it takes them with MPI_Recv.
- * `instructions` beside this file counts what sending() and receiving() execute. Nobody ever waits inside them, so
- * the count does not depend on time: messages go out in batches that UCX takes without the receiver's help, and
- * outside of the two functions the processes take turns by semaphores, which make no MPI progress.
+ * pairs PAIRS BYTES: rank 0 sends PAIRS contiguous messages to rank 1 with MPI_Send, and it takes them with
+ * MPI_Recv. `instructions` beside this file counts what sending() and receiving() execute. Nobody ever waits
+ * inside them, so the count does not depend on time: messages go out in batches that UCX takes without the
+ * receiver's help, and outside of the two functions the processes take turns by semaphores, which make no MPI
+ * progress.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <mpi.h>
 #include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <fcntl.h>
 #include <unistd.h>
 
 enum { BATCH = 8 };
@@ -31,8 +32,8 @@ static struct turns *share(int rank)
     MPI_Bcast(path, sizeof path, MPI_CHAR, 0, MPI_COMM_WORLD);
     if (rank == 1)
         file = open(path, O_RDWR);
-    struct turns *turns = file < 0 ? MAP_FAILED
-                                   : mmap(NULL, sizeof *turns, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    struct turns *turns =
+        file < 0 ? MAP_FAILED : mmap(NULL, sizeof *turns, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     if (turns == MAP_FAILED) {
         perror(path);
         MPI_Abort(MPI_COMM_WORLD, 1);
@@ -52,13 +53,13 @@ static void await(sem_t *semaphore)
         ;
 }
 
-__attribute__((noinline)) void sending(char *buffer, int bytes, int messages)
+__attribute__((noipa)) void sending(char *buffer, int bytes, int messages)
 {
     for (int i = 0; i < messages; i++)
         MPI_Send(buffer, bytes, MPI_CHAR, 1, 7, MPI_COMM_WORLD);
 }
 
-__attribute__((noinline)) void receiving(char *buffer, int bytes, int messages)
+__attribute__((noipa)) void receiving(char *buffer, int bytes, int messages)
 {
     for (int i = 0; i < messages; i++)
         MPI_Recv(buffer, bytes, MPI_CHAR, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
