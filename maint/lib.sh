@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Shell functions shared by maint/demo, maint/check and maint/compare-stock; sourced, not run.
+
+TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+BUILD=$TOP/_build
+PREFIX=$TOP/_install
+JOBS=$(nproc)
+CONFIGURE_ARGS=()
+STEP=0
+STEPS=0
+
+die() { echo "${0##*/}: $*" >&2; exit 1; }
+
+# "[2/6] building ... (0:41)", the time being that since the command began.
+step() {
+    STEP=$((STEP + 1))
+    printf '[%d/%d] %s (%d:%02d)\n' "$STEP" "$STEPS" "$*" $((SECONDS / 60)) $((SECONDS % 60))
+}
+
+# logged NAME COMMAND...: output to _build/NAME.log; a dot of progress each half minute; its tail on failure.
+logged() {
+    local log=$BUILD/$1.log status=0 waited=0 pid
+    shift
+    mkdir -p "$BUILD"
+    "$@" >"$log" 2>&1 </dev/null &
+    pid=$!
+    while kill -0 "$pid" 2>/dev/null; do
+        sleep 0.2
+        waited=$((waited + 1))
+        if ((waited % 150 == 0)); then
+            printf '      %d s: %s\n' $((waited / 5)) "$(tail -n 1 "$log" | cut -c 1-90)"
+        fi
+    done
+    wait "$pid" || status=$?
+    if ((status)); then
+        echo "--- the end of $log ---" >&2
+        tail -n 25 "$log" >&2
+        die "'$*' failed (exit $status); all of its output is in $log"
+    fi
+}
+
+# True where $1 is missing or older than one of the other files.
+older() {
+    local target=$1 file
+    shift
+    [[ -e $target ]] || return 0
+    for file in "$@"; do
+        [[ $file -nt $target ]] && return 0
+    done
+    return 1
+}
+
+needs_configure() {
+    # A library that the tests need may have come only after the last configure.
+    [[ $1 == check ]] && ! grep -q '^MISSING_FOR_CHECK = *$' "$BUILD/Makefile" 2>/dev/null && return 0
+    [[ ! -f $BUILD/config.status || ! -f $BUILD/Makefile ]] || older "$BUILD/configure-args" "$TOP/configure" \
+        || [[ $(configure_line) != "$(cat "$BUILD/configure-args")" ]]
+}
+
+configure_line() { printf '%s ' "$TOP/configure" "--prefix=$PREFIX" "${CONFIGURE_ARGS[@]}"; }
+
+run_configure() {
+    (cd "$BUILD" && "$TOP/configure" "--prefix=$PREFIX" "${CONFIGURE_ARGS[@]}") && configure_line >"$BUILD/configure-args"
+}
+
+# Five steps: tools, autogen, configure, make, make install. Each does only what is out of date.
+BUILD_STEPS=5
+build_and_install() {
+    step "tools and libraries"
+    "$TOP/maint/install-deps" "$1"
+
+    step "autogen.sh"
+    if older "$TOP/configure" "$TOP/configure.ac" "$TOP/Makefile.am" "$TOP/autogen.sh"; then
+        logged autogen env -C "$TOP" ./autogen.sh
+    fi
+
+    step "configure, in _build"
+    mkdir -p "$BUILD"
+    if needs_configure "$1"; then
+        logged configure run_configure
+    fi
+
+    step "make -j$JOBS (the first time some 10 minutes on 2 cores)"
+    logged make make -C "$BUILD" "-j$JOBS"
+
+    step "make install, into $PREFIX"
+    logged install make -C "$BUILD" install
+}
+
+# An example that includes mpi.h is compiled by the installed mpicc and run on 4 processes, another one by cc
+# and pkg-config, against the engine alone.
+build_example() {
+    local source=$TOP/examples/$1.c program=$BUILD/examples/$1
+    [[ -f $source ]] || die "there is no $source"
+    mkdir -p "$BUILD/examples"
+    if grep -q '<mpi\.h>' "$source"; then
+        logged "example-$1" "$PREFIX/bin/mpicc" -O2 -Wall -Wextra -o "$program" "$source" -lm
+    else
+        # shellcheck disable=SC2046  # pkg-config's words are separate arguments
+        logged "example-$1" cc -O2 -Wall -Wextra -o "$program" "$source" \
+            $(PKG_CONFIG_PATH=$PREFIX/lib/pkgconfig pkg-config --cflags --libs heddle) "-Wl,-rpath,$PREFIX/lib"
+    fi
+}
+
+run_example() {
+    if grep -q '<mpi\.h>' "$TOP/examples/$1.c"; then
+        "$PREFIX/bin/mpiexec" -n 4 "$BUILD/examples/$1" </dev/null
+    else
+        "$BUILD/examples/$1" </dev/null
+    fi
+}

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Run the chosen tests with MPICH's own runtests, a few directories side by side, and read its results."""
+
+import os
+import re
+import subprocess
+import threading
+import time
+from dataclasses import dataclass
+
+LIST_NAME = "testlist.heddle"
+HEARTBEAT_SECONDS = 60
+# A test that is expected to fail may do so by hanging: it need not hang long.
+KNOWN_FAILURE_SECONDS = 20
+
+
+@dataclass
+class Result:
+    status: str     # pass, fail or skip
+    seconds: float
+    output: str
+
+
+def run(source, build, prefix, tests, known, limit, jobs):
+    """Returns {key: [Result, ...]}: the lists name a few tests twice."""
+    folders = {}
+    for test in tests:
+        folders.setdefault(test.folder, []).append(test)
+    results_dir = build / "results"
+    results_dir.mkdir(exist_ok=True)
+    # The most tests first, so that the last folder to end is a short one.
+    queue = sorted(folders, key=lambda name: -len(folders[name]))
+    progress = _Progress({name: len(folders[name]) for name in queue})
+    results = {}
+    lock = threading.Lock()
+
+    def worker():
+        while True:
+            with lock:
+                if not queue:
+                    return
+                folder = queue.pop(0)
+            progress.begin(folder)
+            found = _run_folder(source, build, prefix, folder, folders[folder], known, limit)
+            with lock:
+                results.update(found)
+            progress.end(folder, found)
+
+    workers = [threading.Thread(target=worker) for _ in range(jobs)]
+    for thread in workers:
+        thread.start()
+    for thread in workers:
+        while thread.is_alive():
+            thread.join(HEARTBEAT_SECONDS)
+            progress.beat()
+    return results
+
+
+def _run_folder(source, build, prefix, folder, tests, known, limit):
+    name = folder.replace("/", "-")
+    lines = [_with_limit(test, KNOWN_FAILURE_SECONDS if test.key in known else limit) for test in tests]
+    (build / folder / LIST_NAME).write_text("\n".join(lines) + "\n")
+    junit = build / "results" / f"{name}.xml"
+    junit.unlink(missing_ok=True)
+    environment = dict(os.environ, MPITEST_TIMEOUT=str(limit))
+    command = ["perl", str(build / "runtests"), f"-srcdir={source}", f"-tests={LIST_NAME}",
+               f"-testdirs={folder}", f"-mpiexec={prefix}/bin/mpiexec", f"-junitfile={junit}"]
+    with (build / "results" / f"{name}.log").open("w") as log:
+        subprocess.run(command, cwd=build, env=environment, stdout=log, stderr=subprocess.STDOUT,
+                       stdin=subprocess.DEVNULL)
+    return read_junit(junit) if junit.is_file() else {}
+
+
+def _with_limit(test, limit):
+    """The test's line with its own time limit, but none above ours."""
+    words = test.line.split()
+    if len(words) == 1:
+        words.append("2")
+    own = next((int(w.split("=")[1]) for w in words if re.fullmatch(r"timeLimit=\d+", w)), limit)
+    return " ".join([w for w in words if not w.startswith("timeLimit=")] + [f"timeLimit={min(own, limit)}"])
+
+
+_CASE = re.compile(r'<testcase name=" - \./(?P<name>[^"]*)"(?: time="(?P<time>[^"]*)")?>(?P<body>.*?)</testcase>',
+                   re.DOTALL)
+
+
+def read_junit(path):
+    """runtests writes its JUnit file by hand, not always well-formed: so no XML parser here."""
+    results = {}
+    for case in _CASE.finditer(path.read_text(errors="replace")):
+        body = case["body"]
+        status = "fail" if "<failure" in body else "skip" if "<skipped" in body else "pass"
+        output = "\n".join(line[3:] for line in body.splitlines() if line.startswith("## "))
+        results.setdefault(" ".join(case["name"].split()), []).append(
+            Result(status, float(case["time"] or 0), output))
+    return results
+
+
+class _Progress:
+    def __init__(self, sizes):
+        self.sizes = sizes
+        self.done = 0
+        self.running = {}
+        self.start = time.monotonic()
+        self.lock = threading.Lock()
+
+    def begin(self, folder):
+        with self.lock:
+            self.running[folder] = time.monotonic()
+
+    def end(self, folder, found):
+        with self.lock:
+            self.done += 1
+            seconds = time.monotonic() - self.running.pop(folder)
+            failed = sum(r.status == "fail" for list_ in found.values() for r in list_)
+            note = f", {failed} failed" if failed else ""
+            print(f"suite: [{self.done}/{len(self.sizes)}] {folder}: {self.sizes[folder]} tests in "
+                  f"{seconds:.0f} s{note}", flush=True)
+
+    def beat(self):
+        with self.lock:
+            if self.running:
+                busy = ", ".join(f"{f} ({self.sizes[f]} tests)" for f in self.running)
+                print(f"suite: {time.monotonic() - self.start:.0f} s, still running {busy}", flush=True)
