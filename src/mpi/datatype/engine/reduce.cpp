@@ -50,7 +50,8 @@ Window find_window(const Operand &o, int64_t offset, int64_t wanted, int64_t ele
     const int64_t i = o.plan->by_bytes.divide(offset);
     const Location l = locate(o.plan->image.view(), offset - i * o.plan->bytes);
     const int64_t run = std::min(l.run, wanted) / element * element;
-    return {o.address(o.plan->displ + i * o.plan->extent + l.displ), run < std::min(wanted, long_run) ? 0 : run};
+    char *at = o.address(o.plan->displ + i * o.plan->extent + l.displ);
+    return {at, run < std::min(wanted, long_run) ? 0 : run};
 }
 
 void combine(const Operand &source, const Operand &target, ReduceKernel kernel, int64_t element)
@@ -88,21 +89,23 @@ void replace(const Operand &source, const Operand &target)
         unpack_range(*target.plan, target.count, target.buffer, source.buffer, 0, source.bytes);
 }
 
-// Checks all and writes nothing. A source without a type holds elements of `element` bytes.
-int examine(Operand &o, const heddle_type *type, int64_t element)
+int set_typed(Operand &o, const heddle_type *type)
 {
-    if (type) {
-        Message m;
-        if (const int e = m.set(o.count, type))
-            return e;
-        o.plan = m.plan;
-        o.bytes = m.bytes;
-        return HEDDLE_SUCCESS;
-    }
+    Message m;
+    if (const int e = m.set(o.count, type))
+        return e;
+    o.plan = m.plan;
+    o.bytes = m.bytes;
+    return HEDDLE_SUCCESS;
+}
+
+// Packed elements of `element` bytes; 0 where the target has no one type of element to count in.
+int set_packed(Operand &o, int64_t element, const Operand &target)
+{
     if (o.count < 0)
         return HEDDLE_ERR_COUNT;
     if (o.count > 0 && element == 0)
-        return HEDDLE_ERR_OP;
+        return target.bytes == 0 ? HEDDLE_ERR_TRUNCATE : HEDDLE_ERR_OP;
     if (__builtin_mul_overflow(o.count, element, &o.bytes))
         return HEDDLE_ERR_OVERFLOW;
     return o.bytes > 0 && !o.buffer ? HEDDLE_ERR_ARG : HEDDLE_SUCCESS;
@@ -137,20 +140,23 @@ int heddle_accumulate(const void *inbuf, int64_t incount, const heddle_type *int
     const int64_t element = basic == HEDDLE_MIXED ? 0 : predefined_info(basic).size;
 
     Operand target{nullptr, outcount, 0, outbuf};
-    if (const int e = examine(target, outtype, element))
+    if (const int e = set_typed(target, outtype))
         return e;
     Operand source{nullptr, incount, 0, const_cast<void *>(inbuf)}; // only read
-    if (const int e = examine(source, intype, element))
+    if (const int e = intype ? set_typed(source, intype) : set_packed(source, element, target))
         return e;
     if (source.bytes > target.bytes)
         return HEDDLE_ERR_TRUNCATE;
 
-    const ReduceKernel kernel = reduce_kernel(op, basic);
-    if (source.bytes > 0 && !moves_only(op) && (!kernel || (intype && intype->basic != basic)))
-        return HEDDLE_ERR_OP;
-    if (op == HEDDLE_OP_REPLACE && source.bytes > 0)
+    if (source.bytes == 0 || op == HEDDLE_OP_NO_OP)
+        return HEDDLE_SUCCESS;
+    if (op == HEDDLE_OP_REPLACE) {
         replace(source, target);
-    else if (op != HEDDLE_OP_NO_OP)
-        combine(source, target, kernel, element);
+        return HEDDLE_SUCCESS;
+    }
+    const ReduceKernel kernel = reduce_kernel(op, basic);
+    if (!kernel || (intype && intype->basic != basic))
+        return HEDDLE_ERR_OP;
+    combine(source, target, kernel, element);
     return HEDDLE_SUCCESS;
 }

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Packing in external32. The engine packs (or unpacks) tile by tile in a buffer that stays in the
+// first-level cache; what the tile holds is then converted member by member, each member of many
+// structs in one call of its kernel.
+#include "external.hpp"
+
+#include "guard.hpp"
+#include "predefined.hpp"
+#include "transfer.hpp"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+namespace heddle {
+
+namespace {
+
+constexpr int64_t tile_bytes = 8192;
+
+// How often a node repeats its child.
+int64_t repetitions(const ImageView &v, const ImageNode &n)
+{
+    return n.kind == NodeKind::runs ? v.prefix(n)[n.count] : n.count;
+}
+
+heddle_predefined label(const ImageNode &n)
+{
+    return static_cast<heddle_predefined>(n.label);
+}
+
+// The packed form of one instance of a type in external32. Only the order of the elements matters: what
+// holds one predefined type is an array of it, however irregular its layout.
+class Format {
+public:
+    explicit Format(const Image &image)
+        : view_(image.view()), external_(image.nodes.size(), -1)
+    {
+        measure(0);
+    }
+
+    const ImageView &view() const { return view_; }
+    const ImageNode &node(int32_t k) const { return view_.nodes[k]; }
+    int64_t packed(int32_t k) const { return packed_size(view_, node(k)); }
+    int64_t external(int32_t k) const { return external_[static_cast<size_t>(k)]; }
+
+private:
+    int64_t measure(int32_t k)
+    {
+        int64_t &known = external_[static_cast<size_t>(k)];
+        if (known < 0)
+            known = compute(node(k));
+        return known;
+    }
+
+    int64_t compute(const ImageNode &n)
+    {
+        if (n.label != HEDDLE_MIXED) {
+            const PredefinedInfo &p = predefined_info(label(n));
+            return packed_size(view_, n) / p.size * p.external_size;
+        }
+        if (n.kind != NodeKind::concat)
+            return repetitions(view_, n) * measure(n.child);
+        int64_t sum = 0;
+        for (int64_t i = 0; i < n.count; ++i)
+            sum += measure(static_cast<int32_t>(view_.links(n)[i]));
+        return sum;
+    }
+
+    ImageView view_;
+    std::vector<int64_t> external_; // of each node; -1: not measured yet
+};
+
+// Packed elements on either side of a conversion.
+struct Sides {
+    char *packed;
+    char *external;
+
+    Sides after(int64_t packed_bytes, int64_t external_bytes) const
+    {
+        return {packed + packed_bytes, external + external_bytes};
+    }
+};
+
+enum class Direction { pack, unpack };
+
+template <Direction D> class Conversion {
+public:
+    Conversion(const Format &format, const Message &message, void *buffer, char *external)
+        : format_(format), plan_(*message.plan), count_(message.count), buffer_(buffer), external_(external)
+    {
+    }
+
+    void run() { stream(0, count_); }
+
+private:
+    // The next `n` instances of node k, in tiles.
+    void stream(int32_t k, int64_t n)
+    {
+        const ImageNode &node = format_.node(k);
+        if (node.label != HEDDLE_MIXED)
+            return stream_elements(label(node), n * format_.packed(k));
+
+        const int64_t packed = format_.packed(k);
+        const int64_t external = format_.external(k);
+        if (packed <= tile_bytes) {
+            for (int64_t step; n > 0; n -= step) {
+                step = std::min(n, tile_bytes / packed);
+                in_tile(step * packed, step * external,
+                        [&](const Sides &at) { convert(k, step, packed, external, at); });
+            }
+            return;
+        }
+        for (; n > 0; --n) {
+            if (node.kind == NodeKind::concat)
+                stream_members(node);
+            else
+                stream(node.child, repetitions(format_.view(), node));
+        }
+    }
+
+    void stream_elements(heddle_predefined kind, int64_t bytes)
+    {
+        const PredefinedInfo &p = predefined_info(kind);
+        for (int64_t step; bytes > 0; bytes -= step) {
+            step = std::min(bytes, tile_bytes / p.size * p.size);
+            const int64_t elements = step / p.size;
+            in_tile(step, elements * p.external_size,
+                    [&](const Sides &at) { convert_elements(kind, elements, 1, 0, 0, at); });
+        }
+    }
+
+    // Members of one concat that do not fit a tile together; as many at a time as do.
+    void stream_members(const ImageNode &node)
+    {
+        const int64_t *before = format_.view().prefix(node);
+        const int64_t *links = format_.view().links(node);
+        for (int64_t i = 0; i < node.count;) {
+            int64_t external = 0;
+            int64_t j = i;
+            for (; j < node.count && before[j + 1] - before[i] <= tile_bytes; ++j)
+                external += format_.external(static_cast<int32_t>(links[j]));
+            if (i == j)
+                stream(static_cast<int32_t>(links[j++]), 1);
+            else
+                in_tile(before[j] - before[i], external,
+                        [&](const Sides &at) { convert_members(node, i, j, 1, 0, 0, at); });
+            i = j;
+        }
+    }
+
+    // Calls `work` on the next bytes of both sides, and goes on behind them. The packed ones are in a
+    // tile unless memory holds them as they are.
+    template <class Work> void in_tile(int64_t packed, int64_t external, Work &&work)
+    {
+        if (plan_.contiguous) {
+            const auto base = reinterpret_cast<uintptr_t>(buffer_); // which may be null
+            work({reinterpret_cast<char *>(base + static_cast<uintptr_t>(plan_.displ + offset_)), external_});
+        } else if constexpr (D == Direction::pack) {
+            pack_range(plan_, count_, buffer_, tile_.data(), offset_, offset_ + packed);
+            work({tile_.data(), external_});
+        } else {
+            work({tile_.data(), external_});
+            unpack_range(plan_, count_, buffer_, tile_.data(), offset_, offset_ + packed);
+        }
+        offset_ += packed;
+        external_ += external;
+    }
+
+    // `n` instances of node k, the first at `at`, the others at constant steps from it.
+    void convert(int32_t k, int64_t n, int64_t packed_step, int64_t external_step, const Sides &at)
+    {
+        const ImageNode &node = format_.node(k);
+        if (node.label != HEDDLE_MIXED) {
+            const int64_t elements = format_.packed(k) / predefined_info(label(node)).size;
+            return convert_elements(label(node), elements, n, packed_step, external_step, at);
+        }
+        if (node.kind == NodeKind::concat)
+            return convert_members(node, 0, node.count, n, packed_step, external_step, at);
+
+        // The longer of the two repetitions goes inside.
+        const int64_t packed = node.bytes;
+        const int64_t external = format_.external(node.child);
+        const int64_t repeats = repetitions(format_.view(), node);
+        if (repeats >= n) {
+            for (int64_t i = 0; i < n; ++i)
+                convert(node.child, repeats, packed, external, at.after(i * packed_step, i * external_step));
+        } else {
+            for (int64_t i = 0; i < repeats; ++i)
+                convert(node.child, n, packed_step, external_step, at.after(i * packed, i * external));
+        }
+    }
+
+    // Members [i, j) of `n` concats, member i of the first at `at`.
+    void convert_members(const ImageNode &node, int64_t i, int64_t j, int64_t n, int64_t packed_step,
+                         int64_t external_step, Sides at)
+    {
+        const int64_t *links = format_.view().links(node);
+        for (; i < j; ++i) {
+            const auto member = static_cast<int32_t>(links[i]);
+            convert(member, n, packed_step, external_step, at);
+            at = at.after(format_.packed(member), format_.external(member));
+        }
+    }
+
+    static void convert_elements(heddle_predefined kind, int64_t elements, int64_t n, int64_t packed_step,
+                                 int64_t external_step, const Sides &at)
+    {
+        if constexpr (D == Direction::pack)
+            to_external(kind)(at.external, external_step, at.packed, packed_step, elements, n);
+        else
+            from_external(kind)(at.packed, packed_step, at.external, external_step, elements, n);
+    }
+
+    const Format &format_;
+    const Plan &plan_;
+    const int64_t count_;
+    void *const buffer_;
+    char *external_;     // the next byte in external32
+    int64_t offset_ = 0; // the next byte of the packed form
+    alignas(64) std::array<char, tile_bytes> tile_;
+};
+
+template <Direction D>
+int convert_all(void *buffer, int64_t count, const heddle_type *type, void *external, int64_t external_bytes,
+                int64_t *actual)
+{
+    Message m;
+    if (int e = m.set(count, type))
+        return e;
+    if (!actual || external_bytes < 0 || (m.bytes > 0 && !external))
+        return HEDDLE_ERR_ARG;
+    if (m.bytes == 0) {
+        *actual = 0;
+        return HEDDLE_SUCCESS;
+    }
+    return guard([&] {
+        const Format format(m.plan->typed_image());
+        const int64_t needed = count * format.external(0);
+        if (external_bytes < needed)
+            return HEDDLE_ERR_TRUNCATE;
+        Conversion<D>(format, m, buffer, static_cast<char *>(external)).run();
+        *actual = needed;
+        return HEDDLE_SUCCESS;
+    });
+}
+
+} // namespace
+
+} // namespace heddle
+
+using namespace heddle;
+
+int heddle_external_size(int64_t count, const heddle_type *type, int64_t *size)
+{
+    Message m;
+    if (int e = m.set(count, type))
+        return e;
+    if (!size)
+        return HEDDLE_ERR_ARG;
+    return guard([&] {
+        *size = m.bytes == 0 ? 0 : count * Format(m.plan->typed_image()).external(0);
+        return HEDDLE_SUCCESS;
+    });
+}
+
+int heddle_pack_external(const void *inbuf, int64_t count, const heddle_type *type, void *outbuf,
+                         int64_t capacity, int64_t *actual)
+{
+    auto *buffer = const_cast<void *>(inbuf); // only read
+    return convert_all<Direction::pack>(buffer, count, type, outbuf, capacity, actual);
+}
+
+int heddle_unpack_external(const void *inbuf, int64_t insize, void *outbuf, int64_t count,
+                           const heddle_type *type, int64_t *actual)
+{
+    auto *external = const_cast<void *>(inbuf); // only read
+    return convert_all<Direction::unpack>(outbuf, count, type, external, insize, actual);
+}
