@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the host benchmarks share: the MPI installs they compare, how to compile against one, the machine."""
-import argparse
 import datetime
 import os
 import pathlib
@@ -29,15 +28,16 @@ def add_installs(parser, names):
         option, what = INSTALLS[name]
         parser.add_argument(option, dest=name, metavar="PREFIX", type=pathlib.Path,
                             help=f"install prefix of {what}")
-    parser.add_argument("--build", metavar="DIR", type=pathlib.Path, default=pathlib.Path("/tmp/heddle-bench"),
-                        help="where programs are compiled (default %(default)s)")
+    parser.add_argument("--build", metavar="DIR", type=pathlib.Path, help="where programs are compiled "
+                        "(default %(default)s)", default=pathlib.Path("/tmp/heddle-bench"))
 
 
 def installs_of(arguments, names):
     """The installs that the command line names, as {name: prefix}; each must have the compiler wrappers."""
     found = {name: getattr(arguments, name) for name in names if getattr(arguments, name)}
     if not found:
-        raise Failure("name at least one install: " + ", ".join(INSTALLS[name][0] + " PREFIX" for name in names))
+        options = ", ".join(f"{INSTALLS[name][0]} PREFIX" for name in names)
+        raise Failure(f"name at least one install: {options}")
     for name, prefix in found.items():
         for tool in ("mpicc", "mpicxx", "mpiexec"):
             if not os.access(prefix / "bin" / tool, os.X_OK):
@@ -50,8 +50,7 @@ def command(arguments, **options):
     """Runs a command, returns its standard output; a failure shows what it said."""
     arguments = [str(each) for each in arguments]
     try:
-        done = subprocess.run(arguments, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False,
-                              **options)
+        done = subprocess.run(arguments, text=True, capture_output=True, check=False, **options)
     except FileNotFoundError as error:
         raise Failure(f"{error.filename} is not installed") from error
     if done.returncode:
@@ -66,10 +65,17 @@ def build(arguments, name, prefix, program, sources, flags=(), libraries=()):
     folder.mkdir(parents=True, exist_ok=True)
     sources = [HERE / source for source in sources]
     cxx = sources[0].suffix == ".cpp"
-    wrapper = [prefix / "bin" / ("mpicxx" if cxx else "mpicc")]
+    wrapper = prefix / "bin" / ("mpicxx" if cxx else "mpicc")
     standard = ["-std=c++20", "-DMPICH_SKIP_MPICXX"] if cxx else ["-std=gnu11"]
-    command([*wrapper, *standard, "-O3", "-Wall", "-Wextra", *flags, *sources, "-o", folder / program, *libraries])
+    command([wrapper, *standard, "-O3", "-Wall", "-Wextra", *flags, *sources, "-o", folder / program,
+             *libraries])
     return folder / program
+
+
+def version(prefix):
+    """What mpichversion says of an install: MPICH's version, and Heddle's where it is one."""
+    lines = [" ".join(line.split()) for line in command([prefix / "bin" / "mpichversion"]).splitlines()]
+    return "; ".join(dict.fromkeys(lines[:1] + [line for line in lines if "heddle version" in line.lower()]))
 
 
 def machine():
@@ -92,8 +98,6 @@ def machine():
 
 def main(function, parser):
     """Runs `function(arguments)` and exits with what it returns; 2 where it could not measure."""
-    if not isinstance(parser, argparse.ArgumentParser):
-        raise TypeError("main wants a parser")
     arguments = parser.parse_args()
     try:
         sys.exit(function(arguments))
