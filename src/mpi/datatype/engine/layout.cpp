@@ -74,7 +74,7 @@ Placed from_run(int64_t displ, const Run &r)
 }
 
 // The steps of the first group of a nested arithmetic progression: m displacements one step apart,
-// then the next group. Returns m where every group looks so, else 1.
+// then the next group. Returns m where every group looks so and none continues the one before, else 1.
 size_t period(std::span<const int64_t> d)
 {
     const int64_t step = sub(d[1], d[0]);
@@ -83,10 +83,9 @@ size_t period(std::span<const int64_t> d)
         ++m;
     if (m == d.size() || d.size() % m != 0)
         return m == d.size() ? m : 1;
-    for (size_t i = 0; i < d.size(); i += m)
-        for (size_t j = 1; j < m; ++j)
-            if (sub(d[i + j], d[i + j - 1]) != step)
-                return 1;
+    for (size_t i = 1; i < d.size(); ++i)
+        if ((sub(d[i], d[i - 1]) == step) != (i % m != 0))
+            return 1;
     return m;
 }
 
