@@ -37,3 +37,22 @@ test_unit_property_property_SOURCES = $(unit_oracle_sources) \
 test_unit_property_property_CXXFLAGS = $(AM_CXXFLAGS) -pthread
 test_unit_property_property_LDFLAGS = $(AM_LDFLAGS) -pthread
 test_unit_property_property_LDADD = libheddle.la
+
+if HAVE_CATCH2
+check_PROGRAMS += test/unit/unit
+TESTS += test/unit/unit
+endif
+test_unit_unit_SOURCES = $(unit_oracle_sources) \
+    test/unit/main.cpp \
+    test/unit/test_canonical.cpp \
+    test/unit/test_errors.cpp \
+    test/unit/test_far.cpp \
+    test/unit/test_lifetime.cpp \
+    test/unit/test_nesting.cpp \
+    test/unit/test_oracle.cpp \
+    test/unit/test_predefined.cpp \
+    test/unit/test_reduce.cpp \
+    test/unit/test_scale.cpp
+test_unit_unit_CXXFLAGS = $(AM_CXXFLAGS) -pthread
+test_unit_unit_LDFLAGS = $(AM_LDFLAGS) -pthread
+test_unit_unit_LDADD = libheddle.la
