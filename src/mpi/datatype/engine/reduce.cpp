@@ -13,11 +13,12 @@ namespace heddle {
 
 namespace {
 
-// Bytes that are packed, combined and unpacked at a time. A tile of either side fits a small L1 cache.
-constexpr int64_t tile_bytes = 8192;
+// Bytes that are packed, combined and unpacked at a time: one tile of either side fits a first-level
+// cache, and is long enough that finding its place in a large irregular type does not count.
+constexpr int64_t tile_bytes = 16384;
 
-// Contiguous runs of this length are combined where they lie; shorter ones are packed many at a time,
-// which costs less than locating each.
+// Types whose contiguous runs have this mean length are combined where they lie. Shorter runs are
+// packed many at a time, which costs less than locating each.
 constexpr int64_t long_run = 1024;
 
 using Tile = std::array<char, tile_bytes>;
@@ -47,11 +48,14 @@ Window find_window(const Operand &o, int64_t offset, int64_t wanted, int64_t ele
 {
     if (o.contiguous())
         return {o.address((o.plan ? o.plan->displ : 0) + offset), wanted};
+    const int64_t enough = std::min(wanted, long_run);
+    if (o.plan->bytes / o.plan->runs < enough)
+        return {nullptr, 0};
     const int64_t i = o.plan->by_bytes.divide(offset);
     const Location l = locate(o.plan->image.view(), offset - i * o.plan->bytes);
     const int64_t run = std::min(l.run, wanted) / element * element;
     char *at = o.address(o.plan->displ + i * o.plan->extent + l.displ);
-    return {at, run < std::min(wanted, long_run) ? 0 : run};
+    return {at, run < enough ? 0 : run};
 }
 
 void combine(const Operand &source, const Operand &target, ReduceKernel kernel, int64_t element)
