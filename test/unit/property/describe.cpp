@@ -19,7 +19,11 @@ Subject::Subject(oracle::Sample made)
 int64_t Subject::random_count(oracle::Rng &rng) const
 {
     const auto entries = static_cast<int64_t>(map.entries.size());
-    return entries > 4000 ? rng.in(0, 1) : entries > 800 ? rng.in(0, 2) : rng.in(rng.percent(10) ? 0 : 1, 5);
+    if (entries > 800)
+        return rng.in(0, entries > 4000 ? 1 : 2);
+    if (rng.percent(3))
+        return rng.scaled(3000 / std::max<int64_t>(entries, 3));
+    return rng.in(rng.percent(10) ? 0 : 1, 5);
 }
 
 std::span<const Property> all()
@@ -34,6 +38,7 @@ std::span<const Property> all()
         {"unpack", unpack},
         {"copy from", copy_out},
         {"copy to", copy_in},
+        {"copy itself", copy_same},
         {"flatten", flatten},
         {"accumulate", accumulate},
         {"pack_external", pack_external},

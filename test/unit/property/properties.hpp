@@ -22,7 +22,7 @@ struct Subject {
     oracle::Type type; /* committed */
     heddle_type_info info;
 
-    /* How many instances to try: few of large types. */
+    /* How many instances to try: few of large types, at times hundreds of small ones. */
     int64_t random_count(oracle::Rng &rng) const;
 };
 
@@ -44,6 +44,7 @@ bool locate(const Subject &, oracle::Rng &);
 bool pack(const Subject &, oracle::Rng &);
 bool unpack(const Subject &, oracle::Rng &);
 bool copy_in(const Subject &, oracle::Rng &);
+bool copy_same(const Subject &, oracle::Rng &);
 bool copy_out(const Subject &, oracle::Rng &);
 bool flatten(const Subject &, oracle::Rng &);
 bool accumulate(const Subject &, oracle::Rng &);
