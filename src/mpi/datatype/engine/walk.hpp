@@ -213,11 +213,17 @@ private:
             piece(n, j, 0, hi - prefix[j] * unit, m, p);
     }
 
+    // How many of the blocks from the first on end within the first `hi` bytes. Gallops: the answer is
+    // near where a tile begins, and far probes would miss every cache.
     static int64_t whole_blocks(const int64_t *prefix, int64_t count, int64_t unit, int64_t hi)
     {
-        if (prefix[count] * unit <= hi)
+        const int64_t units = unit == 1 ? hi : hi / unit;
+        int64_t step = 1;
+        while (step < count && prefix[step] <= units)
+            step *= 2;
+        if (step >= count && prefix[count] <= units)
             return count;
-        return find_block(prefix, count, unit == 1 ? hi : hi / unit);
+        return find_block(prefix, std::min(step, count), units);
     }
 
     void piece(const ImageNode &n, int64_t i, int64_t lo, int64_t hi, Address m, Address p) const
