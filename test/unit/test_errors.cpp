@@ -6,6 +6,7 @@
 
 #include <catch2/catch.hpp>
 
+#include <cstring>
 #include <limits>
 
 using oracle::Type;
@@ -268,6 +269,30 @@ TEST_CASE("flatten and unflatten: short, damaged, foreign bytes", "[errors]")
         }
     CHECK(refused > 0);
     CHECK(other_version > 0);
+}
+
+TEST_CASE("unflatten: displacements that no type could have", "[errors]")
+{
+    /* Found by the fuzzer: each displacement fits, the distance between two does not. */
+    constexpr int64_t mark = 0x123456789a;
+    const Type type = oracle::build(*oracle::structure({1, 1}, {4, 4 + mark},
+                                                       {oracle::predefined(HEDDLE_INT32),
+                                                        oracle::predefined(HEDDLE_DOUBLE)}))
+                          .commit();
+    size_t size = 0;
+    REQUIRE(heddle_flatten_size(type.get(), &size) == HEDDLE_SUCCESS);
+    std::vector<char> bytes(size);
+    REQUIRE(heddle_flatten(type.get(), bytes.data(), size) == HEDDLE_SUCCESS);
+    int changed = 0;
+    for (size_t at = 0; at + sizeof mark <= size; ++at) {
+        if (std::memcmp(bytes.data() + at, &mark, sizeof mark) != 0)
+            continue;
+        const int64_t wrong = std::numeric_limits<int64_t>::min() + 4;
+        std::memcpy(bytes.data() + at, &wrong, sizeof wrong);
+        ++changed;
+    }
+    REQUIRE(changed >= 1);
+    CHECK(error_of([&](auto **t) { return heddle_unflatten(bytes.data(), size, t); }) == HEDDLE_ERR_FORMAT);
 }
 
 TEST_CASE("accumulate: operators and lengths", "[errors]")

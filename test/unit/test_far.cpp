@@ -112,3 +112,17 @@ TEST_CASE("one type of absolute addresses names several objects", "[far]")
     CHECK(list[1].iov_base == second.data());
     CHECK(list[2].iov_len == 1);
 }
+
+TEST_CASE("instances beyond the last address are an overflow", "[far]")
+{
+    constexpr int64_t quarter = int64_t{1} << 61;
+    for (const int64_t sign : {1, -1}) {
+        const Type type =
+            build(*resized(hindexed({1}, {sign * 3 * quarter}, predefined(HEDDLE_BYTE)), 0, sign * quarter)).commit();
+        CHECK(where(type, 1, 0) == sign * 3 * quarter);
+        int64_t displ = 0, run = 0;
+        CHECK(heddle_locate(3, type.get(), 2, &displ, &run) == HEDDLE_ERR_OVERFLOW);
+        iovec list[3];
+        CHECK(heddle_iov(nullptr, 3, type.get(), 0, list, 3, &run) == HEDDLE_ERR_OVERFLOW);
+    }
+}

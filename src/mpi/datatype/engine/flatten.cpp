@@ -120,6 +120,7 @@ public:
             t->elements = root.elements;
             t->bounds.true_lb = add(displ, root.lb);
             t->bounds.true_ub = add(displ, root.ub);
+            sub(t->bounds.true_ub, t->bounds.true_lb); // refuses a true extent beyond 63 bits
         }
         t->basic = basic(*t);
         commit(*t);

@@ -40,9 +40,10 @@ struct Message {
         if (!plan)
             return HEDDLE_ERR_NOT_COMMITTED;
         count = count_;
-        int64_t span; // the furthest displacement must exist, too
+        int64_t span, furthest; // the furthest displacement must exist, too
         if (__builtin_mul_overflow(count, plan->bytes, &bytes) ||
-            __builtin_mul_overflow(count, plan->extent, &span))
+            __builtin_mul_overflow(count - (count > 0), plan->extent, &span) ||
+            __builtin_add_overflow(span, span < 0 ? type->bounds.true_lb : type->bounds.true_ub, &furthest))
             return HEDDLE_ERR_OVERFLOW;
         return HEDDLE_SUCCESS;
     }
