@@ -46,6 +46,8 @@ def configure(source, build, prefix):
     mismatch = "-fallow-argument-mismatch"
     command = [str(source / "configure"), f"--prefix={prefix}", "--enable-fortran=all",
                "--enable-threads=multiple", "--disable-maintainer-mode",
+               # A toolkit lying around would turn on tests that allocate on a device that may not be there.
+               "--without-cuda", "--without-ze", "--without-hip",
                "CC=gcc", "CXX=g++", "F77=gfortran", "FC=gfortran",
                f"WRAPPER_FFLAGS={mismatch}", f"WRAPPER_FCFLAGS={mismatch}"]
     _logged(command, build, build / "configure.log", environment, "configuring MPICH's suite")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """From results to verdicts: pass, fail, known (a known failure that failed), fixed, skip, slow, lost."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 
 PASSED = ("pass", "fixed")
@@ -57,11 +57,15 @@ def print_details(verdicts, build):
     for title, kind in (("known failures (test/mpi/known-failures)", "known"),
                         ("known failures that pass: take them out of test/mpi/known-failures", "fixed"),
                         ("left to --full (test/mpi/slow-tests)", "slow")):
-        rows = [v for v in verdicts if v.verdict == kind]
-        if rows:
+        programs = defaultdict(list)
+        for verdict in verdicts:
+            if verdict.verdict == kind:
+                programs[verdict.key.split()[0], verdict.note].append(verdict)
+        if programs:
             print(f"\n{title}:")
-            for row in rows:
-                print(f"  {row.key}  # {row.note}")
+        for (program, note), runs in programs.items():
+            times = f" ({len(runs)} runs)" if len(runs) > 1 else ""
+            print(f"  {program}{times}  # {note}")
     for row in (v for v in verdicts if v.verdict in FAILED):
         print(f"\nFAILED {row.key} ({row.seconds:.0f} s)")
         for line in row.note.splitlines()[:12]:
