@@ -53,11 +53,11 @@ int MPIR_Typerep_op(void *source_buf, MPI_Aint source_count, MPI_Datatype source
                     int mapped_device)
 {
     (void)mapped_device;
+    if (op == MPI_NO_OP || source_count == 0)
+        return MPI_SUCCESS; /* and there need not be a source type */
+
     MPIR_Assert(HANDLE_IS_BUILTIN(op));
     MPIR_Assert(MPIR_DATATYPE_IS_PREDEFINED(source_dtp));
-
-    if (op == MPI_NO_OP || source_count == 0)
-        return MPI_SUCCESS;
     if (unlikely(MPII_heddle_on_device(source_buf, target_buf)))
         return MPII_heddle_device_error(__func__, __LINE__);
     if (op == MPI_REPLACE)
