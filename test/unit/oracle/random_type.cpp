@@ -301,6 +301,10 @@ Recipe random_recipe(Rng &rng, int max_depth)
     const int deep = rng.percent(25) ? max_depth : rng.percent(60) ? 4 : 2;
     recipe.depth = static_cast<int>(rng.in(rng.percent(5) ? 0 : 1, std::min(deep, max_depth)));
     recipe.entries = rng.percent(3) ? rng.scaled(8000) : rng.scaled(400);
+    if (rng.percent(1)) { /* long messages: beyond every tile of the engine */
+        recipe.entries = 12000;
+        recipe.depth = std::min(recipe.depth, 3);
+    }
     recipe.tidy = !rng.percent(25);
     recipe.far = rng.percent(6);
     recipe.leaves = random_leaves(rng);

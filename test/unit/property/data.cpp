@@ -54,12 +54,17 @@ void pack_once(const Subject &s, const oracle::Packing &packing, const Memory &m
     }
 }
 
-/* A partner for a copy: often with some of the same elements, never huge. */
-Subject partner(oracle::Rng &rng)
+/* A partner for a copy, of no more entries than it takes to hold about as much. */
+Subject partner(const Subject &other, oracle::Rng &rng)
 {
     oracle::Recipe recipe = oracle::random_recipe(rng, 5);
-    if (!rng.percent(10))
+    if (other.info.size > 8192) {
+        recipe.depth = std::min(recipe.depth, 2);
+        recipe.entries = 4000;
+        recipe.leaves = {HEDDLE_DOUBLE, HEDDLE_COMPLEX_DOUBLE};
+    } else {
         recipe.entries = std::min<int64_t>(recipe.entries, 200);
+    }
     return Subject(oracle::random_type(rng, recipe));
 }
 
@@ -151,9 +156,9 @@ bool unpack(const Subject &s, oracle::Rng &rng)
     return true;
 }
 
-bool copy_out(const Subject &s, oracle::Rng &rng) { return copy(s, partner(rng), rng); }
+bool copy_out(const Subject &s, oracle::Rng &rng) { return copy(s, partner(s, rng), rng); }
 
-bool copy_in(const Subject &s, oracle::Rng &rng) { return copy(partner(rng), s, rng); }
+bool copy_in(const Subject &s, oracle::Rng &rng) { return copy(partner(s, rng), s, rng); }
 
 bool copy_same(const Subject &s, oracle::Rng &rng) { return copy(s, s, rng); }
 

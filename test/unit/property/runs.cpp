@@ -88,6 +88,16 @@ std::vector<Run> cut(const std::vector<Run> &runs, int64_t offset, int64_t max_l
     return result;
 }
 
+/* The widest power of two, at most 16, that divides all displacements and lengths; 0 for no runs. */
+int widest_word(const std::vector<Run> &runs)
+{
+    int word = runs.empty() ? 0 : 16;
+    for (const Run &run : runs)
+        while (run.displacement % word != 0 || run.length % word != 0)
+            word /= 2;
+    return word;
+}
+
 void same_runs(const std::vector<Run> &got, const std::vector<Run> &expected, const std::string &where)
 {
     same(got.size(), expected.size(), where, ": number of runs");
@@ -105,8 +115,10 @@ bool iov(const Subject &s, oracle::Rng &rng)
     const std::vector<Run> runs = list_all(s, count, base);
     same_bytes(runs, packing);
     const auto n = static_cast<int64_t>(runs.size());
-    if (count == 1)
+    if (count == 1) {
         same(n, s.info.runs, "info.runs against the list of one instance");
+        same(s.info.word, widest_word(runs), "info.word against the list of one instance");
+    }
     same(n <= count * std::max<int64_t>(s.info.runs, 0), true, "runs of ", count, " instances do not exceed theirs");
 
     for (int i = 0; i < 3; ++i) {
