@@ -77,7 +77,7 @@ static int set_layout(MPIR_Datatype *newtype)
 }
 
 /* Ends each constructor, whose engine call answered `rc`. */
-static int finish(int rc, MPIR_Datatype *newtype, struct elements elements)
+static int typerep_create(int rc, MPIR_Datatype *newtype, struct elements elements)
 {
     if (unlikely(rc != HEDDLE_SUCCESS))
         return MPII_HEDDLE_RESULT(rc);
@@ -99,7 +99,7 @@ static MPI_Aint sum(MPI_Aint count, const MPI_Aint *values)
 int MPIR_Typerep_create_contig(MPI_Aint count, MPI_Datatype oldtype, MPIR_Datatype *newtype)
 {
     int rc = heddle_type_contiguous(count, MPII_heddle_type(oldtype), &newtype->typerep.handle);
-    return finish(rc, newtype, elements_times(elements_of(oldtype), count));
+    return typerep_create(rc, newtype, elements_times(elements_of(oldtype), count));
 }
 
 int MPIR_Typerep_create_vector(MPI_Aint count, MPI_Aint blocklength, MPI_Aint stride, MPI_Datatype oldtype,
@@ -107,7 +107,7 @@ int MPIR_Typerep_create_vector(MPI_Aint count, MPI_Aint blocklength, MPI_Aint st
 {
     int rc =
         heddle_type_vector(count, blocklength, stride, MPII_heddle_type(oldtype), &newtype->typerep.handle);
-    return finish(rc, newtype, elements_times(elements_of(oldtype), count * blocklength));
+    return typerep_create(rc, newtype, elements_times(elements_of(oldtype), count * blocklength));
 }
 
 int MPIR_Typerep_create_hvector(MPI_Aint count, MPI_Aint blocklength, MPI_Aint stride, MPI_Datatype oldtype,
@@ -115,7 +115,7 @@ int MPIR_Typerep_create_hvector(MPI_Aint count, MPI_Aint blocklength, MPI_Aint s
 {
     int rc =
         heddle_type_hvector(count, blocklength, stride, MPII_heddle_type(oldtype), &newtype->typerep.handle);
-    return finish(rc, newtype, elements_times(elements_of(oldtype), count * blocklength));
+    return typerep_create(rc, newtype, elements_times(elements_of(oldtype), count * blocklength));
 }
 
 int MPIR_Typerep_create_indexed_block(MPI_Aint count, MPI_Aint blocklength,
@@ -124,7 +124,7 @@ int MPIR_Typerep_create_indexed_block(MPI_Aint count, MPI_Aint blocklength,
 {
     int rc = heddle_type_indexed_block(count, blocklength, array_of_displacements, MPII_heddle_type(oldtype),
                                        &newtype->typerep.handle);
-    return finish(rc, newtype, elements_times(elements_of(oldtype), count * blocklength));
+    return typerep_create(rc, newtype, elements_times(elements_of(oldtype), count * blocklength));
 }
 
 int MPIR_Typerep_create_hindexed_block(MPI_Aint count, MPI_Aint blocklength,
@@ -133,7 +133,7 @@ int MPIR_Typerep_create_hindexed_block(MPI_Aint count, MPI_Aint blocklength,
 {
     int rc = heddle_type_hindexed_block(count, blocklength, array_of_displacements, MPII_heddle_type(oldtype),
                                         &newtype->typerep.handle);
-    return finish(rc, newtype, elements_times(elements_of(oldtype), count * blocklength));
+    return typerep_create(rc, newtype, elements_times(elements_of(oldtype), count * blocklength));
 }
 
 int MPIR_Typerep_create_indexed(MPI_Aint count, const MPI_Aint *array_of_blocklengths,
@@ -142,7 +142,8 @@ int MPIR_Typerep_create_indexed(MPI_Aint count, const MPI_Aint *array_of_blockle
 {
     int rc = heddle_type_indexed(count, array_of_blocklengths, array_of_displacements,
                                  MPII_heddle_type(oldtype), &newtype->typerep.handle);
-    return finish(rc, newtype, elements_times(elements_of(oldtype), sum(count, array_of_blocklengths)));
+    return typerep_create(rc, newtype,
+                          elements_times(elements_of(oldtype), sum(count, array_of_blocklengths)));
 }
 
 int MPIR_Typerep_create_hindexed(MPI_Aint count, const MPI_Aint *array_of_blocklengths,
@@ -151,7 +152,8 @@ int MPIR_Typerep_create_hindexed(MPI_Aint count, const MPI_Aint *array_of_blockl
 {
     int rc = heddle_type_hindexed(count, array_of_blocklengths, array_of_displacements,
                                   MPII_heddle_type(oldtype), &newtype->typerep.handle);
-    return finish(rc, newtype, elements_times(elements_of(oldtype), sum(count, array_of_blocklengths)));
+    return typerep_create(rc, newtype,
+                          elements_times(elements_of(oldtype), sum(count, array_of_blocklengths)));
 }
 
 int MPIR_Typerep_create_struct(MPI_Aint count, const MPI_Aint *array_of_blocklengths,
@@ -172,19 +174,19 @@ int MPIR_Typerep_create_struct(MPI_Aint count, const MPI_Aint *array_of_blocklen
                                 &newtype->typerep.handle);
     if (types != few)
         MPL_free(types);
-    return finish(rc, newtype, elements_of_struct(count, array_of_blocklengths, array_of_types));
+    return typerep_create(rc, newtype, elements_of_struct(count, array_of_blocklengths, array_of_types));
 }
 
 int MPIR_Typerep_create_resized(MPI_Datatype oldtype, MPI_Aint lb, MPI_Aint extent, MPIR_Datatype *newtype)
 {
     int rc = heddle_type_resized(MPII_heddle_type(oldtype), lb, extent, &newtype->typerep.handle);
-    return finish(rc, newtype, elements_of(oldtype));
+    return typerep_create(rc, newtype, elements_of(oldtype));
 }
 
 int MPIR_Typerep_create_dup(MPI_Datatype oldtype, MPIR_Datatype *newtype)
 {
     int rc = heddle_type_dup(MPII_heddle_type(oldtype), &newtype->typerep.handle);
-    return finish(rc, newtype, elements_of(oldtype));
+    return typerep_create(rc, newtype, elements_of(oldtype));
 }
 
 /* MPICH has filled in the pair by its C struct; the engine's must be the same. A pair counts as two
