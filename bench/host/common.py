@@ -39,7 +39,7 @@ def installs_of(arguments, names):
         options = ", ".join(f"{INSTALLS[name][0]} PREFIX" for name in names)
         raise Failure(f"name at least one install: {options}")
     for name, prefix in found.items():
-        for tool in ("mpicc", "mpicxx", "mpiexec"):
+        for tool in ("mpicc", "mpiexec", "mpichversion"):
             if not os.access(prefix / "bin" / tool, os.X_OK):
                 raise Failure(f"{prefix}/bin/{tool} is not there: {INSTALLS[name][0]} takes the prefix of an "
                               "installed MPI (maint/compare-stock builds the stock ones)")
@@ -64,10 +64,11 @@ def build(arguments, name, prefix, program, sources, flags=(), libraries=()):
     folder = arguments.build / name
     folder.mkdir(parents=True, exist_ok=True)
     sources = [HERE / source for source in sources]
-    cxx = sources[0].suffix == ".cpp"
-    wrapper = prefix / "bin" / ("mpicxx" if cxx else "mpicc")
-    standard = ["-std=c++20", "-DMPICH_SKIP_MPICXX"] if cxx else ["-std=gnu11"]
-    command([wrapper, *standard, "-O3", "-Wall", "-Wextra", *flags, *sources, "-o", folder / program,
+    # MPICH's mpicc with another compiler: mpicxx is missing where MPICH was built with --disable-cxx.
+    language = ["-std=gnu11"]
+    if sources[0].suffix == ".cpp":
+        language = ["-cc=g++", "-std=c++20", "-DMPICH_SKIP_MPICXX"]
+    command([prefix / "bin" / "mpicc", *language, "-O3", "-Wall", "-Wextra", *flags, *sources, "-o", folder / program,
              *libraries])
     return folder / program
 
