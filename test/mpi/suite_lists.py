@@ -65,9 +65,8 @@ def _key(folder, line):
     return " ".join([f"{folder}/{words[0]}", words[1] if len(words) > 1 else "2"] + extra)
 
 
-def read_slow(path, tests):
-    slow = {test.key: "a collective by another of its algorithms" for test in tests if test.list == VARIANTS}
-    return slow | read_marks(path, tests)
+def variants(tests):
+    return {test.key: "a collective by another of its algorithms" for test in tests if test.list == VARIANTS}
 
 
 def read_marks(path, tests):
