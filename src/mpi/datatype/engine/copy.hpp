@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 namespace heddle {
 
@@ -15,10 +16,7 @@ enum class Dir { pack, unpack, same };
 // Addresses are integers here: displacements may lead far outside of any one object (MPI_BOTTOM).
 using Address = uintptr_t;
 
-inline Address at(Address a, int64_t displ)
-{
-    return a + static_cast<Address>(displ);
-}
+inline Address at(Address a, int64_t displ) { return a + static_cast<Address>(displ); }
 
 template <Dir D> inline void move(Address memory, Address packed, size_t bytes)
 {
@@ -32,12 +30,14 @@ template <Dir D> inline void move(Address memory, Address packed, size_t bytes)
 
 // A block of exactly B bytes.
 template <size_t B> struct Exactly {
+    static constexpr int64_t size() { return B; }
     template <Dir D> void block(Address m, Address p) const { move<D>(m, p, B); }
 };
 
 // A block of Half to 2 * Half bytes, as two pieces of Half that overlap.
 template <size_t Half> struct UpTo {
     size_t bytes;
+    int64_t size() const { return static_cast<int64_t>(bytes); }
     template <Dir D> void block(Address m, Address p) const
     {
         if constexpr (Half <= 16) {
@@ -57,7 +57,24 @@ template <size_t Half> struct UpTo {
 
 struct AnySize {
     size_t bytes;
+    int64_t size() const { return static_cast<int64_t>(bytes); }
     template <Dir D> void block(Address m, Address p) const { move<D>(m, p, bytes); }
+};
+
+// A block of exactly 2 * B bytes, stored as two pieces. Where every block goes to a cache line of its own,
+// Zen 5 takes a line that is stored to twice from the second-level cache in less than half of the time.
+template <class Half> struct Twice {
+    template <Dir D> void block(Address m, Address p) const
+    {
+        const auto *from = reinterpret_cast<const char *>(D == Dir::unpack ? p : m);
+        auto *to = reinterpret_cast<char *>(D == Dir::unpack ? m : p);
+        Half low, high;
+        std::memcpy(&low, from, sizeof low);
+        std::memcpy(&high, from + sizeof low, sizeof high);
+        std::memcpy(to, &low, sizeof low);
+        asm("" ::: "memory"); // or gcc makes one store of the two
+        std::memcpy(to + sizeof low, &high, sizeof high);
+    }
 };
 
 // Calls `f` with the mover that suits blocks of `bytes` bytes.
@@ -108,47 +125,160 @@ struct Strides {
 };
 
 // How many blocks ahead to prefetch: strides beyond a cache line defeat the hardware's prefetcher at
-// every page, and a load from memory takes as long as some dozens of these copies.
+// every page, and a load from memory takes as long as some dozens of these copies. What the second-level
+// cache may hold already is only slowed by it.
 constexpr int64_t prefetch_blocks = 32;
 constexpr int64_t prefetch_stride = 128;
+constexpr int64_t prefetch_span = int64_t{2} << 20; // of reads
+constexpr int64_t prefetch_write_span = int64_t{32} << 20;
+constexpr int64_t cache_line = 64;
 
+inline int64_t magnitude(int64_t x) { return x < 0 ? -x : x; }
+
+// Arguments by value, here and below: what is stored through `m` or `p` might change anything that
+// the compiler sees by reference, and it would load the strides anew for every block.
 template <Dir D, bool Prefetch, class Mover>
-inline void copy_row(const Mover &mover, const Strides &s, Address m, Address p)
+inline void copy_row(Mover mover, Strides s, Address m, Address p)
 {
-    for (int64_t i = 0; i < s.n; ++i) {
+    for (; s.n > 0; --s.n) {
         if constexpr (Prefetch)
-            __builtin_prefetch(reinterpret_cast<const void *>(at(m, prefetch_blocks * s.ms)), D == Dir::unpack);
+            __builtin_prefetch(reinterpret_cast<const void *>(at(m, prefetch_blocks * s.ms)),
+                               D == Dir::unpack);
         mover.template block<D>(m, p);
         m = at(m, s.ms);
         p = at(p, s.ps);
     }
 }
 
-// Blocks of `bytes` in two dimensions, `inner` varying fastest.
-template <Dir D>
-inline void copy_blocks(int64_t bytes, const Strides &outer, const Strides &inner, Address m, Address p)
+template <Dir D, class Mover>
+inline void copy_plane(Mover mover, bool prefetch, Strides outer, Strides inner, Address m, Address p)
 {
-    const bool far = (inner.ms >= prefetch_stride || inner.ms <= -prefetch_stride) && inner.n >= prefetch_blocks;
-    with_mover(bytes, [&](auto mover) {
-        for (int64_t i = 0; i < outer.n; ++i) {
-            const Address mi = at(m, i * outer.ms);
-            const Address pi = at(p, i * outer.ps);
-            if (far)
-                copy_row<D, true>(mover, inner, mi, pi);
-            else
-                copy_row<D, false>(mover, inner, mi, pi);
-        }
+    for (; outer.n > 0; --outer.n) {
+        if (prefetch)
+            copy_row<D, true>(mover, inner, m, p);
+        else
+            copy_row<D, false>(mover, inner, m, p);
+        m = at(m, outer.ms);
+        p = at(p, outer.ps);
+    }
+}
+
+// Blocks of `bytes` in two dimensions, `inner` varying fastest.
+template <Dir D> inline void copy_blocks(int64_t bytes, Strides outer, Strides inner, Address m, Address p)
+{
+    constexpr int64_t span = D == Dir::unpack ? prefetch_write_span : prefetch_span;
+    const int64_t step = magnitude(inner.ms);
+    const bool far = step >= prefetch_stride && inner.n >= prefetch_blocks &&
+                     (inner.n >= span / step || (outer.n - 1) * magnitude(outer.ms) >= span);
+    if (D != Dir::pack && step >= cache_line && bytes == 8)
+        return copy_plane<D>(Twice<uint32_t>{}, far, outer, inner, m, p);
+    if (D != Dir::pack && step >= cache_line && bytes == 16)
+        return copy_plane<D>(Twice<uint64_t>{}, far, outer, inner, m, p);
+    with_mover(bytes, [=](auto mover) { copy_plane<D>(mover, far, outer, inner, m, p); });
+}
+
+// Rows of up to this many small blocks are unrolled.
+constexpr int64_t short_row = 8;
+
+template <class F> inline void with_short_row(int64_t n, F &&f)
+{
+    switch (n) {
+    case 2:
+        return f(std::integral_constant<int64_t, 2>{});
+    case 3:
+        return f(std::integral_constant<int64_t, 3>{});
+    case 4:
+        return f(std::integral_constant<int64_t, 4>{});
+    case 5:
+        return f(std::integral_constant<int64_t, 5>{});
+    case 6:
+        return f(std::integral_constant<int64_t, 6>{});
+    case 7:
+        return f(std::integral_constant<int64_t, 7>{});
+    case 8:
+        return f(std::integral_constant<int64_t, 8>{});
+    default:
+        return f(n);
+    }
+}
+
+template <class Mover> constexpr bool unrolls = false;
+template <size_t B> constexpr bool unrolls<Exactly<B>> = B <= 32;
+
+// Calls `f` with the mover for `bytes` and with the length of a row of such blocks.
+template <class F> inline void with_row(int64_t bytes, int64_t length, F &&f)
+{
+    with_mover(bytes, [=](auto mover) {
+        if constexpr (unrolls<decltype(mover)>)
+            with_short_row(length, [=](auto n) { f(mover, n); });
+        else
+            f(mover, length);
     });
+}
+
+template <Dir D, class Mover, class Length> inline void copy_rows(Mover mover, Length length, Strides outer,
+                                                                  const int64_t *displs, int64_t rows,
+                                                                  int64_t ms, Address m, Address p)
+{
+    for (; outer.n > 0; --outer.n) {
+        Address pr = p;
+#pragma GCC unroll 4
+        for (int64_t r = 0; r < rows; ++r) {
+            const int64_t displ = displs[r];
+            const Address mr = at(m, displ);
+            if (D == Dir::same)
+                pr = at(p, displ);
+            for (int64_t j = 0; j < length; ++j)
+                mover.template block<D>(at(mr, j * ms), at(pr, j * (D == Dir::same ? ms : mover.size())));
+            pr = at(pr, length * mover.size());
+        }
+        m = at(m, outer.ms);
+        p = at(p, outer.ps);
+    }
+}
+
+// `outer.n` groups of `rows` rows; row r begins at memory + displs[r] and has `length` blocks of `bytes`,
+// `ms` apart. In the packed form all of a group's blocks follow one another.
+template <Dir D> inline void copy_rows(int64_t bytes, Strides outer, const int64_t *displs, int64_t rows,
+                                       int64_t length, int64_t ms, Address m, Address p)
+{
+    with_row(bytes, length,
+             [=](auto mover, auto n) { copy_rows<D>(mover, n, outer, displs, rows, ms, m, p); });
+}
+
+template <Dir D, class Mover, class Length>
+inline void copy_columns(Mover mover, Length length, Strides along, Strides across, Address m, Address p)
+{
+    for (; along.n > 0; --along.n) {
+        for (int64_t j = 0; j < length; ++j)
+            mover.template block<D>(at(m, j * across.ms), at(p, j * across.ps));
+        m = at(m, along.ms);
+        p = at(p, along.ps);
+    }
+}
+
+// Blocks of `bytes` in two dimensions, few `across`, at each step `along`.
+template <Dir D> inline void copy_columns(int64_t bytes, Strides along, Strides across, Address m, Address p)
+{
+    with_row(bytes, across.n, [=](auto mover, auto n) { copy_columns<D>(mover, n, along, across, m, p); });
+}
+
+template <Dir D, class Mover>
+inline void copy_gathered(Mover mover, int64_t bytes, const int64_t *displs, int64_t n, Address m, Address p)
+{
+    for (int64_t i = 0; i < n; ++i) {
+        const int64_t displ = displs[i];
+        mover.template block<D>(at(m, displ), D == Dir::same ? at(p, displ) : p);
+        if (D != Dir::same)
+            p = at(p, bytes);
+    }
 }
 
 // Blocks of `bytes` at memory + displs[i], one after the other in the packed form.
 template <Dir D>
 inline void copy_gathered(int64_t bytes, const int64_t *displs, int64_t n, Address m, Address p)
 {
-    with_mover(bytes, [&](auto mover) {
-        for (int64_t i = 0; i < n; ++i)
-            mover.template block<D>(at(m, displs[i]), at(p, D == Dir::same ? displs[i] : i * bytes));
-    });
+    with_mover(bytes, [=](auto mover) { copy_gathered<D>(mover, bytes, displs, n, m, p); });
 }
 
 // A block of a size that changes from call to call: short ones without a call to memcpy.

@@ -34,7 +34,10 @@ public:
                     s = children;
                     break;
                 }
-                if (n.count < s.n && n.count <= few)
+                const Grid grid(image_, n);
+                if (grid.strided && grid.rows <= few)
+                    return grid_rows(grid, s, m, p);
+                if (!grid.strided && n.count < s.n && n.count <= few)
                     return tiles(s, n.bytes * n.count, m, p, [&](Strides t, Address mt, Address pt) {
                         for (int64_t i = 0; i < n.count; ++i)
                             whole(n.child, t, at(mt, i * children.ms), at(pt, i * children.ps));
@@ -65,8 +68,8 @@ public:
             move<D>(at(m, lo), at(p, lo), static_cast<size_t>(hi - lo));
             return;
         case NodeKind::stream:
-            return repeated(n.child, n.bytes, n.by_bytes, {n.count, n.stride, packed_step(n.stride, n.bytes)}, lo,
-                            hi, m, p);
+            return repeated(n.child, n.bytes, n.by_bytes, {n.count, n.stride, packed_step(n.stride, n.bytes)},
+                            lo, hi, m, p);
         case NodeKind::gather: {
             int64_t i = n.by_bytes.divide(lo);
             const int64_t j = n.by_bytes.divide(hi);
@@ -112,6 +115,44 @@ private:
     // Packed bytes that one tile of such instances may take: it stays in the first-level cache.
     static constexpr int64_t tile_bytes = 8192;
 
+    // Streams down to a dense block: rows of such blocks.
+    struct Grid {
+        bool strided = false;
+        int64_t rows = 1; // no more than `few` + 1
+        const ImageNode *row;
+        const ImageNode *levels[6] = {}; // around the row, outermost first, where rows <= few
+        int depth = 0;
+
+        Grid(const ImageView &image, const ImageNode &top) : row(&top)
+        {
+            for (; row->kind == NodeKind::stream; row = &image.nodes[row->child]) {
+                if (image.nodes[row->child].kind == NodeKind::dense) {
+                    strided = true;
+                    return;
+                }
+                rows = std::min(rows * std::min(row->count, few + 1), few + 1);
+                if (rows <= few)
+                    levels[depth++] = row;
+            }
+        }
+    };
+
+    // Small grids many times over: in pack order, with the rows' displacements looked up.
+    void grid_rows(const Grid &grid, const Strides &s, Address m, Address p) const
+    {
+        int64_t displs[few];
+        displs[0] = 0;
+        int64_t n = 1;
+        for (int level = grid.depth - 1; level >= 0; --level) {
+            const ImageNode &stream = *grid.levels[level];
+            for (int64_t i = n; i < n * stream.count; ++i)
+                displs[i] = displs[i - n] + stream.stride;
+            n *= stream.count;
+        }
+        const ImageNode &row = *grid.row;
+        copy_rows<D>(row.bytes, s, displs, n, row.count, row.stride, m, p);
+    }
+
     static int64_t packed_step(int64_t memory_step, int64_t bytes)
     {
         return D == Dir::same ? memory_step : bytes;
@@ -124,14 +165,19 @@ private:
             f(Strides{std::min(t, s.n - i), s.ms, s.ps}, at(m, i * s.ms), at(p, i * s.ps));
     }
 
-    // Two dimensions of dense blocks. The longer one goes inside, in tiles where that changes the order.
+    // Two dimensions of dense blocks.
     void planes(int64_t bytes, const Strides &outer, const Strides &inner, Address m, Address p) const
     {
-        if (outer.n > inner.n && inner.n <= 8)
-            return tiles(outer, bytes * inner.n, m, p, [&](Strides t, Address mt, Address pt) {
-                copy_blocks<D>(bytes, inner, t, mt, pt);
-            });
-        copy_blocks<D>(bytes, outer, inner, m, p);
+        if (outer.n > inner.n && inner.n <= short_row)
+            return copy_columns<D>(bytes, outer, inner, m, p);
+        // Neighbours that share a cache line which the inner loop leaves: a transpose, by columns of eight.
+        int64_t i = 0;
+        if (magnitude(outer.ms) * 2 <= cache_line && magnitude(inner.ms) >= cache_line)
+            for (; i + short_row <= outer.n; i += short_row)
+                copy_columns<D>(bytes, inner, {short_row, outer.ms, outer.ps}, at(m, i * outer.ms),
+                                at(p, i * outer.ps));
+        copy_blocks<D>(bytes, {outer.n - i, outer.ms, outer.ps}, inner, at(m, i * outer.ms),
+                       at(p, i * outer.ps));
     }
 
     // Blocks [i, j) of an irregular node, each over `s.n` instances of it.
@@ -141,7 +187,8 @@ private:
         switch (n.kind) {
         case NodeKind::gather:
             if (s.n == 1 && image_.nodes[n.child].kind == NodeKind::dense)
-                return copy_gathered<D>(n.bytes, displs + i, j - i, m, at(p, D == Dir::same ? 0 : i * n.bytes));
+                return copy_gathered<D>(n.bytes, displs + i, j - i, m,
+                                        at(p, D == Dir::same ? 0 : i * n.bytes));
             for (; i < j; ++i)
                 whole(n.child, s, at(m, displs[i]), at(p, packed_step(displs[i], i * n.bytes)));
             return;
@@ -177,7 +224,8 @@ private:
             const int64_t *prefix = image_.prefix(n);
             const int64_t *links = image_.links(n);
             for (; i < j; ++i)
-                whole(static_cast<int32_t>(links[i]), s, at(m, displs[i]), at(p, packed_step(displs[i], prefix[i])));
+                whole(static_cast<int32_t>(links[i]), s, at(m, displs[i]),
+                      at(p, packed_step(displs[i], prefix[i])));
             return;
         }
         }
@@ -238,7 +286,8 @@ private:
         }
         const Address pi = at(p, packed_step(displ, image_.prefix(n)[i] * n.bytes));
         const int64_t units = image_.prefix(n)[i + 1] - image_.prefix(n)[i];
-        repeated(n.child, n.bytes, n.by_bytes, {units, n.stride, packed_step(n.stride, n.bytes)}, lo, hi, mi, pi);
+        repeated(n.child, n.bytes, n.by_bytes, {units, n.stride, packed_step(n.stride, n.bytes)}, lo, hi, mi,
+                 pi);
     }
 
     ImageView image_;
