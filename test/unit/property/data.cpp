@@ -48,10 +48,9 @@ void pack_once(const Subject &s, const oracle::Packing &packing, const Memory &m
     }
     same(actual, length, where, ": bytes");
     packed.untouched_beyond(actual);
-    if (std::memcmp(packed.data(), expected.data() + offset, static_cast<size_t>(length)) != 0) {
-        const auto first = std::mismatch(packed.data(), packed.data() + length, expected.data() + offset).first;
+    const auto first = std::mismatch(packed.data(), packed.data() + length, expected.begin() + offset).first;
+    if (first != packed.data() + length)
         fail(where, ": packed byte ", offset + (first - packed.data()), " differs");
-    }
 }
 
 /* A partner for a copy, of no more entries than it takes to hold about as much. */

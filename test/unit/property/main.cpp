@@ -56,11 +56,12 @@ void on_signal(int signal)
 
 void arrange_last_words()
 {
+    std::signal(SIGABRT, on_signal);
     if (__sanitizer_set_death_callback) {
         __sanitizer_set_death_callback(last_words);
         return;
     }
-    for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT})
+    for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL})
         std::signal(signal, on_signal);
 }
 
