@@ -21,7 +21,11 @@ namespace property {
 namespace {
 
 constexpr int64_t largest_on_heap = int64_t{4} << 20;
+#if defined(__SANITIZE_THREAD__)
+constexpr int64_t largest_mapped = int64_t{1} << 35; /* its shadow leaves little address space */
+#else
 constexpr int64_t largest_mapped = int64_t{1} << 42;
+#endif
 constexpr int64_t most_entries_mapped = 3000;
 constexpr int64_t page = 4096;
 constexpr int64_t margin = 64;
