@@ -51,6 +51,8 @@ def configure(source, build, prefix):
                "CC=gcc", "CXX=g++", "F77=gfortran", "FC=gfortran",
                f"WRAPPER_FFLAGS={mismatch}", f"WRAPPER_FCFLAGS={mismatch}"]
     _logged(command, build, build / "configure.log", environment, "configuring MPICH's suite")
+    # The copy that 4.0.2 ships of this file does not compile; the suite's Makefile means to copy it from f90.
+    shutil.copy(source / "f90/io/c2f902cio.c", build / "f08/io/c2f902cio.c")
     stamp.write_text(identity)
     print(f"suite: configured in {time.monotonic() - start:.0f} s", flush=True)
 
