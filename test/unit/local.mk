@@ -46,6 +46,7 @@ test_unit_unit_SOURCES = $(unit_oracle_sources) \
     test/unit/main.cpp \
     test/unit/test_canonical.cpp \
     test/unit/test_errors.cpp \
+    test/unit/test_external.cpp \
     test/unit/test_far.cpp \
     test/unit/test_lifetime.cpp \
     test/unit/test_nesting.cpp \

@@ -309,11 +309,18 @@ TEST_CASE("accumulate: operators and lengths", "[errors]")
     CHECK(heddle_accumulate(source, 2, nullptr, target, 1, real, HEDDLE_OP_SUM) == HEDDLE_ERR_TRUNCATE);
     CHECK(target[0] == 1);
     CHECK(target[1] == 2);
+    CHECK(heddle_accumulate(source, -1, nullptr, target, 1, real, HEDDLE_OP_SUM) == HEDDLE_ERR_COUNT);
+    CHECK(heddle_accumulate(source, -1, real, target, 1, real, HEDDLE_OP_SUM) == HEDDLE_ERR_COUNT);
+    CHECK(heddle_accumulate(source, huge / 4, nullptr, target, 1, real, HEDDLE_OP_SUM) == HEDDLE_ERR_OVERFLOW);
+    CHECK(heddle_accumulate(nullptr, 1, nullptr, target, 1, real, HEDDLE_OP_SUM) == HEDDLE_ERR_ARG);
     const Type mixed = oracle::build(*oracle::structure(
         {1, 1}, {0, 8}, {oracle::predefined(HEDDLE_INT64), oracle::predefined(HEDDLE_DOUBLE)}));
     Type committed = mixed;
     committed.commit();
     CHECK(heddle_accumulate(source, 1, committed.get(), target, 1, committed.get(), HEDDLE_OP_SUM) != HEDDLE_SUCCESS);
+    CHECK(heddle_accumulate(source, 1, nullptr, target, 1, committed.get(), HEDDLE_OP_SUM) == HEDDLE_ERR_OP);
+    const Type none = oracle::build(*oracle::contiguous(0, oracle::predefined(HEDDLE_DOUBLE))).commit();
+    CHECK(heddle_accumulate(source, 1, nullptr, target, 1, none.get(), HEDDLE_OP_SUM) == HEDDLE_ERR_TRUNCATE);
     CHECK(heddle_accumulate(source, 1, committed.get(), target, 1, committed.get(), HEDDLE_OP_REPLACE) ==
           HEDDLE_SUCCESS);
     CHECK(target[0] == 3);
