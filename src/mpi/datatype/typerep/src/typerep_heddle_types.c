@@ -8,8 +8,12 @@
  */
 #include "typerep_internal.h"
 
+/* Whether Fortran's .FALSE. is 0 and its .TRUE. is 1, as they are to the engine. */
 #ifdef HAVE_FORTRAN_BINDING
 #include "mpii_fortlogical.h"
+#define USUAL_LOGICALS (MPII_F_FALSE == 0 && MPII_F_TRUE == 1)
+#else
+#define USUAL_LOGICALS 0
 #endif
 
 heddle_type *MPII_heddle_empty;
@@ -129,14 +133,10 @@ static heddle_predefined complex_of_size(MPI_Aint size)
                         : HEDDLE_MIXED;
 }
 
-/* The engine's LOGICAL has 4 bytes, .FALSE. = 0 and .TRUE. = 1; another one is MPICH's to reduce. */
+/* The engine's LOGICAL has 4 bytes; one of another size or other values is MPICH's to reduce. */
 static heddle_predefined logical_of_size(MPI_Aint size)
 {
-#ifdef HAVE_FORTRAN_BINDING
-    if (size == 4 && MPII_F_FALSE == 0 && MPII_F_TRUE == 1)
-        return HEDDLE_LOGICAL;
-#endif
-    return HEDDLE_MIXED;
+    return USUAL_LOGICALS && size == 4 ? HEDDLE_LOGICAL : HEDDLE_MIXED;
 }
 
 static heddle_predefined element_of(enum type_class class, MPI_Aint size)
