@@ -67,7 +67,8 @@ void check_runs(const heddle_type *type, const heddle_type_info &info)
     for (int64_t i = 0; i < length; ++i)
         REQUIRE(runs[i].iov_base == same[i].iov_base && runs[i].iov_len == same[i].iov_len);
     if (info.runs > 0) { /* the last one, by way of the search and not of the walk */
-        REQUIRE(heddle_iov(nullptr, 1, type, info.runs - 1, runs, 1, &length) == HEDDLE_SUCCESS && length == 1);
+        REQUIRE(heddle_iov(nullptr, 1, type, info.runs - 1, runs, 1, &length) == HEDDLE_SUCCESS &&
+                length == 1);
         int64_t displ = 0, run = 0;
         REQUIRE(heddle_locate(1, type, info.size - 1, &displ, &run) == HEDDLE_SUCCESS && run == 1);
         REQUIRE(displ == static_cast<int64_t>(reinterpret_cast<intptr_t>(runs[0].iov_base) +
@@ -81,7 +82,8 @@ void check_data(const heddle_type *type, const heddle_type_info &info)
     constexpr int64_t most = 1 << 16;
     if (info.size > most || info.true_extent > most)
         return;
-    std::vector<unsigned char> memory(static_cast<size_t>(info.true_extent)), packed(static_cast<size_t>(info.size));
+    std::vector<unsigned char> memory(static_cast<size_t>(info.true_extent)),
+        packed(static_cast<size_t>(info.size));
     for (size_t i = 0; i < memory.size(); ++i)
         memory[i] = static_cast<unsigned char>(i * 29 >> 1);
     const uintptr_t base = reinterpret_cast<uintptr_t>(memory.data()) - static_cast<uintptr_t>(info.true_lb);

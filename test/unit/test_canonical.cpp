@@ -141,8 +141,9 @@ TEST_CASE("four dimensions, with an offset", "[canonical]")
     const ExprPtr c = subarray({64, 64, 64, 64}, {32, 32, 32, 32}, {1, 2, 3, 4}, HEDDLE_ORDER_C, real);
     const ExprPtr fortran =
         subarray({64, 64, 64, 64}, {32, 32, 32, 32}, {4, 3, 2, 1}, HEDDLE_ORDER_FORTRAN, real);
-    const ExprPtr nested = hindexed({1}, {4 * (((1 * 64 + 2) * 64 + 3) * 64 + 4)},
-                                    hvector(32, 1, 4 << 18, hvector(32, 1, 4 << 12, vector(32, 32, 64, real))));
+    const ExprPtr nested =
+        hindexed({1}, {4 * (((1 * 64 + 2) * 64 + 3) * 64 + 4)},
+                 hvector(32, 1, 4 << 18, hvector(32, 1, 4 << 12, vector(32, 32, 64, real))));
     all_are("1082128+stream(32,1048576,stream(32,16384,stream(32,256,dense(128))))", {c, fortran, nested});
 }
 
@@ -152,15 +153,16 @@ TEST_CASE("whole dimensions fold away", "[canonical]")
                                           vector(24, 3, 8, real), hvector(4, 1, 192, vector(6, 3, 8, real))});
     CHECK(layout(subarray({4, 6, 8}, {4, 6, 8}, {0, 0, 0}, HEDDLE_ORDER_C, real)) == "0+dense(768)");
     CHECK(layout(subarray({4, 6, 8}, {2, 6, 8}, {1, 0, 0}, HEDDLE_ORDER_C, real)) == "192+dense(384)");
-    CHECK(layout(subarray({4, 6, 8}, {4, 1, 1}, {0, 2, 3}, HEDDLE_ORDER_C, real)) == "76+stream(4,192,dense(4))");
+    CHECK(layout(subarray({4, 6, 8}, {4, 1, 1}, {0, 2, 3}, HEDDLE_ORDER_C, real)) ==
+          "76+stream(4,192,dense(4))");
 }
 
 TEST_CASE("strides of one element, of zero and backwards", "[canonical]")
 {
     CHECK(layout(vector(1, 1, -7, real)) == "0+dense(4)");
-    all_are("0+stream(5,-8,dense(4))", {vector(5, 1, -2, real), hvector(5, 1, -8, real),
-                                        indexed_block(1, {0, -2, -4, -6, -8}, real),
-                                        contiguous(5, resized(real, 0, -8))});
+    all_are("0+stream(5,-8,dense(4))",
+            {vector(5, 1, -2, real), hvector(5, 1, -8, real), indexed_block(1, {0, -2, -4, -6, -8}, real),
+             contiguous(5, resized(real, 0, -8))});
     all_are("0+stream(3,0,dense(4))", {vector(3, 1, 0, real), hindexed({1, 1, 1}, {0, 0, 0}, real)});
     CHECK(layout(contiguous(0, real)) == layout(vector(0, 3, 2, real)));
     CHECK(layout(contiguous(0, real)) == layout(structure({0, 0}, {4, 8}, {real, byte})));
@@ -188,7 +190,8 @@ TEST_CASE("a transpose keeps its order", "[order]")
     CHECK(layout(by_rows) == "0+dense(280)");
     CHECK(layout(by_columns) == "0+stream(7,8,stream(5,56,dense(8)))");
     CHECK(layout(by_columns) == layout(contiguous(7, resized(vector(5, 1, 7, number), 0, 8))));
-    CHECK(layout(hvector(3, 1, 8, hvector(3, 1, 100, number))) != layout(hvector(3, 1, 100, hvector(3, 1, 8, number))));
+    CHECK(layout(hvector(3, 1, 8, hvector(3, 1, 100, number))) !=
+          layout(hvector(3, 1, 100, hvector(3, 1, 8, number))));
 
     int64_t matrix[5][7], packed[35], expected[35];
     for (int64_t row = 0, n = 0; row < 5; ++row)
@@ -249,19 +252,36 @@ namespace {
 /* A random composition of strided constructors; steps of whole spans make equivalent ones frequent. */
 ExprPtr random_strided(Rng &rng)
 {
-    ExprPtr expr = predefined(rng.pick(std::vector<heddle_predefined>{HEDDLE_INT8, HEDDLE_INT16, HEDDLE_INT32}));
+    ExprPtr expr =
+        predefined(rng.pick(std::vector<heddle_predefined>{HEDDLE_INT8, HEDDLE_INT16, HEDDLE_INT32}));
     for (int64_t level = rng.in(1, 5); level > 0; --level) {
         const Typemap map = expand(*expr);
         const int64_t n = rng.in(1, 3), span = true_ub(map) - true_lb(map);
-        const int64_t step = rng.percent(50) ? span : rng.pick(std::vector<int64_t>{4, 6, 8, 12, 16, 24, -8, 0});
+        const int64_t step =
+            rng.percent(50) ? span : rng.pick(std::vector<int64_t>{4, 6, 8, 12, 16, 24, -8, 0});
         switch (rng.in(0, 6)) {
-        case 0: expr = contiguous(n, expr); break;
-        case 1: expr = vector(n, rng.in(1, 2), rng.in(1, 3), expr); break;
-        case 2: expr = hvector(n, 1, step, expr); break;
-        case 3: expr = resized(expr, 0, step); break;
-        case 4: expr = hindexed_block(1, multiples(n, step), expr); break;
-        case 5: expr = structure(copies(n, 1), multiples(n, step), std::vector<ExprPtr>(static_cast<size_t>(n), expr)); break;
-        case 6: expr = subarray({rng.in(2, 3), 3}, {2, rng.in(1, 3)}, {0, 0}, HEDDLE_ORDER_C, expr); break;
+        case 0:
+            expr = contiguous(n, expr);
+            break;
+        case 1:
+            expr = vector(n, rng.in(1, 2), rng.in(1, 3), expr);
+            break;
+        case 2:
+            expr = hvector(n, 1, step, expr);
+            break;
+        case 3:
+            expr = resized(expr, 0, step);
+            break;
+        case 4:
+            expr = hindexed_block(1, multiples(n, step), expr);
+            break;
+        case 5:
+            expr = structure(copies(n, 1), multiples(n, step),
+                             std::vector<ExprPtr>(static_cast<size_t>(n), expr));
+            break;
+        case 6:
+            expr = subarray({rng.in(2, 3), 3}, {2, rng.in(1, 3)}, {0, 0}, HEDDLE_ORDER_C, expr);
+            break;
         }
     }
     return expr;
@@ -293,8 +313,8 @@ TEST_CASE("one sequence of bytes, strided, has one layout", "[canonical]")
         const auto [place, is_new] = known.try_emplace(bytes_in_order(map), text, expr);
         met_again += !is_new;
         if (place->second.first != text)
-            FAIL_CHECK(to_text(*expr) << " is " << text << "\nbut " << to_text(*place->second.second) << " is "
-                                << place->second.first);
+            FAIL_CHECK(to_text(*expr) << " is " << text << "\nbut " << to_text(*place->second.second)
+                                      << " is " << place->second.first);
     }
     CHECK(met_again > 5000);
     CHECK(irregular == 0);

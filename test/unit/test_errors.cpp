@@ -38,10 +38,14 @@ TEST_CASE("constructors: null types and outputs", "[errors]")
     CHECK(error_of([&](auto **t) { return heddle_type_contiguous(1, nullptr, t); }) == HEDDLE_ERR_TYPE);
     CHECK(error_of([&](auto **t) { return heddle_type_vector(1, 1, 1, nullptr, t); }) == HEDDLE_ERR_TYPE);
     CHECK(error_of([&](auto **t) { return heddle_type_hvector(1, 1, 1, nullptr, t); }) == HEDDLE_ERR_TYPE);
-    CHECK(error_of([&](auto **t) { return heddle_type_indexed(1, one, one, nullptr, t); }) == HEDDLE_ERR_TYPE);
-    CHECK(error_of([&](auto **t) { return heddle_type_hindexed(1, one, one, nullptr, t); }) == HEDDLE_ERR_TYPE);
-    CHECK(error_of([&](auto **t) { return heddle_type_indexed_block(1, 1, one, nullptr, t); }) == HEDDLE_ERR_TYPE);
-    CHECK(error_of([&](auto **t) { return heddle_type_hindexed_block(1, 1, one, nullptr, t); }) == HEDDLE_ERR_TYPE);
+    CHECK(error_of([&](auto **t) { return heddle_type_indexed(1, one, one, nullptr, t); }) ==
+          HEDDLE_ERR_TYPE);
+    CHECK(error_of([&](auto **t) { return heddle_type_hindexed(1, one, one, nullptr, t); }) ==
+          HEDDLE_ERR_TYPE);
+    CHECK(error_of([&](auto **t) { return heddle_type_indexed_block(1, 1, one, nullptr, t); }) ==
+          HEDDLE_ERR_TYPE);
+    CHECK(error_of([&](auto **t) { return heddle_type_hindexed_block(1, 1, one, nullptr, t); }) ==
+          HEDDLE_ERR_TYPE);
     CHECK(error_of([&](auto **t) { return heddle_type_struct(1, one, one, none, t); }) == HEDDLE_ERR_TYPE);
     CHECK(error_of([&](auto **t) { return heddle_type_resized(nullptr, 0, 8, t); }) == HEDDLE_ERR_TYPE);
     CHECK(error_of([&](auto **t) { return heddle_type_dup(nullptr, t); }) == HEDDLE_ERR_TYPE);
@@ -86,13 +90,20 @@ TEST_CASE("constructors: null arrays, and none where none is needed", "[errors]"
 {
     const int64_t one[] = {1};
     heddle_type *const types[] = {real};
-    CHECK(error_of([&](auto **t) { return heddle_type_indexed(1, nullptr, one, real, t); }) == HEDDLE_ERR_ARG);
-    CHECK(error_of([&](auto **t) { return heddle_type_indexed(1, one, nullptr, real, t); }) == HEDDLE_ERR_ARG);
-    CHECK(error_of([&](auto **t) { return heddle_type_hindexed(1, nullptr, one, real, t); }) == HEDDLE_ERR_ARG);
-    CHECK(error_of([&](auto **t) { return heddle_type_indexed_block(1, 1, nullptr, real, t); }) == HEDDLE_ERR_ARG);
-    CHECK(error_of([&](auto **t) { return heddle_type_hindexed_block(1, 1, nullptr, real, t); }) == HEDDLE_ERR_ARG);
-    CHECK(error_of([&](auto **t) { return heddle_type_struct(1, nullptr, one, types, t); }) == HEDDLE_ERR_ARG);
-    CHECK(error_of([&](auto **t) { return heddle_type_struct(1, one, nullptr, types, t); }) == HEDDLE_ERR_ARG);
+    CHECK(error_of([&](auto **t) { return heddle_type_indexed(1, nullptr, one, real, t); }) ==
+          HEDDLE_ERR_ARG);
+    CHECK(error_of([&](auto **t) { return heddle_type_indexed(1, one, nullptr, real, t); }) ==
+          HEDDLE_ERR_ARG);
+    CHECK(error_of([&](auto **t) { return heddle_type_hindexed(1, nullptr, one, real, t); }) ==
+          HEDDLE_ERR_ARG);
+    CHECK(error_of([&](auto **t) { return heddle_type_indexed_block(1, 1, nullptr, real, t); }) ==
+          HEDDLE_ERR_ARG);
+    CHECK(error_of([&](auto **t) { return heddle_type_hindexed_block(1, 1, nullptr, real, t); }) ==
+          HEDDLE_ERR_ARG);
+    CHECK(error_of([&](auto **t) { return heddle_type_struct(1, nullptr, one, types, t); }) ==
+          HEDDLE_ERR_ARG);
+    CHECK(error_of([&](auto **t) { return heddle_type_struct(1, one, nullptr, types, t); }) ==
+          HEDDLE_ERR_ARG);
     CHECK(error_of([&](auto **t) { return heddle_type_struct(1, one, one, nullptr, t); }) == HEDDLE_ERR_ARG);
 
     heddle_type *type = nullptr;
@@ -106,8 +117,8 @@ TEST_CASE("constructors: null arrays, and none where none is needed", "[errors]"
 
 TEST_CASE("subarray: what does not lie inside its array", "[errors]")
 {
-    const auto error = [](std::vector<int64_t> sizes, std::vector<int64_t> subsizes, std::vector<int64_t> starts,
-                          int order = HEDDLE_ORDER_C) {
+    const auto error = [](std::vector<int64_t> sizes, std::vector<int64_t> subsizes,
+                          std::vector<int64_t> starts, int order = HEDDLE_ORDER_C) {
         return error_of([&](auto **t) {
             return heddle_type_subarray(static_cast<int>(sizes.size()), sizes.data(), subsizes.data(),
                                         starts.data(), order, real, t);
@@ -133,16 +144,23 @@ TEST_CASE("subarray: what does not lie inside its array", "[errors]")
 
 TEST_CASE("sizes, extents and displacements beyond 63 bits", "[errors]")
 {
-    const int64_t one[] = {1, 1}, far[] = {huge - 7, 0}, apart[] = {-huge, huge}, long_blocks[] = {huge / 8, huge / 8};
+    const int64_t one[] = {1, 1}, far[] = {huge - 7, 0}, apart[] = {-huge, huge},
+                  long_blocks[] = {huge / 8, huge / 8};
     CHECK(error_of([&](auto **t) { return heddle_type_contiguous(huge, real, t); }) == HEDDLE_ERR_OVERFLOW);
-    CHECK(error_of([&](auto **t) { return heddle_type_vector(huge, huge, 1, real, t); }) == HEDDLE_ERR_OVERFLOW);
-    CHECK(error_of([&](auto **t) { return heddle_type_vector(3, 1, huge / 8, real, t); }) == HEDDLE_ERR_OVERFLOW);
-    CHECK(error_of([&](auto **t) { return heddle_type_vector(3, 1, -huge / 8, real, t); }) == HEDDLE_ERR_OVERFLOW);
+    CHECK(error_of([&](auto **t) { return heddle_type_vector(huge, huge, 1, real, t); }) ==
+          HEDDLE_ERR_OVERFLOW);
+    CHECK(error_of([&](auto **t) { return heddle_type_vector(3, 1, huge / 8, real, t); }) ==
+          HEDDLE_ERR_OVERFLOW);
+    CHECK(error_of([&](auto **t) { return heddle_type_vector(3, 1, -huge / 8, real, t); }) ==
+          HEDDLE_ERR_OVERFLOW);
     CHECK(error_of([&](auto **t) { return heddle_type_hvector(3, 1, huge / 2 + 9, real, t); }) ==
           HEDDLE_ERR_OVERFLOW);
-    CHECK(error_of([&](auto **t) { return heddle_type_hindexed(2, one, far, real, t); }) == HEDDLE_ERR_OVERFLOW);
-    CHECK(error_of([&](auto **t) { return heddle_type_hindexed(2, one, apart, real, t); }) == HEDDLE_ERR_OVERFLOW);
-    CHECK(error_of([&](auto **t) { return heddle_type_indexed(1, one, far, real, t); }) == HEDDLE_ERR_OVERFLOW);
+    CHECK(error_of([&](auto **t) { return heddle_type_hindexed(2, one, far, real, t); }) ==
+          HEDDLE_ERR_OVERFLOW);
+    CHECK(error_of([&](auto **t) { return heddle_type_hindexed(2, one, apart, real, t); }) ==
+          HEDDLE_ERR_OVERFLOW);
+    CHECK(error_of([&](auto **t) { return heddle_type_indexed(1, one, far, real, t); }) ==
+          HEDDLE_ERR_OVERFLOW);
     CHECK(error_of([&](auto **t) { return heddle_type_indexed(2, long_blocks, one, real, t); }) ==
           HEDDLE_ERR_OVERFLOW);
     CHECK(error_of([&](auto **t) { return heddle_type_resized(real, huge, 8, t); }) == HEDDLE_ERR_OVERFLOW);
@@ -213,7 +231,8 @@ TEST_CASE("data calls: counts, offsets, null buffers", "[errors]")
         CHECK(heddle_unpack(packed, 32, buffer, 1, type.get(), offset, &a) == HEDDLE_ERR_RANGE);
         CHECK(heddle_locate(1, type.get(), offset, &a, &b) == HEDDLE_ERR_RANGE);
         CHECK(heddle_iov_bytes(buffer, 1, type.get(), offset, list, 4, 64, &a, &b) == HEDDLE_ERR_RANGE);
-        CHECK(heddle_copy(buffer, 1, type.get(), buffer + 8, 1, type.get(), offset, 8, &a) == HEDDLE_ERR_RANGE);
+        CHECK(heddle_copy(buffer, 1, type.get(), buffer + 8, 1, type.get(), offset, 8, &a) ==
+              HEDDLE_ERR_RANGE);
     }
     CHECK(heddle_copy(buffer, 1, type.get(), buffer, 1, real, 9, 8, &a) == HEDDLE_ERR_RANGE);
     CHECK(heddle_locate(1, type.get(), 32, &a, &b) == HEDDLE_ERR_RANGE);
@@ -247,7 +266,8 @@ TEST_CASE("flatten and unflatten: short, damaged, foreign bytes", "[errors]")
     CHECK(error_of([&](auto **t) { return heddle_unflatten(nullptr, size, t); }) == HEDDLE_ERR_ARG);
     CHECK(heddle_unflatten(bytes.data(), size, nullptr) == HEDDLE_ERR_ARG);
     for (size_t shorter = 0; shorter < size; ++shorter)
-        CHECK(error_of([&](auto **t) { return heddle_unflatten(bytes.data(), shorter, t); }) == HEDDLE_ERR_FORMAT);
+        CHECK(error_of([&](auto **t) { return heddle_unflatten(bytes.data(), shorter, t); }) ==
+              HEDDLE_ERR_FORMAT);
     std::vector<unsigned char> longer = bytes;
     longer.resize(size + 8);
     CHECK(error_of([&](auto **t) { return heddle_unflatten(longer.data(), longer.size(), t); }) ==
@@ -311,13 +331,15 @@ TEST_CASE("accumulate: operators and lengths", "[errors]")
     CHECK(target[1] == 2);
     CHECK(heddle_accumulate(source, -1, nullptr, target, 1, real, HEDDLE_OP_SUM) == HEDDLE_ERR_COUNT);
     CHECK(heddle_accumulate(source, -1, real, target, 1, real, HEDDLE_OP_SUM) == HEDDLE_ERR_COUNT);
-    CHECK(heddle_accumulate(source, huge / 4, nullptr, target, 1, real, HEDDLE_OP_SUM) == HEDDLE_ERR_OVERFLOW);
+    CHECK(heddle_accumulate(source, huge / 4, nullptr, target, 1, real, HEDDLE_OP_SUM) ==
+          HEDDLE_ERR_OVERFLOW);
     CHECK(heddle_accumulate(nullptr, 1, nullptr, target, 1, real, HEDDLE_OP_SUM) == HEDDLE_ERR_ARG);
     const Type mixed = oracle::build(*oracle::structure(
         {1, 1}, {0, 8}, {oracle::predefined(HEDDLE_INT64), oracle::predefined(HEDDLE_DOUBLE)}));
     Type committed = mixed;
     committed.commit();
-    CHECK(heddle_accumulate(source, 1, committed.get(), target, 1, committed.get(), HEDDLE_OP_SUM) != HEDDLE_SUCCESS);
+    CHECK(heddle_accumulate(source, 1, committed.get(), target, 1, committed.get(), HEDDLE_OP_SUM) !=
+          HEDDLE_SUCCESS);
     CHECK(heddle_accumulate(source, 1, nullptr, target, 1, committed.get(), HEDDLE_OP_SUM) == HEDDLE_ERR_OP);
     const Type none = oracle::build(*oracle::contiguous(0, oracle::predefined(HEDDLE_DOUBLE))).commit();
     CHECK(heddle_accumulate(source, 1, nullptr, target, 1, none.get(), HEDDLE_OP_SUM) == HEDDLE_ERR_TRUNCATE);

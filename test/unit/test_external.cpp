@@ -32,10 +32,12 @@ void converts(const ExprPtr &expr, int64_t count)
             const auto real = static_cast<long double>(value) / 3;
             std::memcpy(entry_at(i), &real, sizeof real);
         } else {
-            std::memcpy(entry_at(i), &value, std::min<size_t>(sizeof value, static_cast<size_t>(packing.size(i))));
+            std::memcpy(entry_at(i), &value,
+                        std::min<size_t>(sizeof value, static_cast<size_t>(packing.size(i))));
         }
         expected.resize(expected.size() + static_cast<size_t>(external_size(packing.kind(i))));
-        to_external(packing.kind(i), entry_at(i), expected.data() + expected.size() - external_size(packing.kind(i)));
+        to_external(packing.kind(i), entry_at(i),
+                    expected.data() + expected.size() - external_size(packing.kind(i)));
     }
 
     const Type type = build(*expr).commit();
@@ -45,17 +47,20 @@ void converts(const ExprPtr &expr, int64_t count)
     CHECK(actual == size);
     Bytes external(expected.size());
     void *const buffer = reinterpret_cast<void *>(base);
-    REQUIRE(heddle_pack_external(buffer, count, type.get(), external.data(), size, &actual) == HEDDLE_SUCCESS);
+    REQUIRE(heddle_pack_external(buffer, count, type.get(), external.data(), size, &actual) ==
+            HEDDLE_SUCCESS);
     CHECK(actual == size);
     CHECK((external == expected));
 
     const Bytes original = pack(base, packing);
     std::fill(memory.begin(), memory.end(), std::byte{});
-    REQUIRE(heddle_unpack_external(external.data(), size, buffer, count, type.get(), &actual) == HEDDLE_SUCCESS);
+    REQUIRE(heddle_unpack_external(external.data(), size, buffer, count, type.get(), &actual) ==
+            HEDDLE_SUCCESS);
     const Bytes again = pack(base, packing);
     int64_t wrong = 0;
     for (int64_t i = 0; i < packing.entries(); ++i)
-        wrong += !same_value(packing.kind(i), again.data() + packing.start(i), original.data() + packing.start(i));
+        wrong +=
+            !same_value(packing.kind(i), again.data() + packing.start(i), original.data() + packing.start(i));
     CHECK(wrong == 0);
 }
 

@@ -75,7 +75,8 @@ TEST_CASE("displacements beyond 2^31, forwards and backwards", "[far]")
     CHECK(where(type, 1, 4) == 3);
     CHECK(where(type, 1, 15) == 70 * giga + 4);
     CHECK(where(type, 3, 16) == info.extent - 40 * giga);
-    const Type far = build(*subarray({3 * giga, 5 * giga / 1024}, {2, 2}, {2 * giga, 7}, HEDDLE_ORDER_C, number)).commit();
+    const Type far =
+        build(*subarray({3 * giga, 5 * giga / 1024}, {2, 2}, {2 * giga, 7}, HEDDLE_ORDER_C, number)).commit();
     CHECK(where(far, 1, 0) == (2 * giga * (5 * giga / 1024) + 7) * 4);
     CHECK(where(far, 1, 8) == ((2 * giga + 1) * (5 * giga / 1024) + 7) * 4);
 }
@@ -86,10 +87,10 @@ TEST_CASE("one type of absolute addresses names several objects", "[far]")
     std::vector<double> second{1.5, 2.5};
     char third = 'x';
     const auto address = [](const void *of) { return static_cast<int64_t>(reinterpret_cast<intptr_t>(of)); };
-    const Type type = build(*structure({4, 2, 1}, {address(first.data()), address(second.data()), address(&third)},
-                                       {predefined(HEDDLE_INT32), predefined(HEDDLE_DOUBLE),
-                                        predefined(HEDDLE_CHAR)}))
-                          .commit();
+    const Type type =
+        build(*structure({4, 2, 1}, {address(first.data()), address(second.data()), address(&third)},
+                         {predefined(HEDDLE_INT32), predefined(HEDDLE_DOUBLE), predefined(HEDDLE_CHAR)}))
+            .commit();
     std::array<std::byte, 33> packed{};
     int64_t actual = 0;
     REQUIRE(heddle_pack(nullptr, 1, type.get(), 0, packed.data(), 33, &actual) == HEDDLE_SUCCESS);
@@ -118,7 +119,8 @@ TEST_CASE("instances beyond the last address are an overflow", "[far]")
     constexpr int64_t quarter = int64_t{1} << 61;
     for (const int64_t sign : {1, -1}) {
         const Type type =
-            build(*resized(hindexed({1}, {sign * 3 * quarter}, predefined(HEDDLE_BYTE)), 0, sign * quarter)).commit();
+            build(*resized(hindexed({1}, {sign * 3 * quarter}, predefined(HEDDLE_BYTE)), 0, sign * quarter))
+                .commit();
         CHECK(where(type, 1, 0) == sign * 3 * quarter);
         int64_t displ = 0, run = 0;
         CHECK(heddle_locate(3, type.get(), 2, &displ, &run) == HEDDLE_ERR_OVERFLOW);

@@ -23,11 +23,11 @@ ExprPtr irregular()
 
 /* A threaded test's result: Catch2's own macros belong to the main thread. */
 class Verdict {
-  public:
+public:
     void expect(bool holds) { wrong_ += !holds; }
     int wrong() const { return wrong_; }
 
-  private:
+private:
     std::atomic<int> wrong_{0};
 };
 
@@ -92,8 +92,8 @@ TEST_CASE("arrays belong to the caller", "[lifetime]")
     std::vector<int64_t> lengths{1, 2, 1}, displacements{0, 8, 100};
     const Type type = Type::from(
         [&](auto **t) {
-            return heddle_type_hindexed(3, lengths.data(), displacements.data(), heddle_type_predefined(HEDDLE_INT32),
-                                        t);
+            return heddle_type_hindexed(3, lengths.data(), displacements.data(),
+                                        heddle_type_predefined(HEDDLE_INT32), t);
         },
         "hindexed");
     const std::string layout = type.describe();
@@ -106,7 +106,8 @@ TEST_CASE("describe writes as snprintf does", "[lifetime]")
 {
     const Type type = build(*irregular());
     const std::string whole = type.describe();
-    for (const size_t capacity : {size_t{0}, size_t{1}, size_t{5}, whole.size(), whole.size() + 1, whole.size() + 9}) {
+    for (const size_t capacity :
+         {size_t{0}, size_t{1}, size_t{5}, whole.size(), whole.size() + 1, whole.size() + 9}) {
         std::string text(whole.size() + 16, '#');
         size_t length = 0;
         REQUIRE(heddle_type_describe(type.get(), capacity ? text.data() : nullptr, capacity, &length) ==
@@ -138,8 +139,8 @@ TEST_CASE("threads commit one type at once and pack with it", "[threads]")
             verdict.expect(heddle_type_commit(type.get()) == HEDDLE_SUCCESS);
             Bytes packed(expected.size());
             int64_t actual = 0;
-            verdict.expect(heddle_pack(memory.data(), 3, type.get(), 0, packed.data(), packing.total(), &actual) ==
-                           HEDDLE_SUCCESS);
+            verdict.expect(heddle_pack(memory.data(), 3, type.get(), 0, packed.data(), packing.total(),
+                                       &actual) == HEDDLE_SUCCESS);
             verdict.expect(packed == expected);
             heddle_type_info info{};
             verdict.expect(heddle_type_get_info(type.get(), &info) == HEDDLE_SUCCESS && info.committed);
@@ -156,7 +157,8 @@ TEST_CASE("threads make types of one type and let them go", "[threads]")
     in_threads(4, [&](int thread) {
         for (int i = 0; i < 500; ++i) {
             const Type own = Type::from(
-                [&](auto **t) { return heddle_type_contiguous(1 + (i + thread) % 3, old.get(), t); }, "contiguous");
+                [&](auto **t) { return heddle_type_contiguous(1 + (i + thread) % 3, old.get(), t); },
+                "contiguous");
             const Type twice = Type::from([&](auto **t) { return heddle_type_dup(own.get(), t); }, "dup");
             heddle_type_retain(old.get());
             verdict.expect(heddle_type_commit(twice.get()) == HEDDLE_SUCCESS);
@@ -186,8 +188,8 @@ TEST_CASE("threads unpack between one another's elements", "[threads]")
         const std::vector<int8_t> packed(rows, static_cast<int8_t>(thread + 1));
         for (int i = 0; i < 20; ++i) {
             int64_t actual = 0;
-            verdict.expect(heddle_unpack(packed.data(), rows, matrix.data() + thread, 1, column.get(), 0, &actual) ==
-                           HEDDLE_SUCCESS);
+            verdict.expect(heddle_unpack(packed.data(), rows, matrix.data() + thread, 1, column.get(), 0,
+                                         &actual) == HEDDLE_SUCCESS);
             verdict.expect(heddle_unpack(packed.data(), rows, scattered.data() + thread, 1, uneven.get(), 0,
                                          &actual) == HEDDLE_SUCCESS);
         }

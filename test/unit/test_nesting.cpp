@@ -45,7 +45,8 @@ void behaves(const ExprPtr &expr)
 
     std::vector<std::byte> original = memory;
     std::fill(memory.begin(), memory.end(), std::byte{});
-    REQUIRE(heddle_unpack(packed.data(), packing.total(), buffer, 1, type.get(), 0, &actual) == HEDDLE_SUCCESS);
+    REQUIRE(heddle_unpack(packed.data(), packing.total(), buffer, 1, type.get(), 0, &actual) ==
+            HEDDLE_SUCCESS);
     Bytes again = pack(base, packing);
     CHECK(again == expected);
     for (int64_t offset = 0; offset < packing.total(); offset += 1 + packing.total() / 50) {
@@ -120,7 +121,8 @@ TEST_CASE("as many levels as HEDDLE_MAX_DEPTH, and an error beyond", "[nesting]"
     int64_t displ = -1, run = 0, actual = 0;
     CHECK(heddle_locate(1, type.get(), 0, &displ, &run) == HEDDLE_SUCCESS);
     CHECK(displ == 0); /* the innermost member comes first */
-    std::vector<std::byte> memory(static_cast<size_t>(info.true_extent)), packed(static_cast<size_t>(info.size));
+    std::vector<std::byte> memory(static_cast<size_t>(info.true_extent)),
+        packed(static_cast<size_t>(info.size));
     CHECK(heddle_pack(memory.data(), 1, type.get(), 0, packed.data(), info.size, &actual) == HEDDLE_SUCCESS);
     CHECK(actual == info.size);
 }
@@ -133,9 +135,11 @@ TEST_CASE("types that hold themselves twice, 20 levels deep", "[nesting]")
             const int64_t lengths[] = {1, 1}, displacements[] = {0, 40 + 8 * level};
             const int64_t extent = 16; /* far smaller than the data */
             heddle_type *const members[] = {type.get(), type.get()};
-            type = Type::from([&](auto **t) { return heddle_type_struct(2, lengths, displacements, members, t); },
-                              "struct");
-            type = Type::from([&](auto **t) { return heddle_type_resized(type.get(), 0, extent, t); }, "resized");
+            type = Type::from(
+                [&](auto **t) { return heddle_type_struct(2, lengths, displacements, members, t); },
+                "struct");
+            type = Type::from([&](auto **t) { return heddle_type_resized(type.get(), 0, extent, t); },
+                              "resized");
         }
         return type;
     };
@@ -169,8 +173,9 @@ TEST_CASE("types that hold themselves among others, 60 levels deep", "[nesting]"
         for (int level = 0; level < 58; ++level) {
             const int64_t lengths[] = {1, 1, 1}, displacements[] = {0, 3 + level, 101 + 7 * level};
             heddle_type *const members[] = {type.get(), heddle_type_predefined(HEDDLE_INT16), type.get()};
-            type = Type::from([&](auto **t) { return heddle_type_struct(3, lengths, displacements, members, t); },
-                              "struct");
+            type = Type::from(
+                [&](auto **t) { return heddle_type_struct(3, lengths, displacements, members, t); },
+                "struct");
         }
         type.commit();
     });

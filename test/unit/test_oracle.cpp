@@ -45,7 +45,8 @@ TEST_CASE("oracle: constructors over the running example", "[oracle]")
     CHECK(displacements(vector(3, 1, -2, pair)) == std::vector<int64_t>{0, 8, -32, -24, -64, -56});
     CHECK(expand(*vector(3, 1, -2, pair)).lb == -64);
     CHECK(expand(*vector(3, 1, -2, pair)).ub == 16);
-    CHECK(displacements(indexed({3, 1}, {4, 0}, pair)) == std::vector<int64_t>{64, 72, 80, 88, 96, 104, 0, 8});
+    CHECK(displacements(indexed({3, 1}, {4, 0}, pair)) ==
+          std::vector<int64_t>{64, 72, 80, 88, 96, 104, 0, 8});
     CHECK(displacements(hindexed_block(2, {5, -32}, pair)) ==
           std::vector<int64_t>{5, 13, 21, 29, -32, -24, -16, -8});
     CHECK(displacements(structure({2, 1, 3}, {0, 16, 26}, {predefined(HEDDLE_FLOAT), pair, text})) ==
@@ -104,8 +105,8 @@ TEST_CASE("oracle: partial packs end on elements", "[oracle]")
     CHECK(packing.pack_end(0, 100) == 18);
     CHECK(packing.pack_end(0, 9) == 9);
     CHECK(packing.pack_end(0, 12) == 9);
-    CHECK(packing.pack_end(0, 7) == 7);  /* not even one element fits */
-    CHECK(packing.pack_end(3, 5) == 8);  /* the rest of one */
+    CHECK(packing.pack_end(0, 7) == 7); /* not even one element fits */
+    CHECK(packing.pack_end(3, 5) == 8); /* the rest of one */
     CHECK(packing.pack_end(3, 4) == 7);
     CHECK(packing.pack_end(9, 0) == 9);
     CHECK(packing.locate(8) == 8);

@@ -39,15 +39,16 @@ TEST_CASE("a source with fewer elements reduces that many", "[reduce]")
 TEST_CASE("nothing is reduced where there are no elements", "[reduce]")
 {
     int32_t target = 7;
-    for (const ExprPtr &none : {contiguous(0, predefined(HEDDLE_BYTE)), vector(3, 0, 2, predefined(HEDDLE_INT32))}) {
+    for (const ExprPtr &none :
+         {contiguous(0, predefined(HEDDLE_BYTE)), vector(3, 0, 2, predefined(HEDDLE_INT32))}) {
         const Type empty = build(*none).commit();
         for (const heddle_op op : {HEDDLE_OP_SUM, HEDDLE_OP_REPLACE, HEDDLE_OP_MAXLOC}) {
             CHECK(heddle_accumulate(nullptr, 0, nullptr, &target, 3, empty.get(), op) == HEDDLE_SUCCESS);
             CHECK(heddle_accumulate(&target, 2, empty.get(), &target, 3, empty.get(), op) == HEDDLE_SUCCESS);
         }
     }
-    CHECK(heddle_accumulate(nullptr, 0, nullptr, &target, 0, heddle_type_predefined(HEDDLE_INT32), HEDDLE_OP_SUM) ==
-          HEDDLE_SUCCESS);
+    CHECK(heddle_accumulate(nullptr, 0, nullptr, &target, 0, heddle_type_predefined(HEDDLE_INT32),
+                            HEDDLE_OP_SUM) == HEDDLE_SUCCESS);
     CHECK(target == 7);
 }
 
@@ -117,9 +118,11 @@ TEST_CASE("MAXLOC and MINLOC: ties take the lower index", "[reduce]")
 
 TEST_CASE("a struct that spells a pair type is not one", "[reduce]")
 {
-    const Type spelled = build(*structure({1, 1}, {0, 8}, {predefined(HEDDLE_DOUBLE), predefined(HEDDLE_INT32)}));
+    const Type spelled =
+        build(*structure({1, 1}, {0, 8}, {predefined(HEDDLE_DOUBLE), predefined(HEDDLE_INT32)}));
     CHECK(spelled.info().basic == HEDDLE_MIXED);
     CHECK(build(*contiguous(3, predefined(HEDDLE_DOUBLE_INT))).info().basic == HEDDLE_DOUBLE_INT);
-    CHECK(build(*structure({1, 1}, {0, 16}, {predefined(HEDDLE_DOUBLE_INT), predefined(HEDDLE_2INT32)})).info().basic ==
-          HEDDLE_MIXED);
+    CHECK(build(*structure({1, 1}, {0, 16}, {predefined(HEDDLE_DOUBLE_INT), predefined(HEDDLE_2INT32)}))
+              .info()
+              .basic == HEDDLE_MIXED);
 }

@@ -88,9 +88,8 @@ void not_quadratic(const std::string &what, const std::function<std::function<vo
 TEST_CASE("making and committing an indexed type takes linear time", "[scale]")
 {
     for (const bool shuffled : {false, true})
-        not_quadratic("commit", [=](int64_t n) {
-            return [blocks = Blocks(n, shuffled)] { blocks.make().commit(); };
-        });
+        not_quadratic("commit",
+                      [=](int64_t n) { return [blocks = Blocks(n, shuffled)] { blocks.make().commit(); }; });
 }
 
 TEST_CASE("making and committing a struct takes linear time", "[scale]")
@@ -137,16 +136,20 @@ TEST_CASE("offsets into a million blocks cost no walk from the start", "[scale]"
         CHECK(errors == 0);
         CHECK(seconds < 0.5);
     };
-    bounded("pack", [&](int64_t at) { return heddle_pack(memory.data(), 1, type.get(), at, packed.data(), 64, &a); });
-    bounded("unpack",
-            [&](int64_t at) { return heddle_unpack(packed.data(), 64, memory.data(), 1, type.get(), at, &a); });
+    bounded("pack",
+            [&](int64_t at) { return heddle_pack(memory.data(), 1, type.get(), at, packed.data(), 64, &a); });
+    bounded("unpack", [&](int64_t at) {
+        return heddle_unpack(packed.data(), 64, memory.data(), 1, type.get(), at, &a);
+    });
     bounded("locate", [&](int64_t at) { return heddle_locate(1, type.get(), at, &a, &b); });
     bounded("iov_bytes",
             [&](int64_t at) { return heddle_iov_bytes(nullptr, 1, type.get(), at, list, 4, 64, &a, &b); });
     bounded("iov_len", [&](int64_t at) { return heddle_iov_len(1, type.get(), at, &a, &b); });
     bounded("iov", [&](int64_t at) { return heddle_iov(nullptr, 1, type.get(), at % large, list, 4, &a); });
     const Type one = Type::from(
-        [&](auto **t) { return heddle_type_contiguous(blocks.elements, heddle_type_predefined(HEDDLE_INT8), t); },
+        [&](auto **t) {
+            return heddle_type_contiguous(blocks.elements, heddle_type_predefined(HEDDLE_INT8), t);
+        },
         "contiguous");
     Type dense = one;
     dense.commit();
@@ -163,11 +166,11 @@ TEST_CASE("packing in fragments takes as long as packing at once", "[scale]")
 {
     const Blocks blocks(large);
     const Type type = blocks.make().commit();
-    std::vector<std::byte> memory(static_cast<size_t>(blocks.end)), packed(static_cast<size_t>(blocks.elements));
+    std::vector<std::byte> memory(static_cast<size_t>(blocks.end)),
+        packed(static_cast<size_t>(blocks.elements));
     int64_t actual = 0;
-    const double whole = least_seconds([&] {
-        heddle_pack(memory.data(), 1, type.get(), 0, packed.data(), blocks.elements, &actual);
-    });
+    const double whole = least_seconds(
+        [&] { heddle_pack(memory.data(), 1, type.get(), 0, packed.data(), blocks.elements, &actual); });
     const double pieces = least_seconds([&] {
         for (int64_t offset = 0; offset < blocks.elements; offset += 4096)
             heddle_pack(memory.data(), 1, type.get(), offset, packed.data() + offset,
@@ -186,7 +189,8 @@ TEST_CASE("a committed strided type holds less than 1 KiB", "[scale]")
         hvector(7, 1, 4096, vector(10, 1, 3, real)),
         subarray({64, 64, 64}, {32, 32, 32}, {1, 1, 1}, HEDDLE_ORDER_C, real),
         subarray({64, 64, 64, 64}, {32, 32, 32, 32}, {1, 2, 3, 4}, HEDDLE_ORDER_FORTRAN, real),
-        hvector(2, 1, 900'000, hvector(3, 1, 90'000, hvector(4, 1, 9'000, hvector(5, 1, 900, vector(6, 1, 2, real))))),
+        hvector(2, 1, 900'000,
+                hvector(3, 1, 90'000, hvector(4, 1, 9'000, hvector(5, 1, 900, vector(6, 1, 2, real))))),
     };
     for (const ExprPtr &expr : strided) {
         INFO(to_text(*expr));

@@ -35,8 +35,12 @@ void write(std::ostream &out, const Expr &e)
         out << ')';
     };
     switch (e.maker) {
-    case Maker::Predefined: out << basic(e.predefined).name; return;
-    case Maker::Contiguous: out << "contiguous(" << e.count; return old();
+    case Maker::Predefined:
+        out << basic(e.predefined).name;
+        return;
+    case Maker::Contiguous:
+        out << "contiguous(" << e.count;
+        return old();
     case Maker::Vector:
     case Maker::Hvector:
         out << (e.maker == Maker::Vector ? "vector(" : "hvector(") << e.count << ", " << e.blocklength << ", "
@@ -51,7 +55,8 @@ void write(std::ostream &out, const Expr &e)
         return old();
     case Maker::IndexedBlock:
     case Maker::HindexedBlock:
-        out << (e.maker == Maker::IndexedBlock ? "indexed_block(" : "hindexed_block(") << e.blocklength << ", ";
+        out << (e.maker == Maker::IndexedBlock ? "indexed_block(" : "hindexed_block(") << e.blocklength
+            << ", ";
         write(out, e.displacements);
         return old();
     case Maker::Struct:
@@ -238,7 +243,8 @@ Type build(const Expr &e, Built &built)
     const auto blocks = static_cast<int64_t>(e.displacements.size());
 
     switch (e.maker) {
-    case Maker::Predefined: break;
+    case Maker::Predefined:
+        break;
     case Maker::Contiguous:
         return Type::from([&](auto **t) { return heddle_type_contiguous(e.count, old, t); }, "contiguous");
     case Maker::Vector:
@@ -246,7 +252,8 @@ Type build(const Expr &e, Built &built)
             [&](auto **t) { return heddle_type_vector(e.count, e.blocklength, e.stride, old, t); }, "vector");
     case Maker::Hvector:
         return Type::from(
-            [&](auto **t) { return heddle_type_hvector(e.count, e.blocklength, e.stride, old, t); }, "hvector");
+            [&](auto **t) { return heddle_type_hvector(e.count, e.blocklength, e.stride, old, t); },
+            "hvector");
     case Maker::Indexed:
         return Type::from(
             [&](auto **t) {
@@ -274,17 +281,19 @@ Type build(const Expr &e, Built &built)
     case Maker::Struct:
         return Type::from(
             [&](auto **t) {
-                return heddle_type_struct(blocks, e.blocklengths.data(), e.displacements.data(), raw.data(), t);
+                return heddle_type_struct(blocks, e.blocklengths.data(), e.displacements.data(), raw.data(),
+                                          t);
             },
             "struct");
     case Maker::Resized:
         return Type::from([&](auto **t) { return heddle_type_resized(old, e.lb, e.extent, t); }, "resized");
-    case Maker::Dup: return Type::from([&](auto **t) { return heddle_type_dup(old, t); }, "dup");
+    case Maker::Dup:
+        return Type::from([&](auto **t) { return heddle_type_dup(old, t); }, "dup");
     case Maker::Subarray:
         return Type::from(
             [&](auto **t) {
-                return heddle_type_subarray(static_cast<int>(e.sizes.size()), e.sizes.data(), e.subsizes.data(),
-                                            e.starts.data(), e.order, old, t);
+                return heddle_type_subarray(static_cast<int>(e.sizes.size()), e.sizes.data(),
+                                            e.subsizes.data(), e.starts.data(), e.order, old, t);
             },
             "subarray");
     }

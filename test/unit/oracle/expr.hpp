@@ -70,7 +70,8 @@ int depth(const Expr &expr);
 /* What a dup duplicates: in the end the same type. */
 ExprPtr undup(ExprPtr expr);
 
-/* The engine's type, not committed. A child that occurs twice is built once. Throws std::runtime_error with the engine's message. */
+/* The engine's type, not committed. A child that occurs twice is built once. Throws std::runtime_error with
+ * the engine's message. */
 Type build(const Expr &expr);
 
 } // namespace oracle

@@ -13,7 +13,7 @@
 namespace oracle {
 
 class Type {
-  public:
+public:
     Type() = default;
     explicit Type(heddle_type *owned) : raw_(owned) {}
     Type(const Type &other) : raw_(other.raw_) { heddle_type_retain(raw_); }
@@ -64,7 +64,7 @@ class Type {
         return Type(raw);
     }
 
-  private:
+private:
     heddle_type *raw_ = nullptr;
 };
 

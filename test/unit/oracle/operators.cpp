@@ -19,21 +19,28 @@ enum class Class { Integer, FortranInteger, Floating, Logical, Complex, Byte, Te
 Class class_of(heddle_predefined kind)
 {
     switch (kind) {
-    case HEDDLE_BYTE: return Class::Byte;
+    case HEDDLE_BYTE:
+        return Class::Byte;
     case HEDDLE_CHAR:
-    case HEDDLE_WCHAR: return Class::Text;
-    case HEDDLE_INT128: return Class::FortranInteger; /* INTEGER*16: C has no MPI type of that size */
+    case HEDDLE_WCHAR:
+        return Class::Text;
+    case HEDDLE_INT128:
+        return Class::FortranInteger; /* INTEGER*16: C has no MPI type of that size */
     case HEDDLE_BOOL:
-    case HEDDLE_LOGICAL: return Class::Logical;
+    case HEDDLE_LOGICAL:
+        return Class::Logical;
     case HEDDLE_FLOAT:
     case HEDDLE_DOUBLE:
     case HEDDLE_LONG_DOUBLE:
-    case HEDDLE_FLOAT128: return Class::Floating;
+    case HEDDLE_FLOAT128:
+        return Class::Floating;
     case HEDDLE_COMPLEX_FLOAT:
     case HEDDLE_COMPLEX_DOUBLE:
     case HEDDLE_COMPLEX_LONG_DOUBLE:
-    case HEDDLE_COMPLEX_FLOAT128: return Class::Complex;
-    default: return Class::Integer;
+    case HEDDLE_COMPLEX_FLOAT128:
+        return Class::Complex;
+    default:
+        return Class::Integer;
     }
 }
 
@@ -41,27 +48,45 @@ Class class_of(heddle_predefined kind)
 template <class Use> auto with_c_type(heddle_predefined kind, Use &&use)
 {
     switch (kind) {
-    case HEDDLE_INT8: return use(int8_t{});
-    case HEDDLE_INT16: return use(int16_t{});
-    case HEDDLE_UINT16: return use(uint16_t{});
+    case HEDDLE_INT8:
+        return use(int8_t{});
+    case HEDDLE_INT16:
+        return use(int16_t{});
+    case HEDDLE_UINT16:
+        return use(uint16_t{});
     case HEDDLE_INT32:
-    case HEDDLE_LOGICAL: return use(int32_t{});
-    case HEDDLE_WCHAR: return use(uint32_t{});
-    case HEDDLE_UINT32: return use(uint32_t{});
+    case HEDDLE_LOGICAL:
+        return use(int32_t{});
+    case HEDDLE_WCHAR:
+        return use(uint32_t{});
+    case HEDDLE_UINT32:
+        return use(uint32_t{});
     case HEDDLE_INT64:
-    case HEDDLE_LONG: return use(int64_t{});
+    case HEDDLE_LONG:
+        return use(int64_t{});
     case HEDDLE_UINT64:
-    case HEDDLE_ULONG: return use(uint64_t{});
-    case HEDDLE_INT128: return use(__int128{});
-    case HEDDLE_FLOAT: return use(float{});
-    case HEDDLE_DOUBLE: return use(double{});
-    case HEDDLE_LONG_DOUBLE: return use((long double){});
-    case HEDDLE_FLOAT128: return use(__float128{});
-    case HEDDLE_COMPLEX_FLOAT: return use(std::complex<float>{});
-    case HEDDLE_COMPLEX_DOUBLE: return use(std::complex<double>{});
-    case HEDDLE_COMPLEX_LONG_DOUBLE: return use(std::complex<long double>{});
-    case HEDDLE_COMPLEX_FLOAT128: return use(Complex128{});
-    default: return use(uint8_t{});
+    case HEDDLE_ULONG:
+        return use(uint64_t{});
+    case HEDDLE_INT128:
+        return use(__int128{});
+    case HEDDLE_FLOAT:
+        return use(float{});
+    case HEDDLE_DOUBLE:
+        return use(double{});
+    case HEDDLE_LONG_DOUBLE:
+        return use((long double){});
+    case HEDDLE_FLOAT128:
+        return use(__float128{});
+    case HEDDLE_COMPLEX_FLOAT:
+        return use(std::complex<float>{});
+    case HEDDLE_COMPLEX_DOUBLE:
+        return use(std::complex<double>{});
+    case HEDDLE_COMPLEX_LONG_DOUBLE:
+        return use(std::complex<long double>{});
+    case HEDDLE_COMPLEX_FLOAT128:
+        return use(Complex128{});
+    default:
+        return use(uint8_t{});
     }
 }
 
@@ -85,12 +110,18 @@ template <class T> struct Wide {
 template <> struct Wide<int8_t> {
     using type = uint64_t;
 };
-template <> struct Wide<uint8_t> : Wide<int8_t> {};
-template <> struct Wide<int16_t> : Wide<int8_t> {};
-template <> struct Wide<uint16_t> : Wide<int8_t> {};
-template <> struct Wide<int32_t> : Wide<int8_t> {};
-template <> struct Wide<uint32_t> : Wide<int8_t> {};
-template <> struct Wide<int64_t> : Wide<int8_t> {};
+template <> struct Wide<uint8_t> : Wide<int8_t> {
+};
+template <> struct Wide<int16_t> : Wide<int8_t> {
+};
+template <> struct Wide<uint16_t> : Wide<int8_t> {
+};
+template <> struct Wide<int32_t> : Wide<int8_t> {
+};
+template <> struct Wide<uint32_t> : Wide<int8_t> {
+};
+template <> struct Wide<int64_t> : Wide<int8_t> {
+};
 template <> struct Wide<__int128> {
     using type = unsigned __int128;
 };
@@ -127,13 +158,20 @@ template <class T> T evaluate(heddle_op op, T target, T source)
     }
     if constexpr (is_integer<T>) {
         switch (op) {
-        case HEDDLE_OP_LAND: return static_cast<T>(target != 0 && source != 0);
-        case HEDDLE_OP_LOR: return static_cast<T>(target != 0 || source != 0);
-        case HEDDLE_OP_LXOR: return static_cast<T>((target != 0) != (source != 0));
-        case HEDDLE_OP_BAND: return static_cast<T>(target & source);
-        case HEDDLE_OP_BOR: return static_cast<T>(target | source);
-        case HEDDLE_OP_BXOR: return static_cast<T>(target ^ source);
-        default: break;
+        case HEDDLE_OP_LAND:
+            return static_cast<T>(target != 0 && source != 0);
+        case HEDDLE_OP_LOR:
+            return static_cast<T>(target != 0 || source != 0);
+        case HEDDLE_OP_LXOR:
+            return static_cast<T>((target != 0) != (source != 0));
+        case HEDDLE_OP_BAND:
+            return static_cast<T>(target & source);
+        case HEDDLE_OP_BOR:
+            return static_cast<T>(target | source);
+        case HEDDLE_OP_BXOR:
+            return static_cast<T>(target ^ source);
+        default:
+            break;
         }
     }
     return target;
@@ -176,20 +214,26 @@ bool op_defined(heddle_op op, heddle_predefined which)
     const bool integer = c == Class::Integer || c == Class::FortranInteger;
     switch (op) {
     case HEDDLE_OP_MAX:
-    case HEDDLE_OP_MIN: return integer || c == Class::Floating;
+    case HEDDLE_OP_MIN:
+        return integer || c == Class::Floating;
     case HEDDLE_OP_SUM:
-    case HEDDLE_OP_PROD: return integer || c == Class::Floating || c == Class::Complex;
+    case HEDDLE_OP_PROD:
+        return integer || c == Class::Floating || c == Class::Complex;
     case HEDDLE_OP_LAND:
     case HEDDLE_OP_LOR:
-    case HEDDLE_OP_LXOR: return c == Class::Integer || c == Class::Logical;
+    case HEDDLE_OP_LXOR:
+        return c == Class::Integer || c == Class::Logical;
     case HEDDLE_OP_BAND:
     case HEDDLE_OP_BOR:
-    case HEDDLE_OP_BXOR: return integer || c == Class::Byte;
-    default: return false;
+    case HEDDLE_OP_BXOR:
+        return integer || c == Class::Byte;
+    default:
+        return false;
     }
 }
 
-void combine(heddle_op op, heddle_predefined which, std::byte *const target[2], const std::byte *const source[2])
+void combine(heddle_op op, heddle_predefined which, std::byte *const target[2],
+             const std::byte *const source[2])
 {
     if (op == HEDDLE_OP_NO_OP)
         return;

@@ -17,7 +17,8 @@ bool op_defined(heddle_op op, heddle_predefined basic);
 
 /* target = target op source for one element; of a pair type, [0] is the value and [1] the index,
  * else only [0] counts. Requires op_defined. */
-void combine(heddle_op op, heddle_predefined basic, std::byte *const target[2], const std::byte *const source[2]);
+void combine(heddle_op op, heddle_predefined basic, std::byte *const target[2],
+             const std::byte *const source[2]);
 
 /* Writes a value of `kind` for which every operator has one exact answer: integers of the whole
  * range (overflow wraps), small whole numbers in the floating types, 0 and 1 as truth values. */

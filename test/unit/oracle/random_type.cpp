@@ -25,7 +25,7 @@ Range block_range(const Typemap &old, int64_t blocklength)
 }
 
 class Generator {
-  public:
+public:
     Generator(Rng &rng, const Recipe &recipe) : rng_(rng), recipe_(recipe) {}
 
     Sample tree(int depth, int64_t budget)
@@ -38,7 +38,7 @@ class Generator {
         return wrap(std::move(old), budget, depth);
     }
 
-  private:
+private:
     static Sample sample(ExprPtr expr, const std::vector<const Typemap *> &olds)
     {
         Typemap map = expand(*expr, olds);
@@ -60,19 +60,39 @@ class Generator {
         const int64_t n = factor(old, budget, levels);
         ExprPtr expr;
         switch (rng_.in(0, 13)) {
-        case 0: expr = contiguous(zero_at_times(n), old.expr); break;
+        case 0:
+            expr = contiguous(zero_at_times(n), old.expr);
+            break;
         case 1:
-        case 2: expr = any_vector(old, n, false); break;
+        case 2:
+            expr = any_vector(old, n, false);
+            break;
         case 3:
-        case 4: expr = any_vector(old, n, true); break;
-        case 5: expr = any_indexed(old, n, false); break;
-        case 6: expr = any_indexed(old, n, true); break;
-        case 7: expr = any_block(old, n, false); break;
-        case 8: expr = any_block(old, n, true); break;
+        case 4:
+            expr = any_vector(old, n, true);
+            break;
+        case 5:
+            expr = any_indexed(old, n, false);
+            break;
+        case 6:
+            expr = any_indexed(old, n, true);
+            break;
+        case 7:
+            expr = any_block(old, n, false);
+            break;
+        case 8:
+            expr = any_block(old, n, true);
+            break;
         case 9:
-        case 10: expr = resize(old); break;
-        case 11: expr = rng_.percent(30) ? dup(old.expr) : resize(old); break;
-        default: expr = any_subarray(old, n); break;
+        case 10:
+            expr = resize(old);
+            break;
+        case 11:
+            expr = rng_.percent(30) ? dup(old.expr) : resize(old);
+            break;
+        default:
+            expr = any_subarray(old, n);
+            break;
         }
         try {
             Sample made = sample(expr, {&old.map});
@@ -247,15 +267,27 @@ class Generator {
         int64_t extent = 0;
         switch (rng_.in(0, 7)) {
         case 0:
-        case 1: extent = covered; break;
-        case 2: extent = covered + gap(); break;
-        case 3: extent = covered <= recipe_.span ? covered + rng_.in(0, 200) : covered; break;
+        case 1:
+            extent = covered;
+            break;
+        case 2:
+            extent = covered + gap();
+            break;
+        case 3:
+            extent = covered <= recipe_.span ? covered + rng_.in(0, 200) : covered;
+            break;
         case 4: /* small: instances interleave, like the columns of a matrix */
             extent = old.map.entries.empty() ? 4 : primitive_size(old.map.entries.front().kind);
             break;
-        case 5: extent = recipe_.tidy ? old.map.extent() : rng_.in(0, 30); break;
-        case 6: extent = recipe_.tidy ? -covered : -rng_.in(0, 30); break;
-        case 7: extent = recipe_.far && rng_.percent(50) ? far_step() : covered; break;
+        case 5:
+            extent = recipe_.tidy ? old.map.extent() : rng_.in(0, 30);
+            break;
+        case 6:
+            extent = recipe_.tidy ? -covered : -rng_.in(0, 30);
+            break;
+        case 7:
+            extent = recipe_.far && rng_.percent(50) ? far_step() : covered;
+            break;
         }
         return resized(old.expr, lb, extent);
     }

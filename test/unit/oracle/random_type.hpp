@@ -20,11 +20,11 @@ struct Sample {
 };
 
 struct Recipe {
-    int depth = 3;            /* levels of constructors */
-    int64_t entries = 200;    /* about how many typemap entries at most */
-    int64_t span = 64 * 1024; /* from about this span on, steps are kept tight */
-    bool tidy = true;         /* mostly no byte twice, as receives need it */
-    bool far = false;         /* displacements and strides beyond 2^31 */
+    int depth = 3;                         /* levels of constructors */
+    int64_t entries = 200;                 /* about how many typemap entries at most */
+    int64_t span = 64 * 1024;              /* from about this span on, steps are kept tight */
+    bool tidy = true;                      /* mostly no byte twice, as receives need it */
+    bool far = false;                      /* displacements and strides beyond 2^31 */
     std::vector<heddle_predefined> leaves; /* what it is made of */
 };
 

@@ -17,10 +17,7 @@ std::byte *at(uintptr_t base, int64_t displacement)
 /* The x87 format has 10 bytes of value in 16 of storage. */
 constexpr size_t long_double_value_bytes = 10;
 
-void reversed(const std::byte *from, std::byte *to, size_t size)
-{
-    std::reverse_copy(from, from + size, to);
-}
+void reversed(const std::byte *from, std::byte *to, size_t size) { std::reverse_copy(from, from + size, to); }
 
 template <class T> T load(const std::byte *from)
 {
@@ -124,10 +121,14 @@ void unpack(std::span<const std::byte> packed, uintptr_t base, const Packing &pa
 void to_external(heddle_predefined kind, const std::byte *native, std::byte *external)
 {
     switch (kind) {
-    case HEDDLE_LONG: return narrow<int64_t, int32_t>(native, external);
-    case HEDDLE_ULONG: return narrow<uint64_t, uint32_t>(native, external);
-    case HEDDLE_WCHAR: return narrow<wchar_t, uint16_t>(native, external);
-    case HEDDLE_LONG_DOUBLE: return narrow<long double, __float128>(native, external);
+    case HEDDLE_LONG:
+        return narrow<int64_t, int32_t>(native, external);
+    case HEDDLE_ULONG:
+        return narrow<uint64_t, uint32_t>(native, external);
+    case HEDDLE_WCHAR:
+        return narrow<wchar_t, uint16_t>(native, external);
+    case HEDDLE_LONG_DOUBLE:
+        return narrow<long double, __float128>(native, external);
     case HEDDLE_COMPLEX_LONG_DOUBLE:
         narrow<long double, __float128>(native, external);
         return narrow<long double, __float128>(native + 16, external + 16);
@@ -138,32 +139,40 @@ void to_external(heddle_predefined kind, const std::byte *native, std::byte *ext
         reversed(native, external, half);
         return reversed(native + half, external + half, half);
     }
-    default: return reversed(native, external, static_cast<size_t>(primitive_size(kind)));
+    default:
+        return reversed(native, external, static_cast<size_t>(primitive_size(kind)));
     }
 }
 
 void from_external(heddle_predefined kind, const std::byte *external, std::byte *native)
 {
     switch (kind) {
-    case HEDDLE_LONG: return widen<int64_t, int32_t>(external, native);
-    case HEDDLE_ULONG: return widen<uint64_t, uint32_t>(external, native);
-    case HEDDLE_WCHAR: return widen<wchar_t, uint16_t>(external, native);
-    case HEDDLE_LONG_DOUBLE: return widen<long double, __float128>(external, native);
+    case HEDDLE_LONG:
+        return widen<int64_t, int32_t>(external, native);
+    case HEDDLE_ULONG:
+        return widen<uint64_t, uint32_t>(external, native);
+    case HEDDLE_WCHAR:
+        return widen<wchar_t, uint16_t>(external, native);
+    case HEDDLE_LONG_DOUBLE:
+        return widen<long double, __float128>(external, native);
     case HEDDLE_COMPLEX_LONG_DOUBLE:
         widen<long double, __float128>(external, native);
         return widen<long double, __float128>(external + 16, native + 16);
-    default: return to_external(kind, external, native); /* a reversal is its own inverse */
+    default:
+        return to_external(kind, external, native); /* a reversal is its own inverse */
     }
 }
 
 bool same_value(heddle_predefined kind, const std::byte *a, const std::byte *b)
 {
     switch (kind) {
-    case HEDDLE_LONG_DOUBLE: return std::memcmp(a, b, long_double_value_bytes) == 0;
+    case HEDDLE_LONG_DOUBLE:
+        return std::memcmp(a, b, long_double_value_bytes) == 0;
     case HEDDLE_COMPLEX_LONG_DOUBLE:
         return std::memcmp(a, b, long_double_value_bytes) == 0 &&
                std::memcmp(a + 16, b + 16, long_double_value_bytes) == 0;
-    default: return std::memcmp(a, b, static_cast<size_t>(primitive_size(kind))) == 0;
+    default:
+        return std::memcmp(a, b, static_cast<size_t>(primitive_size(kind))) == 0;
     }
 }
 

@@ -18,7 +18,7 @@ using Bytes = std::vector<std::byte>;
 
 /* Where the packed bytes of `count` instances lie. */
 class Packing {
-  public:
+public:
     Packing(const Typemap &map, int64_t count);
 
     const Typemap &map() const { return map_; }
@@ -40,7 +40,7 @@ class Packing {
      * element's end, unless none is within reach. */
     int64_t pack_end(int64_t offset, int64_t max) const;
 
-  private:
+private:
     size_t local(int64_t entry) const
     {
         return static_cast<size_t>(entry % static_cast<int64_t>(map_.entries.size()));

@@ -14,7 +14,7 @@
 namespace oracle {
 
 class Rng {
-  public:
+public:
     explicit Rng(uint64_t seed) : bits_(seed) {}
 
     uint64_t next() { return bits_(); }
@@ -58,7 +58,7 @@ class Rng {
         return z ^ (z >> 31);
     }
 
-  private:
+private:
     std::mt19937_64 bits_;
 };
 

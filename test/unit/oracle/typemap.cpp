@@ -27,7 +27,7 @@ int64_t mul(int64_t a, int64_t b)
 
 /* Collects instances of old types at their displacements. */
 class Placer {
-  public:
+public:
     void place(const Typemap &old, int64_t displacement)
     {
         for (const Entry &entry : old.entries)
@@ -49,7 +49,7 @@ class Placer {
 
     Typemap take() { return std::move(map_); }
 
-  private:
+private:
     Typemap map_;
     bool placed_ = false;
 };
@@ -131,8 +131,11 @@ Typemap expand(const Expr &e, const std::vector<const Typemap *> &olds)
     Placer placer;
     switch (e.maker) {
     case Maker::Predefined:
-    case Maker::Struct: break;
-    case Maker::Contiguous: placer.block(old, 0, e.count); break;
+    case Maker::Struct:
+        break;
+    case Maker::Contiguous:
+        placer.block(old, 0, e.count);
+        break;
     case Maker::Vector:
         for (int64_t i = 0; i < e.count; ++i)
             placer.block(old, mul(i, mul(e.stride, old.extent())), e.blocklength);
@@ -163,8 +166,10 @@ Typemap expand(const Expr &e, const std::vector<const Typemap *> &olds)
         map.ub = add(e.lb, e.extent);
         return map;
     }
-    case Maker::Dup: return old;
-    case Maker::Subarray: return expand_subarray(e, old);
+    case Maker::Dup:
+        return old;
+    case Maker::Subarray:
+        return expand_subarray(e, old);
     }
     return placer.take();
 }

@@ -15,11 +15,16 @@ namespace {
 int64_t random_length(oracle::Rng &rng, int64_t rest)
 {
     switch (rng.in(0, 5)) {
-    case 0: return rng.in(0, 3);
-    case 1: return rng.in(0, std::min<int64_t>(rest, 40));
-    case 2: return rest;
-    case 3: return rest + rng.in(1, 50);
-    default: return rng.in(0, rest);
+    case 0:
+        return rng.in(0, 3);
+    case 1:
+        return rng.in(0, std::min<int64_t>(rest, 40));
+    case 2:
+        return rest;
+    case 3:
+        return rest + rng.in(1, 50);
+    default:
+        return rng.in(0, rest);
     }
 }
 
@@ -43,8 +48,9 @@ void pack_once(const Subject &s, const oracle::Packing &packing, const Memory &m
     int64_t actual = -1;
     {
         const Memory::Guard guard(memory);
-        succeeds(heddle_pack(memory.buffer(), packing.count(), s.type.get(), offset, packed.data(), max, &actual),
-                 where);
+        succeeds(
+            heddle_pack(memory.buffer(), packing.count(), s.type.get(), offset, packed.data(), max, &actual),
+            where);
     }
     same(actual, length, where, ": bytes");
     packed.untouched_beyond(actual);
@@ -86,13 +92,14 @@ bool copy(const Subject &from, const Subject &to, oracle::Rng &rng)
     const int64_t offset = whole ? 0 : random_offset(rng, total);
     const int64_t wanted = whole ? total : random_length(rng, total - offset);
     const int64_t length = std::min(wanted, total - offset);
-    const std::string where = text("copy of ", in.count(), " to ", out.count(), " of ", oracle::to_text(*from.expr),
-                                   " to ", oracle::to_text(*to.expr), " from byte ", offset, ", ", wanted, " bytes");
+    const std::string where =
+        text("copy of ", in.count(), " to ", out.count(), " of ", oracle::to_text(*from.expr), " to ",
+             oracle::to_text(*to.expr), " from byte ", offset, ", ", wanted, " bytes");
     int64_t actual = -1;
     {
         const Memory::Guard a(source), b(got);
-        succeeds(heddle_copy(source.buffer(), in.count(), from.type.get(), got.buffer(), out.count(), to.type.get(),
-                             offset, wanted, &actual),
+        succeeds(heddle_copy(source.buffer(), in.count(), from.type.get(), got.buffer(), out.count(),
+                             to.type.get(), offset, wanted, &actual),
                  where);
     }
     same(actual, length, where, ": bytes");
@@ -138,7 +145,8 @@ bool unpack(const Subject &s, oracle::Rng &rng)
         const int64_t offset = i == 0 ? 0 : random_offset(rng, packing.total());
         const int64_t length = i == 0 ? packing.total() : random_length(rng, packing.total() - offset);
         const int64_t used = std::min(length, packing.total() - offset);
-        const std::string where = text("unpack to ", packing.count(), " from byte ", offset, ", ", length, " bytes");
+        const std::string where =
+            text("unpack to ", packing.count(), " from byte ", offset, ", ", length, " bytes");
         PackedBuffer packed(length, rng);
         int64_t actual = -1;
         {

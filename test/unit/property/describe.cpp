@@ -67,13 +67,13 @@ bool info(const Subject &s, oracle::Rng &)
         same(s.info.plan, int{HEDDLE_PLAN_CONTIGUOUS}, "plan of a contiguous type");
     same(s.info.plan != HEDDLE_PLAN_NONE, true, "plan of a committed type is not NONE");
     same(s.info.plan == HEDDLE_PLAN_STRIDED ? s.info.dimensions >= 1 : s.info.dimensions == 0, true,
-          "dimensions only of strided plans");
+         "dimensions only of strided plans");
     if (size == 0) {
         same(s.info.word, 0, "word");
         return true;
     }
-    same(s.info.word == 1 || s.info.word == 2 || s.info.word == 4 || s.info.word == 8 || s.info.word == 16, true,
-          "word is a power of two up to 16");
+    same(s.info.word == 1 || s.info.word == 2 || s.info.word == 4 || s.info.word == 8 || s.info.word == 16,
+         true, "word is a power of two up to 16");
     return true;
 }
 
@@ -84,12 +84,13 @@ bool ranges(const Subject &s, oracle::Rng &rng)
     const int64_t outside = rng.percent(50) ? -1 - rng.in(0, 9) : total + 1 + rng.in(0, 9);
     std::byte byte{};
     int64_t displ = 0, run = 0, actual = 0;
-    same(heddle_locate(count, s.type.get(), outside, &displ, &run), int{HEDDLE_ERR_RANGE}, "locate at ", outside);
+    same(heddle_locate(count, s.type.get(), outside, &displ, &run), int{HEDDLE_ERR_RANGE}, "locate at ",
+         outside);
     same(heddle_locate(count, s.type.get(), total, &displ, &run), int{HEDDLE_ERR_RANGE}, "locate at the end");
-    same(heddle_pack(&byte, count, s.type.get(), outside, &byte, 1, &actual), int{HEDDLE_ERR_RANGE}, "pack at ",
-          outside);
+    same(heddle_pack(&byte, count, s.type.get(), outside, &byte, 1, &actual), int{HEDDLE_ERR_RANGE},
+         "pack at ", outside);
     same(heddle_unpack(&byte, 1, &byte, count, s.type.get(), outside, &actual), int{HEDDLE_ERR_RANGE},
-          "unpack at ", outside);
+         "unpack at ", outside);
     actual = -1;
     succeeds(heddle_pack(&byte, count, s.type.get(), total, &byte, 1, &actual), "pack at the end");
     same(actual, 0, "bytes packed at the end");
@@ -104,7 +105,8 @@ bool flatten(const Subject &s, oracle::Rng &rng)
     size_t size = 0;
     succeeds(heddle_flatten_size(s.type.get(), &size), "flatten_size");
     oracle::Bytes bytes(size);
-    same(heddle_flatten(s.type.get(), bytes.data(), size - 1), int{HEDDLE_ERR_TRUNCATE}, "flatten, 1 byte short");
+    same(heddle_flatten(s.type.get(), bytes.data(), size - 1), int{HEDDLE_ERR_TRUNCATE},
+         "flatten, 1 byte short");
     succeeds(heddle_flatten(s.type.get(), bytes.data(), size), "flatten");
 
     /* The bytes may come from any place in a message. */
@@ -151,10 +153,10 @@ bool flatten(const Subject &s, oracle::Rng &rng)
                          std::min(max, packing.total() - offset), &actual),
              "pack after unflatten");
     same(actual, packing.pack_end(offset, std::min(max, packing.total() - offset)) - offset,
-          "bytes packed after unflatten");
+         "bytes packed after unflatten");
     const oracle::Bytes expected = oracle::pack(memory.base(), packing);
     same(std::equal(packed.data(), packed.data() + actual, expected.begin() + offset), true,
-          "packed bytes after unflatten");
+         "packed bytes after unflatten");
     return true;
 }
 

@@ -41,8 +41,9 @@ thread_local const char *current_property = "making the type";
 void last_words()
 {
     char words[200];
-    const int length = snprintf(words, sizeof words, "\nproperty: died in \"%s\"; again: property --case-seed %llu\n",
-                                current_property, static_cast<unsigned long long>(current_case));
+    const int length =
+        snprintf(words, sizeof words, "\nproperty: died in \"%s\"; again: property --case-seed %llu\n",
+                 current_property, static_cast<unsigned long long>(current_case));
     if (write(STDERR_FILENO, words, static_cast<size_t>(length)) < 0)
         _exit(3);
 }
@@ -92,7 +93,8 @@ std::string fails_somehow(const oracle::ExprPtr &expr, const Property &property,
         const Subject subject({expr, std::move(map)});
         for (uint64_t i = 0; i < 6; ++i) {
             bool applied = false;
-            std::string what = try_property(property, subject, i == 0 ? seed : oracle::Rng::mix(seed, i), applied);
+            std::string what =
+                try_property(property, subject, i == 0 ? seed : oracle::Rng::mix(seed, i), applied);
             if (!what.empty())
                 return what;
         }
@@ -104,7 +106,7 @@ std::string fails_somehow(const oracle::ExprPtr &expr, const Property &property,
 }
 
 class Run {
-  public:
+public:
     explicit Run(const Options &options) : options_(options), applied_(all().size()) {}
 
     bool execute()
@@ -120,7 +122,7 @@ class Run {
         return !failed_;
     }
 
-  private:
+private:
     void work()
     {
         for (uint64_t i = next_++; i < options_.cases && !failed_; i = next_++) {
@@ -154,8 +156,8 @@ class Run {
         }
     }
 
-    void tell_failure(const oracle::ExprPtr &expr, uint64_t case_seed, const Property &property, uint64_t seed,
-                      const std::string &what)
+    void tell_failure(const oracle::ExprPtr &expr, uint64_t case_seed, const Property &property,
+                      uint64_t seed, const std::string &what)
     {
         const std::lock_guard lock(output_);
         if (failed_.exchange(true))
@@ -198,7 +200,8 @@ class Run {
         const uint64_t cases = options_.one_case ? 1 : done_.load();
         fprintf(stderr, "%s", isatty(STDERR_FILENO) ? "\r" : "");
         printf("%s: %llu random types in %.1f s, seed %llu\n", failed_ ? "FAILED" : "passed",
-               static_cast<unsigned long long>(cases), seconds, static_cast<unsigned long long>(options_.seed));
+               static_cast<unsigned long long>(cases), seconds,
+               static_cast<unsigned long long>(options_.seed));
         for (size_t i = 0; i < all().size(); ++i)
             printf("  %-16s %10llu\n", all()[i].name, static_cast<unsigned long long>(applied_[i].load()));
     }
@@ -219,8 +222,9 @@ int main(int argc, char **argv)
 {
     property::Options options;
     options.seed = std::random_device{}();
-    CLI::App app{"Compares the engine with an oracle on random datatypes: each case is one type, and every\n"
-                 "property (pack, unpack, iov, flatten, ...) is tried on it. Exits 1 at the first difference."};
+    CLI::App app{
+        "Compares the engine with an oracle on random datatypes: each case is one type, and every\n"
+        "property (pack, unpack, iov, flatten, ...) is tried on it. Exits 1 at the first difference."};
     app.option_defaults()->always_capture_default();
     app.add_option("--cases", options.cases, "random types to try");
     app.add_option("--seed", options.seed, "of the whole run; random unless given");

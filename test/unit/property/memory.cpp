@@ -152,8 +152,9 @@ Memory::Guard::Guard(const Memory &memory) : memory_(memory)
         return;
     FORBID(memory.heap_.data(), memory.heap_.size());
     for (int64_t i = 0; i < memory.packing_->entries(); ++i)
-        ALLOW(reinterpret_cast<void *>(memory.base_ + static_cast<uintptr_t>(memory.packing_->displacement(i))),
-              static_cast<size_t>(memory.packing_->size(i)));
+        ALLOW(
+            reinterpret_cast<void *>(memory.base_ + static_cast<uintptr_t>(memory.packing_->displacement(i))),
+            static_cast<size_t>(memory.packing_->size(i)));
 #endif
 }
 

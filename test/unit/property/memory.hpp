@@ -17,7 +17,7 @@
 namespace property {
 
 class Memory {
-  public:
+public:
     /* Whether a buffer for `packing` can be had at all; types may reach farther than addresses do. */
     static bool can_hold(const oracle::Packing &packing);
 
@@ -37,16 +37,16 @@ class Memory {
 
     /* While it lives, AddressSanitizer forbids every byte that the typemap does not name. */
     class Guard {
-      public:
+    public:
         explicit Guard(const Memory &memory);
         Guard(const Guard &) = delete;
         ~Guard();
 
-      private:
+    private:
         const Memory &memory_;
     };
 
-  private:
+private:
     struct Unmap {
         size_t size;
         void operator()(std::byte *at) const;
@@ -56,7 +56,7 @@ class Memory {
     void map_pages();
 
     const oracle::Packing *packing_;
-    oracle::Range range_;  /* touched displacements */
+    oracle::Range range_; /* touched displacements */
     uintptr_t base_ = 0;
     std::vector<std::byte> heap_;
     std::unique_ptr<std::byte, Unmap> mapping_{nullptr, Unmap{0}};
@@ -65,7 +65,7 @@ class Memory {
 
 /* A packed buffer of exact size, misaligned at will, whose surroundings must stay as they are. */
 class PackedBuffer {
-  public:
+public:
     PackedBuffer(int64_t size, oracle::Rng &rng);
     ~PackedBuffer();
     PackedBuffer(const PackedBuffer &) = delete;
@@ -77,7 +77,7 @@ class PackedBuffer {
     /* Fails where a byte outside [0, written) changed since it was made. */
     void untouched_beyond(int64_t written);
 
-  private:
+private:
     static constexpr size_t margin = 32;
 
     int64_t size_;

@@ -31,17 +31,22 @@ std::vector<Run> to_runs(const std::vector<iovec> &list, size_t length, uintptr_
 }
 
 /* No address is followed, so that any will do; 0 as for types of absolute addresses. */
-uintptr_t some_base(oracle::Rng &rng) { return rng.percent(50) ? 0 : static_cast<uintptr_t>(rng.in(0, 1 << 30)); }
+uintptr_t some_base(oracle::Rng &rng)
+{
+    return rng.percent(50) ? 0 : static_cast<uintptr_t>(rng.in(0, 1 << 30));
+}
 
 std::vector<Run> list_all(const Subject &s, int64_t count, uintptr_t base)
 {
     int64_t length = -1, bytes = -1;
-    succeeds(heddle_iov_len(count, s.type.get(), std::numeric_limits<int64_t>::max(), &length, &bytes), "iov_len");
+    succeeds(heddle_iov_len(count, s.type.get(), std::numeric_limits<int64_t>::max(), &length, &bytes),
+             "iov_len");
     same(bytes, count * s.info.size, "iov_len: bytes");
     std::vector<iovec> list(static_cast<size_t>(length) + 1);
     int64_t actual = -1;
-    succeeds(heddle_iov(reinterpret_cast<void *>(base), count, s.type.get(), 0, list.data(), length + 1, &actual),
-             "iov");
+    succeeds(
+        heddle_iov(reinterpret_cast<void *>(base), count, s.type.get(), 0, list.data(), length + 1, &actual),
+        "iov");
     same(actual, length, "iov: length of the whole list");
     return to_runs(list, static_cast<size_t>(actual), base);
 }
@@ -56,7 +61,7 @@ void same_bytes(const std::vector<Run> &runs, const oracle::Packing &packing)
             if (entry == packing.entries())
                 fail("run ", i, " ", runs[i], " goes beyond the typemap's end");
             same(runs[i].displacement + done, packing.displacement(entry) + inside, "run ", i, " ", runs[i],
-                  ", typemap entry ", entry, ": displacement");
+                 ", typemap entry ", entry, ": displacement");
             const int64_t part = std::min(runs[i].length - done, packing.size(entry) - inside);
             done += part;
             inside += part;
@@ -119,7 +124,8 @@ bool iov(const Subject &s, oracle::Rng &rng)
         same(n, s.info.runs, "info.runs against the list of one instance");
         same(s.info.word, widest_word(runs), "info.word against the list of one instance");
     }
-    same(n <= count * std::max<int64_t>(s.info.runs, 0), true, "runs of ", count, " instances do not exceed theirs");
+    same(n <= count * std::max<int64_t>(s.info.runs, 0), true, "runs of ", count,
+         " instances do not exceed theirs");
 
     for (int i = 0; i < 3; ++i) {
         const int64_t first = rng.in(0, n);
@@ -127,8 +133,9 @@ bool iov(const Subject &s, oracle::Rng &rng)
         std::vector<iovec> list(static_cast<size_t>(max));
         int64_t actual = -1;
         const std::string where = text("iov from run ", first, ", at most ", max);
-        succeeds(heddle_iov(reinterpret_cast<void *>(base), count, s.type.get(), first, list.data(), max, &actual),
-                 where);
+        succeeds(
+            heddle_iov(reinterpret_cast<void *>(base), count, s.type.get(), first, list.data(), max, &actual),
+            where);
         const std::vector<Run> expected(runs.begin() + first, runs.begin() + std::min(n, first + max));
         same(actual, static_cast<int64_t>(expected.size()), where, ": length");
         same_runs(to_runs(list, expected.size(), base), expected, where);
@@ -147,7 +154,9 @@ bool iov_bytes(const Subject &s, oracle::Rng &rng)
     for (int i = 0; i < 3; ++i) {
         const int64_t offset = rng.in(0, total);
         const int64_t max_len = rng.percent(50) ? n + 1 : rng.in(0, n);
-        const int64_t max_bytes = rng.percent(30) ? total : rng.percent(30) ? rng.in(0, 64) : rng.in(0, total);
+        const int64_t max_bytes = rng.percent(30)   ? total
+                                  : rng.percent(30) ? rng.in(0, 64)
+                                                    : rng.in(0, total);
         const std::vector<Run> expected = cut(runs, offset, max_len, max_bytes);
         int64_t expected_bytes = 0;
         for (const Run &run : expected)
@@ -157,8 +166,8 @@ bool iov_bytes(const Subject &s, oracle::Rng &rng)
         int64_t length = -1, bytes = -1;
         const std::string where =
             text("iov_bytes from byte ", offset, ", at most ", max_len, " runs, ", max_bytes, " bytes");
-        succeeds(heddle_iov_bytes(reinterpret_cast<void *>(base), count, s.type.get(), offset, list.data(), max_len,
-                                  max_bytes, &length, &bytes),
+        succeeds(heddle_iov_bytes(reinterpret_cast<void *>(base), count, s.type.get(), offset, list.data(),
+                                  max_len, max_bytes, &length, &bytes),
                  where);
         same(length, static_cast<int64_t>(expected.size()), where, ": length");
         same_runs(to_runs(list, expected.size(), base), expected, where);
@@ -190,8 +199,8 @@ bool locate(const Subject &s, oracle::Rng &rng)
         int64_t displ = -1, run = -1;
         succeeds(heddle_locate(count, s.type.get(), offset, &displ, &run), "locate byte ", offset);
         same(displ, packing.locate(offset), "locate byte ", offset, " of ", count, ": displ");
-        same(run, *std::upper_bound(ends.begin(), ends.end(), offset) - offset, "locate byte ", offset, " of ",
-              count, ": run");
+        same(run, *std::upper_bound(ends.begin(), ends.end(), offset) - offset, "locate byte ", offset,
+             " of ", count, ": run");
     };
     if (packing.total() <= 400) {
         for (int64_t offset = 0; offset < packing.total(); ++offset)

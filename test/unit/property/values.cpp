@@ -35,12 +35,19 @@ void make_portable(heddle_predefined kind, oracle::Rng &rng, std::byte *at)
         return __builtin_ldexpl(mantissa, static_cast<int>(rng.in(-16400, 16300)));
     };
     switch (kind) {
-    case HEDDLE_LONG: return store(static_cast<int64_t>(static_cast<int32_t>(rng.next())), 0);
-    case HEDDLE_ULONG: return store(static_cast<uint64_t>(static_cast<uint32_t>(rng.next())), 0);
-    case HEDDLE_WCHAR: return store(static_cast<wchar_t>(rng.in(0, 0xffff)), 0);
-    case HEDDLE_LONG_DOUBLE: return store(real(), 0);
-    case HEDDLE_COMPLEX_LONG_DOUBLE: store(real(), 0); return store(real(), 16);
-    default: return;
+    case HEDDLE_LONG:
+        return store(static_cast<int64_t>(static_cast<int32_t>(rng.next())), 0);
+    case HEDDLE_ULONG:
+        return store(static_cast<uint64_t>(static_cast<uint32_t>(rng.next())), 0);
+    case HEDDLE_WCHAR:
+        return store(static_cast<wchar_t>(rng.in(0, 0xffff)), 0);
+    case HEDDLE_LONG_DOUBLE:
+        return store(real(), 0);
+    case HEDDLE_COMPLEX_LONG_DOUBLE:
+        store(real(), 0);
+        return store(real(), 16);
+    default:
+        return;
     }
 }
 
@@ -56,7 +63,8 @@ oracle::Bytes external_form(const Memory &memory, const oracle::Packing &packing
     for (int64_t i = 0; i < packing.entries(); ++i) {
         const auto size = static_cast<size_t>(oracle::external_size(packing.kind(i)));
         bytes.resize(bytes.size() + size);
-        oracle::to_external(packing.kind(i), entry_at(memory, packing, i), bytes.data() + bytes.size() - size);
+        oracle::to_external(packing.kind(i), entry_at(memory, packing, i),
+                            bytes.data() + bytes.size() - size);
     }
     return bytes;
 }
@@ -87,18 +95,21 @@ bool accumulate(const Subject &s, oracle::Rng &rng)
     const Memory expected = got.twin();
 
     const bool packed = rng.percent(40);
-    const std::string where = text("accumulate, op ", op, " on ", oracle::basic(basic).name, ", ", elements,
-                                   " elements, source ", packed ? "packed" : oracle::to_text(*source_type.expr));
+    const std::string where =
+        text("accumulate, op ", op, " on ", oracle::basic(basic).name, ", ", elements, " elements, source ",
+             packed ? "packed" : oracle::to_text(*source_type.expr));
     if (packed) {
         const oracle::Bytes bytes = oracle::pack(source.base(), source_packing);
         const Memory::Guard guard(got);
-        succeeds(heddle_accumulate(bytes.data(), elements, nullptr, got.buffer(), target.count(), s.type.get(), op),
+        succeeds(heddle_accumulate(bytes.data(), elements, nullptr, got.buffer(), target.count(),
+                                   s.type.get(), op),
                  where);
     } else {
         const oracle::Type type = oracle::build(*source_type.expr).commit();
         const Memory::Guard a(source), b(got);
-        succeeds(heddle_accumulate(source.buffer(), 1, type.get(), got.buffer(), target.count(), s.type.get(), op),
-                 where);
+        succeeds(
+            heddle_accumulate(source.buffer(), 1, type.get(), got.buffer(), target.count(), s.type.get(), op),
+            where);
     }
 
     for (int64_t i = 0; i < elements; ++i) {
@@ -138,11 +149,13 @@ bool pack_external(const Subject &s, oracle::Rng &rng)
     PackedBuffer packed(size, rng);
     int64_t actual = -1;
     if (size > 0)
-        same(heddle_pack_external(memory.buffer(), packing.count(), s.type.get(), packed.data(), size - 1, &actual),
-              int{HEDDLE_ERR_TRUNCATE}, "pack_external, 1 byte short");
+        same(heddle_pack_external(memory.buffer(), packing.count(), s.type.get(), packed.data(), size - 1,
+                                  &actual),
+             int{HEDDLE_ERR_TRUNCATE}, "pack_external, 1 byte short");
     {
         const Memory::Guard guard(memory);
-        succeeds(heddle_pack_external(memory.buffer(), packing.count(), s.type.get(), packed.data(), size, &actual),
+        succeeds(heddle_pack_external(memory.buffer(), packing.count(), s.type.get(), packed.data(), size,
+                                      &actual),
                  "pack_external");
     }
     same(actual, size, "pack_external of ", packing.count(), ": bytes");
@@ -169,15 +182,16 @@ bool unpack_external(const Subject &s, oracle::Rng &rng)
     int64_t actual = -1;
     {
         const Memory::Guard guard(got);
-        succeeds(heddle_unpack_external(packed.data(), size, got.buffer(), packing.count(), s.type.get(), &actual),
-                 "unpack_external");
+        succeeds(
+            heddle_unpack_external(packed.data(), size, got.buffer(), packing.count(), s.type.get(), &actual),
+            "unpack_external");
     }
     same(actual, size, "unpack_external of ", packing.count(), ": bytes");
     for (int64_t i = 0; i < packing.entries(); ++i) {
         std::byte *const mine = entry_at(got, packing, i);
         std::byte *const theirs = entry_at(expected, packing, i);
         same(oracle::same_value(packing.kind(i), mine, theirs), true, "unpack_external of ", packing.count(),
-              ": element ", i, ", a ", oracle::basic(packing.kind(i)).name);
+             ": element ", i, ", a ", oracle::basic(packing.kind(i)).name);
         std::memcpy(mine, theirs, static_cast<size_t>(packing.size(i))); /* padding of long double is free */
     }
     if (const auto at = got.difference(expected))
