@@ -180,6 +180,47 @@ TEST_CASE("packing in fragments takes as long as packing at once", "[scale]")
     CHECK(pieces < 3 * whole + 0.005);
 }
 
+TEST_CASE("no type falls to a call per element", "[scale]")
+{
+    const ExprPtr number = predefined(HEDDLE_INT32), real = predefined(HEDDLE_DOUBLE);
+    ExprPtr nested = real;
+    for (int level = 0; level < 16; ++level)
+        nested = hvector(2, 1, (int64_t{24} << level) - 8, nested);
+    Rng rng(5);
+    std::vector<int64_t> uneven;
+    for (int64_t i = 0, next = 0; i < 100'000; ++i, next += rng.in(2, 5))
+        uneven.push_back(next);
+    const ExprPtr record =
+        structure({1, 1, 1, 1}, {0, 8, 12, 16}, {real, number, number, predefined(HEDDLE_CHAR)});
+    const std::pair<ExprPtr, int64_t> types[] = {
+        {record, 50'000}, {contiguous(50'000, record), 1},       {vector(1'000, 20, 30, record), 2},
+        {nested, 2},      {indexed_block(1, uneven, number), 1}, {indexed_block(1, uneven, record), 1},
+    };
+    for (const auto &[expr, count] : types) {
+        const Type type = build(*expr).commit();
+        const heddle_type_info info = type.info();
+        std::vector<std::byte> memory(
+            static_cast<size_t>(info.true_lb + info.true_extent + (count - 1) * info.extent));
+        std::vector<std::byte> packed(static_cast<size_t>(info.size * count));
+        const auto bytes = static_cast<int64_t>(packed.size());
+        int64_t actual = 0;
+        const double each = 1e9 / static_cast<double>(info.elements * count);
+        const double pack =
+            each * least_seconds([&] {
+                heddle_pack(memory.data(), count, type.get(), 0, packed.data(), bytes, &actual);
+            });
+        const double unpack =
+            each * least_seconds([&] {
+                heddle_unpack(packed.data(), bytes, memory.data(), count, type.get(), 0, &actual);
+            });
+        INFO(to_text(*expr).substr(0, 60) << ": " << pack << " and " << unpack << " ns per element");
+        CHECK(info.true_lb == 0);
+        CHECK(actual == bytes);
+        CHECK(pack < 3);
+        CHECK(unpack < 3);
+    }
+}
+
 TEST_CASE("a committed strided type holds less than 1 KiB", "[scale]")
 {
     const ExprPtr real = predefined(HEDDLE_DOUBLE);
