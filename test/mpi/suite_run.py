@@ -46,7 +46,7 @@ def run(source, build, prefix, tests, known, limit, jobs):
                 results.update(found)
             progress.end(folder, found)
 
-    workers = [threading.Thread(target=worker) for _ in range(jobs)]
+    workers = [threading.Thread(target=worker, daemon=True) for _ in range(jobs)]
     for thread in workers:
         thread.start()
     for thread in workers:
