@@ -3,9 +3,10 @@
 
 from dataclasses import dataclass
 
-# The first is written by hand; the suite's configure generates the others, hundreds of runs of a few programs.
-GENERATED = {"testlist.dtp": "with random datatypes", "testlist.cvar": "by each of its algorithms"}
-LIST_NAMES = ("testlist", *GENERATED)
+# The suite itself, and what its configure generates: hundreds more runs of a few programs, with random datatypes
+# and by each algorithm of a collective.
+SUITE = ("testlist",)
+GENERATED = ("testlist.dtp", "testlist.cvar")
 
 
 @dataclass(frozen=True)
@@ -14,7 +15,6 @@ class Test:
     program: str
     key: str      # "f77/attr/typeattrf 1", with the arguments and variables of this run after the number
     line: str     # as it stands in the list
-    list: str     # the list's name
 
 
 class Selection:
@@ -31,18 +31,18 @@ class Selection:
         return any(place == name or place.startswith(name + "/") or test.key == name for name in self.names)
 
 
-def read_tests(source, build, selection):
+def read_tests(source, build, selection, names=SUITE):
     tests = []
     for folder in selection.top_folders():
-        _walk(source, build, folder, tests)
+        _walk(source, build, folder, names, tests)
     unused = [n for n in selection.names if not any(Selection([n]).has(t) for t in tests)]
     if unused:
         raise SystemExit(f"run-suite: no test of the suite is called {', '.join(unused)}")
     return [test for test in tests if selection.has(test)]
 
 
-def _walk(source, build, folder, tests):
-    for name in LIST_NAMES:
+def _walk(source, build, folder, names, tests):
+    for name in names:
         path = next((p for p in (build / folder / name, source / folder / name) if p.is_file()), None)
         if path is None:
             continue
@@ -52,9 +52,9 @@ def _walk(source, build, folder, tests):
                 continue
             first = line.split()[0]
             if (build / folder / first).is_dir():
-                _walk(source, build, f"{folder}/{first}", tests)
+                _walk(source, build, f"{folder}/{first}", names, tests)
             else:
-                tests.append(Test(folder, first, _key(folder, line), line, name))
+                tests.append(Test(folder, first, _key(folder, line), line))
 
 
 def _key(folder, line):
@@ -62,10 +62,6 @@ def _key(folder, line):
     settings = [word.split("=", 1) for word in words[2:] if "=" in word]
     extra = [v for k, v in settings if k == "arg"] + [v for k, v in settings if k == "env"]
     return " ".join([f"{folder}/{words[0]}", words[1] if len(words) > 1 else "2"] + extra)
-
-
-def generated(tests):
-    return {test.key: GENERATED[test.list] for test in tests if test.list in GENERATED}
 
 
 def read_marks(path, tests):
