@@ -87,6 +87,19 @@ static inline int pack(const void *inbuf, MPI_Aint incount, MPI_Datatype datatyp
     return MPI_SUCCESS;
 }
 
+/* No transport cuts a message into first pieces as short as this: what is shorter is a whole message. */
+#define SHORTEST_PIECE 512
+
+/* A message that ends within a primitive was sent as other primitives. Its receiver looks for that: it
+ * reports an error where fewer bytes were unpacked than came. */
+static void keep_whole_elements(MPI_Datatype datatype, MPI_Aint *bytes)
+{
+    MPIR_Datatype *dtp;
+    MPIR_Datatype_get_ptr(datatype, dtp);
+    if (dtp->builtin_element_size > 0)
+        *bytes -= *bytes % dtp->builtin_element_size;
+}
+
 static inline int unpack(const void *inbuf, MPI_Aint insize, void *outbuf, MPI_Aint outcount,
                          MPI_Datatype datatype, MPI_Aint outoffset, MPI_Aint *actual_unpack_bytes)
 {
@@ -99,8 +112,12 @@ static inline int unpack(const void *inbuf, MPI_Aint insize, void *outbuf, MPI_A
     bool dense = is_run(outbuf, outcount, datatype, &run);
     if (unlikely(MPII_heddle_on_device(inbuf, dense ? run.start : outbuf)))
         return MPII_heddle_device_error(__func__, __LINE__);
-    if (!dense)
-        return unpack_by_engine(inbuf, insize, outbuf, outcount, datatype, outoffset, actual_unpack_bytes);
+    if (!dense) {
+        int rc = unpack_by_engine(inbuf, insize, outbuf, outcount, datatype, outoffset, actual_unpack_bytes);
+        if (outoffset == 0 && insize < SHORTEST_PIECE)
+            keep_whole_elements(datatype, actual_unpack_bytes);
+        return rc;
+    }
 
     MPI_Aint bytes = MPL_MIN(run.size - outoffset, insize);
     if (unlikely(bytes < 0))
