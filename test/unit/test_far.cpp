@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstring>
+#include <limits>
 
 using namespace oracle;
 
@@ -127,4 +128,24 @@ TEST_CASE("instances beyond the last address are an overflow", "[far]")
         iovec list[3];
         CHECK(heddle_iov(nullptr, 3, type.get(), 0, list, 3, &run) == HEDDLE_ERR_OVERFLOW);
     }
+}
+
+TEST_CASE("long blocks at far places: no sum on the way overflows", "[far]")
+{
+    /* Found by the fuzzer: the place of a block and its place in the packed form fit, their sum does not. */
+    constexpr int64_t end = std::numeric_limits<int64_t>::max(), eighth = int64_t{1} << 60;
+    const Type type =
+        build(*hindexed({2 * eighth, 1, 3}, {0, end - eighth, end - 20}, predefined(HEDDLE_BYTE))).commit();
+    CHECK(where(type, 1, 2 * eighth) == end - eighth);
+    CHECK(where(type, 1, 2 * eighth + 3) == end - 18);
+    iovec list[3];
+    int64_t length = 0, bytes = 0;
+    REQUIRE(heddle_iov(nullptr, 1, type.get(), 0, list, 3, &length) == HEDDLE_SUCCESS);
+    REQUIRE(length == 3);
+    CHECK(reinterpret_cast<uintptr_t>(list[2].iov_base) == static_cast<uintptr_t>(end - 20));
+    REQUIRE(heddle_iov_bytes(nullptr, 1, type.get(), 2 * eighth + 2, list, 3, 10, &length, &bytes) ==
+            HEDDLE_SUCCESS);
+    CHECK(length == 1);
+    CHECK(bytes == 2);
+    CHECK(reinterpret_cast<uintptr_t>(list[0].iov_base) == static_cast<uintptr_t>(end - 19));
 }

@@ -147,7 +147,7 @@ HEDDLE_HD inline Location locate(const ImageView &image, int64_t id)
         case NodeKind::spans: {
             const int64_t *prefix = image.prefix(n);
             const int64_t i = find_block(prefix, n.count, id);
-            return {displ + image.displs(n)[i] + id - prefix[i], prefix[i + 1] - id, id - prefix[i], n.label};
+            return {displ + image.displs(n)[i] + (id - prefix[i]), prefix[i + 1] - id, id - prefix[i], n.label};
         }
         case NodeKind::runs: {
             const int64_t *prefix = image.prefix(n);

@@ -24,7 +24,7 @@ bool visit_runs(const ImageView &v, int32_t k, int64_t lo, int64_t hi, int64_t d
         const int64_t *prefix = v.prefix(n);
         for (int64_t i = find_block(prefix, n.count, lo); lo < hi; ++i) {
             const int64_t end = std::min(hi, prefix[i + 1]);
-            if (!sink(displ + v.displs(n)[i] + lo - prefix[i], end - lo, n.label))
+            if (!sink(displ + v.displs(n)[i] + (lo - prefix[i]), end - lo, n.label))
                 return false;
             lo = end;
         }
