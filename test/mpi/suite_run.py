@@ -12,6 +12,8 @@ LIST_NAME = "testlist.heddle"
 HEARTBEAT_SECONDS = 60
 # A test that is expected to fail may do so by hanging: it need not hang long.
 KNOWN_FAILURE_SECONDS = 20
+# More tests than this that run out of time are no chance: something hangs, and running them again tells nothing.
+MOST_AGAIN = 12
 
 
 @dataclass
@@ -53,11 +55,25 @@ def run(source, build, prefix, tests, known, limit, jobs):
         while thread.is_alive():
             thread.join(HEARTBEAT_SECONDS)
             progress.beat()
+    _run_again(source, build, prefix, tests, known, limit, results)
     return results
 
 
-def _run_folder(source, build, prefix, folder, tests, known, limit):
-    name = folder.replace("/", "-")
+def _run_again(source, build, prefix, tests, known, limit, results):
+    """A time limit that was passed beside another folder's tests says little: such tests run once more, alone."""
+    late = [test for test in tests if test.key not in known
+            and any(r.status == "fail" and "TIMED OUT" in r.output for r in results.get(test.key, []))]
+    if len(late) > MOST_AGAIN:
+        return
+    for test in late:
+        found = _run_folder(source, build, prefix, test.folder, [test], known, limit, "-again")
+        if test.key in found:
+            results[test.key] = found[test.key]
+            print(f"suite: {test.key} ran out of time; alone: {found[test.key][-1].status}", flush=True)
+
+
+def _run_folder(source, build, prefix, folder, tests, known, limit, suffix=""):
+    name = folder.replace("/", "-") + suffix
     lines = [_with_limit(test, KNOWN_FAILURE_SECONDS if test.key in known else limit) for test in tests]
     (build / folder / LIST_NAME).write_text("\n".join(lines) + "\n")
     junit = build / "results" / f"{name}.xml"
