@@ -55,7 +55,7 @@ def print_table(verdicts):
 
 def print_details(verdicts, build):
     for title, kind in (("known failures (test/mpi/known-failures)", "known"),
-                        ("known failures that pass: take them out of test/mpi/known-failures", "fixed"),
+                        ("known failures that passed this time", "fixed"),
                         ("left to --full (test/mpi/slow-tests)", "slow")):
         programs = defaultdict(list)
         for verdict in verdicts:
