@@ -172,7 +172,7 @@ private:
             return copy_columns<D>(bytes, outer, inner, m, p);
         // Neighbours that share a cache line which the inner loop leaves: a transpose, by columns of eight.
         int64_t i = 0;
-        if (magnitude(outer.ms) * 2 <= cache_line && magnitude(inner.ms) >= cache_line)
+        if (magnitude(outer.ms) <= cache_line / 2 && magnitude(inner.ms) >= cache_line)
             for (; i + short_row <= outer.n; i += short_row)
                 copy_columns<D>(bytes, inner, {short_row, outer.ms, outer.ps}, at(m, i * outer.ms),
                                 at(p, i * outer.ps));
