@@ -77,9 +77,8 @@ int heddle_locate(int64_t count, const heddle_type *type, int64_t offset, int64_
         *run = m.bytes - offset;
         return HEDDLE_SUCCESS;
     }
-    const int64_t i = p.by_bytes.divide(offset);
-    const Location l = locate(p.image.view(), offset - i * p.bytes);
-    *displ = p.displ + i * p.extent + l.displ;
+    const Location l = locate(p, offset);
+    *displ = l.displ;
     *run = l.run;
     return HEDDLE_SUCCESS;
 }

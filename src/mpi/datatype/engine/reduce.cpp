@@ -4,6 +4,7 @@
 
 #include "guard.hpp"
 #include "predefined.hpp"
+#include "runs.hpp"
 #include "transfer.hpp"
 
 #include <algorithm>
@@ -51,11 +52,9 @@ Window find_window(const Operand &o, int64_t offset, int64_t wanted, int64_t ele
     const int64_t enough = std::min(wanted, long_run);
     if (o.plan->bytes / o.plan->runs < enough)
         return {nullptr, 0};
-    const int64_t i = o.plan->by_bytes.divide(offset);
-    const Location l = locate(o.plan->image.view(), offset - i * o.plan->bytes);
+    const Location l = locate(*o.plan, offset);
     const int64_t run = std::min(l.run, wanted) / element * element;
-    char *at = o.address(o.plan->displ + i * o.plan->extent + l.displ);
-    return {at, run < enough ? 0 : run};
+    return {o.address(l.displ), run < enough ? 0 : run};
 }
 
 void combine(const Operand &source, const Operand &target, ReduceKernel kernel, int64_t element)

@@ -86,6 +86,15 @@ bool visit_instances(const Plan &plan, bool typed, int64_t count, int64_t lo, in
     return true;
 }
 
+// Where packed byte `offset` of any number of instances lies.
+inline Location locate(const Plan &plan, int64_t offset)
+{
+    const int64_t i = plan.by_bytes.divide(offset);
+    Location l = locate(plan.image.view(), offset - i * plan.bytes);
+    l.displ += plan.displ + i * plan.extent;
+    return l;
+}
+
 // The number of runs of one instance that begin before packed byte `id`.
 int64_t runs_before(const ImageView &v, int64_t id);
 // The packed byte at which run number `run` of one instance begins.
