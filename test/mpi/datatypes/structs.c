@@ -75,6 +75,11 @@ static void test_elements(MPI_Datatype record)
     CHECK(elements(committed(pairs), 24) == 6);
     CHECK(elements(committed(two_int_pairs), 24) == 6);
 
+    MPI_Datatype int_and_pair = struct_of(2, (struct member[]){{0, MPI_INT}, {8, MPI_DOUBLE_INT}});
+    CHECK(elements(int_and_pair, 16) == 3);
+    CHECK(elements(int_and_pair, 16 + 12) == 5);
+
+    MPI_Type_free(&int_and_pair);
     MPI_Type_free(&int_float);
     MPI_Type_free(&nested);
     MPI_Type_free(&two_ints);

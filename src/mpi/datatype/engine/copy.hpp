@@ -216,6 +216,33 @@ template <class F> inline void with_row(int64_t bytes, int64_t length, F &&f)
     });
 }
 
+// Two blocks of 8 bytes, which follow each other in the packed form: one access there instead of two.
+template <Dir D> inline void move_pair(Address m0, Address m1, Address p)
+{
+    using Pair = double __attribute__((vector_size(16)));
+    Pair pair;
+    if constexpr (D == Dir::unpack) {
+        std::memcpy(&pair, reinterpret_cast<const char *>(p), sizeof pair);
+#if defined(__x86_64__)
+        asm("" : "+x"(pair)); // or gcc makes two loads of the one
+#endif
+        const double low = pair[0], high = pair[1];
+        std::memcpy(reinterpret_cast<char *>(m0), &low, sizeof low);
+        std::memcpy(reinterpret_cast<char *>(m1), &high, sizeof high);
+    } else {
+        double low, high;
+        std::memcpy(&low, reinterpret_cast<const char *>(m0), sizeof low);
+        std::memcpy(&high, reinterpret_cast<const char *>(m1), sizeof high);
+        pair = Pair{low, high};
+        std::memcpy(reinterpret_cast<char *>(p), &pair, sizeof pair);
+    }
+}
+
+// Rows that are copied so.
+template <Dir D, class Mover, class Length> constexpr bool in_pairs = false;
+template <Dir D, int64_t N>
+constexpr bool in_pairs<D, Exactly<8>, std::integral_constant<int64_t, N>> = D != Dir::same && N % 2 == 0;
+
 template <Dir D, class Mover, class Length> inline void copy_rows(Mover mover, Length length, Strides outer,
                                                                   const int64_t *displs, int64_t rows,
                                                                   int64_t ms, Address m, Address p)
@@ -228,8 +255,12 @@ template <Dir D, class Mover, class Length> inline void copy_rows(Mover mover, L
             const Address mr = at(m, displ);
             if (D == Dir::same)
                 pr = at(p, displ);
-            for (int64_t j = 0; j < length; ++j)
-                mover.template block<D>(at(mr, j * ms), at(pr, j * (D == Dir::same ? ms : mover.size())));
+            if constexpr (in_pairs<D, Mover, Length>)
+                for (int64_t j = 0; j < length; j += 2)
+                    move_pair<D>(at(mr, j * ms), at(mr, (j + 1) * ms), at(pr, j * mover.size()));
+            else
+                for (int64_t j = 0; j < length; ++j)
+                    mover.template block<D>(at(mr, j * ms), at(pr, j * (D == Dir::same ? ms : mover.size())));
             pr = at(pr, length * mover.size());
         }
         m = at(m, outer.ms);
