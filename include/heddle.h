@@ -48,7 +48,11 @@ enum heddle_error {
     HEDDLE_ERR_OP,            /* the operator is not defined for the type */
     HEDDLE_ERR_FORMAT,        /* flattened bytes that describe no valid type */
     HEDDLE_ERR_VERSION,       /* flattened bytes of another version of Heddle's format */
-    HEDDLE_ERR_DEPTH          /* a layout nested deeper than HEDDLE_MAX_DEPTH after simplification */
+    HEDDLE_ERR_DEPTH,         /* a layout nested deeper than HEDDLE_MAX_DEPTH after simplification */
+    HEDDLE_ERR_BUFFER,        /* a null buffer, or one that no device of the transfer can reach */
+    HEDDLE_ERR_STREAM,        /* a stream that is not of the device whose memory is moved */
+    HEDDLE_ERR_NO_DEVICE,     /* a device is needed and none is open; heddle_info says why */
+    HEDDLE_ERR_DEVICE         /* a device call failed; heddle_error_detail names the error */
 };
 
 /* Deepest nesting that a canonical layout may have. Nestings that simplify do not count. */
@@ -56,6 +60,11 @@ enum heddle_error {
 
 /* A sentence for `error`, in MPI's terms. Static storage; never null. */
 HEDDLE_API const char *heddle_strerror(int error);
+
+/* What the device's own library said about the last error that a call of this thread returned, such as
+ * "cudaMemcpyAsync: cudaErrorInvalidValue (invalid argument)"; empty where it said nothing. Lives until
+ * the thread's next call. Never null. */
+HEDDLE_API const char *heddle_error_detail(void);
 
 /* The library's version, as "MAJOR.MINOR.PATCH". Static storage. */
 HEDDLE_API const char *heddle_version(void);
@@ -272,6 +281,72 @@ HEDDLE_API int heddle_op_is_defined(heddle_op op, heddle_predefined basic);
  * Errors: as heddle_pack; OP; TRUNCATE where the source holds more than the target. */
 HEDDLE_API int heddle_accumulate(const void *inbuf, int64_t incount, const heddle_type *intype, void *outbuf,
                                  int64_t outcount, const heddle_type *outtype, heddle_op op);
+
+/* ---- devices --------------------------------------------------------------------------------- */
+
+/* The calls above take host memory only. Those of this section take any: device, managed, pinned and
+ * pageable host memory, on either side.
+ *
+ * A device plug-in is opened by the first of these calls, or by heddle_device_open. Which one, the
+ * environment variable HEDDLE_DEVICE says: "auto" (the default: the CUDA plug-in, if it was built and a
+ * driver answers), "none", or the path of a plug-in. Opening creates no context on any device; memory for
+ * staging is made at the first transfer that needs it. */
+
+/* Opens the plug-in, once per process. Errors: NO_DEVICE, which is no reason to stop: host memory works. */
+HEDDLE_API int heddle_device_open(void);
+
+/* What is open, or why nothing is; the devices; what the transfers so far were done by. Lines of text,
+ * written as heddle_type_describe writes. */
+HEDDLE_API int heddle_info(char *text, size_t capacity, size_t *length);
+
+enum heddle_memory_kind { HEDDLE_MEMORY_HOST, HEDDLE_MEMORY_PINNED, HEDDLE_MEMORY_DEVICE, HEDDLE_MEMORY_MANAGED };
+/* The kind of memory that `ptr` points into, and its device (-1: none). Never fails: memory that no device
+ * knows is the host's. `device` may be null. */
+HEDDLE_API int heddle_memory_kind(const void *ptr, int *device);
+
+/* One side of a transfer: the packed form of `count` instances of a committed type at `buf`, from packed
+ * byte `offset` on. Packed data is `count` bytes of HEDDLE_BYTE. `buf` is null for types of absolute
+ * addresses alone. */
+typedef struct heddle_side {
+    void *buf;
+    int64_t count;
+    const heddle_type *type;
+    int64_t offset;
+} heddle_side;
+
+/* Moves `bytes` packed bytes, of which both sides must have so many from their offsets on: to = from, or
+ * to = to op from. With an operator both sides must consist of one and the same predefined type (or the
+ * source of HEDDLE_BYTE: packed elements) and `bytes` and the offsets must not cut an element.
+ * Pack: `to` is dense; unpack: `from` is; neither need be. The source is not written to. Source and target
+ * must not overlap; a target with overlapping blocks receives any of the values meant for a byte. */
+typedef struct heddle_move {
+    heddle_side from;
+    heddle_side to;
+    int64_t bytes;
+    heddle_op op; /* HEDDLE_OP_REPLACE (0): plain */
+} heddle_move;
+
+typedef struct heddle_request heddle_request;
+
+/* Carries out `n` moves, in any order, and returns when they are done. Moves among device and pinned
+ * memory of one device go out as one kernel where they are small or many.
+ * Nothing is written where one of the moves is wrong; after DEVICE the targets' content is undefined.
+ * Errors: ARG, COUNT, TYPE, NOT_COMMITTED, RANGE (offset or bytes beyond a side's data), OVERFLOW, OP,
+ * BUFFER, NO_MEMORY, NO_DEVICE, DEVICE. */
+HEDDLE_API int heddle_transfer(const heddle_move *moves, int64_t n);
+
+/* Begins them and returns. `*request` is to be given to heddle_test until that says done, or to
+ * heddle_wait; until then the buffers must stay, while the types may be released. Where all is done at
+ * once, `*request` is null, which both take. Stages that go through the host move on in these calls. */
+HEDDLE_API int heddle_transfer_begin(const heddle_move *moves, int64_t n, heddle_request **request);
+/* `*done`: 1 and `*request` null where it has ended, successfully or with the error returned. */
+HEDDLE_API int heddle_test(heddle_request **request, int *done);
+HEDDLE_API int heddle_wait(heddle_request **request);
+
+/* Puts them on a stream of the caller's (a cudaStream_t, of the device whose memory is moved): ordered with
+ * what is there, no synchronization. The types may be released at once. Pageable memory is refused with
+ * BUFFER: it cannot be reached from a stream. Errors: also STREAM. */
+HEDDLE_API int heddle_transfer_on_stream(const heddle_move *moves, int64_t n, void *stream);
 
 /* ---- external32 ------------------------------------------------------------------------------ */
 

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The device interface. Two implementations stand behind it, each a plug-in that the process opens at run
+// time: cuda/ for GPUs, sim/ for machines without one. A backend knows memory, streams and how to carry out
+// a Work; it knows no types and no plans.
+//
+// Errors: every function that can fail returns HEDDLE_SUCCESS or a code of heddle.h (mostly
+// HEDDLE_ERR_DEVICE, HEDDLE_ERR_NO_MEMORY) after Host::set_error noted the device library's own words.
+// Threads: any function may be called by any thread. None waits for the device unless it says so.
+#pragma once
+
+#include "work.hpp"
+
+#include <span>
+#include <string>
+
+namespace heddle::gpu {
+
+enum class MemoryKind : uint8_t {
+    host,   // pageable: devices cannot reach it
+    pinned, // page-locked host memory, reachable from every device
+    device,
+    managed // moves by itself; reachable from every device and from the host
+};
+
+struct Memory {
+    MemoryKind kind = MemoryKind::host;
+    int device = -1;       // that the memory is on; pinned: that it was made for; host: -1
+    char *base = nullptr;  // of the allocation, where known
+    size_t size = 0;
+};
+
+// A stream of the backend's own, or the handle of a user's (a cudaStream_t).
+using Stream = void *;
+
+// What a caller waits for. A backend makes its own kind (see Backend::done_acquire).
+struct Done {
+    int device = -1;
+};
+
+struct Launch {
+    Kernel kernel;
+    const Work *work;
+};
+
+class Backend {
+public:
+    virtual ~Backend() = default;
+
+    virtual const char *name() const = 0;
+    virtual int device_count() const = 0;
+    // A line about device `device`, for people: name, memory, where it sits.
+    virtual std::string describe(int device) const = 0;
+
+    // What kind of memory `ptr` points into. Creates no context and never fails: what is not known is host
+    // memory.
+    virtual Memory query(const void *ptr) const = 0;
+    // Whether kernels on `device` can reach the memory of `peer` (true for itself).
+    virtual bool reaches(int device, int peer) const = 0;
+
+    // Slabs. `pinned` memory lies near `device`, is reachable from every device and by the host.
+    virtual int allocate(int device, size_t bytes, void **ptr) = 0;
+    virtual int free(int device, void *ptr) = 0; // waits for nothing: the caller knows that nobody uses it
+    virtual int allocate_pinned(int device, size_t bytes, void **ptr) = 0;
+    virtual int free_pinned(int device, void *ptr) = 0;
+
+    // Streams of the highest priority that do not wait for the legacy default stream.
+    virtual int stream_create(int device, Stream *stream) = 0;
+    virtual int stream_destroy(int device, Stream stream) = 0;
+    // The device that a user's stream belongs to; null is the current device's default stream.
+    virtual int stream_device(Stream stream, int *device) = 0;
+    // Waits until all that was put on the stream is done.
+    virtual int stream_synchronize(int device, Stream stream) = 0;
+
+    // Puts one kernel on a stream, for one Work or, a batch, for several (all by launch[0].kernel == any or
+    // strided). Work is read before the call returns. `done`, if given, is reached when it has ended.
+    virtual int launch(int device, Stream stream, std::span<const Launch> launches, Done *done) = 0;
+    // Puts a contiguous copy on a stream, by a copy engine; any two kinds of memory but pageable.
+    virtual int copy(int device, Stream stream, void *to, const void *from, size_t bytes, Done *done) = 0;
+    // The same for blocks: `rows` of `width` bytes, `to_pitch` and `from_pitch` apart.
+    virtual int copy_2d(int device, Stream stream, void *to, size_t to_pitch, const void *from, size_t from_pitch,
+                        size_t width, size_t rows, Done *done) = 0;
+
+    // Completion objects, each for one launch or copy at a time. Acquiring one allocates nothing once there
+    // are as many as are in use at a time.
+    virtual int done_acquire(int device, Done **done) = 0;
+    virtual void done_release(Done *done) = 0;
+    // Whether it was reached; an error where the device failed meanwhile. Costs a load while nothing is new.
+    virtual int done_test(Done *done, bool *reached) = 0;
+    // Waits for it.
+    virtual int done_wait(Done *done) = 0;
+    // What is put on `stream` from now on begins after `done` was reached.
+    virtual int stream_wait(int device, Stream stream, Done *done) = 0;
+
+    // Device memory of this process for another process of the node, and back.
+    static constexpr size_t handle_bytes = 64;
+    virtual int export_memory(int device, void *ptr, unsigned char handle[handle_bytes]) = 0;
+    virtual int import_memory(int device, const unsigned char handle[handle_bytes], void **ptr) = 0;
+    virtual int close_memory(int device, void *ptr) = 0;
+};
+
+// What libheddle gives to a plug-in, which links to nothing of it.
+struct Host {
+    void (*set_error)(const char *text); // for heddle_error_detail() in this thread
+};
+
+// What a plug-in exports under this name, as extern "C". Returns null, and writes why into `reason`, where
+// there is no device to speak of. The object lives as long as the process.
+using OpenBackend = Backend *(*)(const Host &host, std::string &reason);
+#define HEDDLE_BACKEND_SYMBOL "heddle_open_backend_1"
+
+} // namespace heddle::gpu

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a device is asked to do: move packed bytes from one side to another, or combine them there.
+// Plain data that fits in a kernel's parameters, and the pure function that says where a packed byte
+// lies, for the host and for device code alike.
+#pragma once
+
+#include "../mpi/datatype/engine/image.hpp"
+#include "heddle.h"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace heddle::gpu {
+
+// How the packed bytes of one side lie in memory.
+enum class Shape : uint8_t {
+    dense,   // one after the other
+    strided, // blocks in up to max_dims dimensions
+    image    // instances of an image
+};
+
+// One dimension of a strided side, fastest first. The outermost one's count bounds nothing.
+struct Dim {
+    int64_t stride; // bytes
+    int64_t count;
+    Divisor by_count;
+};
+
+constexpr int max_dims = 12;
+
+// The runs of a stretch of an image's instances, spelt out in memory that the device reads. A stretch is as
+// many whole instances as fill a tile: run i is packed bytes [prefix[i], prefix[i + 1]) of it at displs[i].
+// tile[t] is the run that holds packed byte t * tile_bytes, so that a thread block finds its runs without a
+// search.
+struct RunList {
+    const int64_t *displs = nullptr; // [count]; null: there is no list
+    const int64_t *prefix = nullptr; // [count + 1]
+    const int32_t *tile = nullptr;   // [ceil(bytes / tile_bytes) + 1]; the last entry is count - 1
+    int64_t count = 0;
+    int64_t bytes = 0;               // packed bytes of a stretch, and how far apart stretches lie
+    int64_t extent = 0;
+    Divisor by_bytes;
+    int32_t most = 0;                // most runs that touch one tile
+};
+constexpr int tile_bytes = 4096;
+
+struct Side {
+    char *base = nullptr; // the address from which displacements count
+    int64_t first = 0;    // the packed byte of this side at which the transfer begins
+    Shape shape = Shape::dense;
+    uint8_t dims = 0;     // strided
+    uint8_t word = 16;    // widest power of two, at most 16, that divides base, `first` and all lengths and
+                          // displacements
+    int32_t nodes = 0;    // image: in its fixed block
+    int64_t block = 0;    // strided: bytes of a block
+    Divisor by_block;
+    Dim dim[max_dims] = {};
+    int64_t bytes = 0;    // image: of one instance, which lie `extent` apart
+    int64_t extent = 0;
+    Divisor by_bytes;
+    ImageView image{nullptr, nullptr};
+    RunList runs;
+};
+
+// The displacement of packed byte `x` of a side, counted from its packed byte 0. O(dims), or O(depth) and
+// O(log n) per irregular node of an image.
+HEDDLE_HD inline int64_t displacement(const Side &s, int64_t x)
+{
+    if (s.shape == Shape::dense)
+        return x;
+    if (s.shape == Shape::strided) {
+        int64_t i = s.by_block.divide(x);
+        int64_t displ = x - i * s.block;
+        for (int d = 0; d < s.dims - 1; ++d) {
+            const int64_t next = s.dim[d].by_count.divide(i);
+            displ += (i - next * s.dim[d].count) * s.dim[d].stride;
+            i = next;
+        }
+        return displ + i * s.dim[s.dims - 1].stride;
+    }
+    const int64_t instance = s.by_bytes.divide(x);
+    return instance * s.extent + locate(s.image, x - instance * s.bytes).displ;
+}
+
+// Bytes from[from.first + i] to to[to.first + i], for i in [0, bytes). With an operator other than REPLACE
+// the target becomes `target op source`, element by element, and both sides are cut at elements of `basic`.
+struct Work {
+    Side from;
+    Side to;
+    int64_t bytes = 0;
+    heddle_op op = HEDDLE_OP_REPLACE;
+    heddle_predefined basic = HEDDLE_BYTE;
+};
+
+// The kernels, each for what the ones before it do not take. choose.hpp says which.
+enum class Kernel : uint8_t {
+    strided,   // one side dense, the other strided: everything in parameters
+    transpose, // the same, where memory order and pack order disagree: tiles through shared memory
+    records,   // one side dense, the other small records one after the other: through shared memory
+    runs,      // one side dense, the other has a run list: a tile of runs in shared memory
+    any,       // any two sides: each word located by itself
+    reduce,    // an operator
+    count
+};
+
+const char *kernel_name(Kernel kernel);
+
+} // namespace heddle::gpu
