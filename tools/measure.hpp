@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How long a GPU takes for a type, beside a plain copy of as many bytes.
+#pragma once
+
+#include "facts.hpp"
+
+#include <optional>
+
+namespace heddle::tools {
+
+struct Timing {
+    double gpu = 0;  // seconds on the GPU, by events; median
+    double wall = 0; // seconds of the blocking call; median. The copy has none.
+};
+
+struct Measured {
+    std::string device;
+    Timing pack, unpack, copy;
+};
+
+// Empty, with the reason in a sentence, where nothing could be measured.
+std::optional<Measured> measure(const Type &type, const Facts &facts, std::string &reason);
+
+} // namespace heddle::tools

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "names.hpp"
+#include "report.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <ostream>
+
+namespace heddle::tools {
+
+void print_json(std::ostream &out, const Report &report)
+{
+    const Facts &facts = report.facts;
+    const heddle_type_info &info = facts.info;
+    nlohmann::ordered_json json{
+        {"type", write(*report.built->tree)},
+        {"layout", facts.layout},
+        {"size", info.size},
+        {"lb", info.lb},
+        {"extent", info.extent},
+        {"true_lb", info.true_lb},
+        {"true_extent", info.true_extent},
+        {"alignment", info.alignment},
+        {"elements", info.elements},
+        {"basic", name_of(info.basic)},
+        {"plan", name_of_plan(info.plan)},
+        {"dimensions", info.dimensions},
+        {"word", info.word},
+        {"runs", info.runs},
+        {"contiguous", info.contiguous != 0},
+        {"metadata_bytes", info.memory},
+        {"kernel", facts.kernel.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(facts.kernel)},
+        {"count", facts.count},
+        {"bytes", facts.bytes},
+        {"begin", facts.begin},
+        {"end", facts.end},
+    };
+    if (report.measured) {
+        const Measured &m = *report.measured;
+        json["measured"] = {
+            {"device", m.device},
+            {"pack_gpu_seconds", m.pack.gpu},
+            {"pack_wall_seconds", m.pack.wall},
+            {"unpack_gpu_seconds", m.unpack.gpu},
+            {"unpack_wall_seconds", m.unpack.wall},
+            {"copy_gpu_seconds", m.copy.gpu},
+        };
+    } else {
+        json["measured"] = nullptr;
+        json["not_measured"] = report.not_measured;
+    }
+    out << json.dump(1) << '\n';
+}
+
+} // namespace heddle::tools
