@@ -38,6 +38,14 @@ const char *heddle_strerror(int error)
         return "flattened datatype comes from an incompatible version of Heddle";
     case HEDDLE_ERR_DEPTH:
         return "datatype is nested too deeply";
+    case HEDDLE_ERR_BUFFER:
+        return "invalid buffer: a null pointer, or memory that the transfer's device cannot reach";
+    case HEDDLE_ERR_STREAM:
+        return "the stream belongs to another device than the memory";
+    case HEDDLE_ERR_NO_DEVICE:
+        return "no device is open (heddle_info says why)";
+    case HEDDLE_ERR_DEVICE:
+        return "a device call failed";
     default:
         return "unknown error code";
     }
@@ -293,13 +301,7 @@ int heddle_type_describe(const heddle_type *type, char *text, size_t capacity, s
     if (!length || (capacity > 0 && !text))
         return HEDDLE_ERR_ARG;
     return guard([&] {
-        const std::string s = describe(erase(type->layout));
-        *length = s.size();
-        if (capacity > 0) {
-            const size_t n = std::min(capacity - 1, s.size());
-            std::memcpy(text, s.data(), n);
-            text[n] = '\0';
-        }
+        *length = write_text(describe(erase(type->layout)), text, capacity);
         return HEDDLE_SUCCESS;
     });
 }

@@ -6,8 +6,11 @@
 #include "checked.hpp"
 #include "type.hpp"
 
+#include <algorithm>
+#include <cstring>
 #include <new>
 #include <stdexcept>
+#include <string>
 
 namespace heddle {
 
@@ -22,6 +25,17 @@ template <class F> int guard(F &&f) noexcept
     } catch (const std::length_error &) {
         return HEDDLE_ERR_NO_MEMORY;
     }
+}
+
+// As snprintf writes: at most `capacity` bytes with the final zero. Returns the whole length.
+inline size_t write_text(const std::string &from, char *text, size_t capacity)
+{
+    if (capacity > 0) {
+        const size_t n = std::min(capacity - 1, from.size());
+        std::memcpy(text, from.data(), n);
+        text[n] = '\0';
+    }
+    return from.size();
 }
 
 // `count` instances of a type that are to be moved.

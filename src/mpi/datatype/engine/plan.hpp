@@ -6,6 +6,7 @@
 #include "image.hpp"
 #include "layout.hpp"
 
+#include <atomic>
 #include <memory>
 #include <vector>
 
@@ -18,6 +19,11 @@ struct Image {
     explicit Image(const NodePtr &layout);
     ImageView view() const { return {nodes.data(), side.data()}; }
     int64_t memory() const;
+};
+
+// What others keep with a plan (images in a device's memory); it ends with the plan.
+struct Attachment {
+    virtual ~Attachment() = default;
 };
 
 struct Plan {
@@ -34,7 +40,11 @@ struct Plan {
     int dimensions;
     int word;
     bool contiguous; // any number of instances are one block
+    mutable std::atomic<Attachment *> attachment{nullptr}; // owned; set once
 
+    Plan(const Plan &) = delete;
+    Plan &operator=(const Plan &) = delete;
+    ~Plan() { delete attachment.load(std::memory_order_relaxed); }
     Plan(const Placed &layout, int64_t extent);
     int64_t memory() const;
     const Image &typed_image() const { return typed ? *typed : image; }

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "choose.hpp"
+
+#include "settings.hpp"
+
+#include <cstdlib>
+
+namespace heddle::gpu {
+
+namespace {
+
+constexpr const char *method_names[] = {"host", "copy_engine", "blocks", "kernel", "chunked", "staged"};
+constexpr const char *kernel_names[] = {"strided", "transpose", "records", "runs", "any", "reduce"};
+static_assert(std::size(method_names) == static_cast<size_t>(Method::count));
+static_assert(std::size(kernel_names) == static_cast<size_t>(Kernel::count));
+
+std::array<std::atomic<int64_t>, static_cast<size_t>(Method::count)> methods_chosen;
+std::array<std::atomic<int64_t>, static_cast<size_t>(Kernel::count)> kernels_chosen;
+
+template <size_t N, class E> E counted(std::array<std::atomic<int64_t>, N> &counts, E answer)
+{
+    counts[static_cast<size_t>(answer)].fetch_add(1, std::memory_order_relaxed);
+    return answer;
+}
+
+template <size_t N> std::array<int64_t, N> values(const std::array<std::atomic<int64_t>, N> &counts)
+{
+    std::array<int64_t, N> v{};
+    for (size_t i = 0; i < v.size(); ++i)
+        v[i] = counts[i].load(std::memory_order_relaxed);
+    return v;
+}
+
+// ---- the built-in table (one H200, PCIe 5; bench/results/gpu.md) ----
+
+// From here on packing to a device slab and the copy engine beats a kernel that writes to the host.
+constexpr int64_t chunked_from = int64_t{1} << 20;
+// A contiguous copy this small is done sooner by a kernel, whose end a flag tells.
+constexpr int64_t copied_by_kernel = 32 << 10;
+// Neighbours this far apart in pack order share no sector, and enough of them for tiles.
+constexpr int64_t transposed_stride = 64;
+constexpr int64_t transposed_count = 16;
+constexpr int64_t transposed_bytes = 64 << 10;
+// Words of four bytes and less leave most of a kernel's loads empty; records go through shared memory.
+constexpr int64_t record_word = 4;
+constexpr int64_t record_bytes = 1024;
+constexpr int64_t record_spread = 4;
+
+// What the copy engines can express: whole blocks at one stride.
+bool is_of_blocks(const Side &s, int64_t bytes)
+{
+    return s.shape == Shape::strided && s.dims == 1 && s.dim[0].stride >= s.block && s.first % s.block == 0 &&
+           bytes % s.block == 0;
+}
+
+bool can(Method method, const Move &m, const Work *work)
+{
+    const bool plain = m.op == HEDDLE_OP_REPLACE;
+    switch (method) {
+    case Method::copy_engine:
+        return work && plain && m.from.dense() && m.to.dense();
+    case Method::blocks:
+        return work && plain && ((m.from.dense() && is_of_blocks(work->to, m.bytes)) ||
+                                 (m.to.dense() && is_of_blocks(work->from, m.bytes)));
+    case Method::kernel:
+        return work != nullptr;
+    case Method::chunked:
+        return work && ((m.to.memory.kind == MemoryKind::pinned && plain && m.to.dense()) ||
+                        (m.from.memory.kind == MemoryKind::pinned && m.from.dense()));
+    case Method::staged:
+        return m.on_device;
+    default:
+        return !m.on_device;
+    }
+}
+
+Method best_method(const Move &m, const Work *work, bool on_stream)
+{
+    if (!m.on_device)
+        return Method::host;
+    if (!work)
+        return Method::staged;
+    if (can(Method::copy_engine, m, work))
+        return m.bytes <= copied_by_kernel ? Method::kernel : Method::copy_engine;
+    if (Settings::get().copy_engine && can(Method::blocks, m, work))
+        return Method::blocks;
+    if (!on_stream && m.bytes >= chunked_from && can(Method::chunked, m, work))
+        return Method::chunked;
+    return Method::kernel;
+}
+
+bool transposes(const Side &s, int64_t bytes)
+{
+    if (s.dims < 2 || s.block > 16 || (s.block & (s.block - 1)) != 0 || s.word < s.block ||
+        bytes < transposed_bytes)
+        return false;
+    const int64_t stride = s.dim[0].stride;
+    if ((stride < 0 ? -stride : stride) < transposed_stride || s.dim[0].count < transposed_count)
+        return false;
+    for (int d = 1; d < s.dims; ++d)
+        if (s.dim[d].stride == s.block)
+            return s.dim[d].count >= transposed_count;
+    return false;
+}
+
+bool is_of_records(const Side &s, const End &end, int word)
+{
+    if (word > record_word)
+        return false;
+    const Records r = records_of(end, s);
+    return r.bytes > 0 && r.extent > 0 && r.bytes <= record_bytes && r.extent <= record_spread * r.bytes;
+}
+
+} // namespace
+
+const char *method_name(Method method)
+{
+    return method_names[static_cast<size_t>(method)];
+}
+
+const char *kernel_name(Kernel kernel)
+{
+    return kernel_names[static_cast<size_t>(kernel)];
+}
+
+Method choose_method(const Move &m, const Work *work, bool on_stream)
+{
+    static const std::string &forced = Settings::get().method;
+    if (!forced.empty() && !on_stream)
+        for (size_t i = 0; i < static_cast<size_t>(Method::count); ++i)
+            if (forced == method_names[i] && can(static_cast<Method>(i), m, work))
+                return counted(methods_chosen, static_cast<Method>(i));
+    return counted(methods_chosen, best_method(m, work, on_stream));
+}
+
+Kernel choose_kernel(const Work &w, const Move &m)
+{
+    static const bool any_forced = Settings::get().kernel == "any";
+    if (w.op != HEDDLE_OP_REPLACE)
+        return counted(kernels_chosen, Kernel::reduce);
+    const bool packs = w.to.shape == Shape::dense;
+    const Side &s = packs ? w.from : w.to;
+    if (any_forced || !(packs || w.from.shape == Shape::dense) || s.shape == Shape::dense)
+        return counted(kernels_chosen, Kernel::any);
+    const int word = w.from.word < w.to.word ? w.from.word : w.to.word;
+    if (s.shape == Shape::strided && transposes(s, w.bytes))
+        return counted(kernels_chosen, Kernel::transpose);
+    if (is_of_records(s, packs ? m.from : m.to, word))
+        return counted(kernels_chosen, Kernel::records);
+    if (s.shape == Shape::strided)
+        return counted(kernels_chosen, Kernel::strided);
+    return counted(kernels_chosen, s.runs.displs ? Kernel::runs : Kernel::any);
+}
+
+std::array<int64_t, static_cast<size_t>(Method::count)> method_counts()
+{
+    return values(methods_chosen);
+}
+
+std::array<int64_t, static_cast<size_t>(Kernel::count)> kernel_counts()
+{
+    return values(kernels_chosen);
+}
+
+} // namespace heddle::gpu

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The choice of the method for a transfer and of the kernel for a work: two functions that every path asks.
+// Every answer can be forced (HEDDLE_METHOD, HEDDLE_KERNEL) where the forced one can do what is asked, and
+// is counted.
+#pragma once
+
+#include "moves.hpp"
+#include "sides.hpp"
+
+#include <array>
+#include <atomic>
+
+namespace heddle::gpu {
+
+enum class Method : uint8_t {
+    host,        // both ends in the host's memory: the engine
+    copy_engine, // both ends contiguous
+    blocks,      // blocks at one stride: the copy engine's 2-D copies, when asked for
+    kernel,      // one kernel that reaches both ends, also in pinned memory (one-shot)
+    chunked,     // device, one slab of device memory, copy engine, pinned memory: overlapped by chunks
+    staged,      // through pinned slabs, where no device reaches both ends
+    count
+};
+
+const char *method_name(Method method);
+
+// The method for a transfer; `work` is it as a kernel sees it, null where no device reaches both ends.
+// `on_stream`: it must be something that one stream can be told, and left with.
+Method choose_method(const Move &move, const Work *work, bool on_stream = false);
+
+Kernel choose_kernel(const Work &work, const Move &move);
+
+// How often each was chosen, since the start of the process.
+std::array<int64_t, static_cast<size_t>(Method::count)> method_counts();
+std::array<int64_t, static_cast<size_t>(Kernel::count)> kernel_counts();
+
+} // namespace heddle::gpu

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Between a noncontiguous layout on a device and contiguous pinned memory: a kernel packs a chunk into a slab
+// on the device while the copy engine moves another to the host (paper 003, section 4; the way back alike).
+// Each lane is a stream and a slab, so that the stream's order is all the synchronization there is.
+#include "settings.hpp"
+#include "tasks.hpp"
+
+#include "../mpi/datatype/engine/predefined.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace heddle::gpu {
+
+namespace {
+
+constexpr size_t lanes = 3;
+
+// Small chunks at first: the copy engine idles until the first one is packed.
+std::vector<int64_t> cut(int64_t bytes, int64_t largest, int64_t element)
+{
+    std::vector<int64_t> chunks;
+    int64_t chunk = std::max(largest / 8 / element, int64_t{1}) * element;
+    for (int64_t at = 0; at < bytes; at += chunks.back()) {
+        chunks.push_back(std::min(chunk, bytes - at));
+        chunk = std::min(2 * chunk, largest);
+    }
+    return chunks;
+}
+
+class Chunked : public Task {
+public:
+    int begin(const Move &move)
+    {
+        Device &device = *move.device;
+        device_ = &device;
+        const int64_t element = move.op == HEDDLE_OP_REPLACE ? 1 : predefined_info(move.basic).size;
+        const int64_t largest = std::max(Settings::get().chunk / element, int64_t{1}) * element;
+        for (Lane &lane : lanes_) {
+            if (const int e = device.stream(lane.stream))
+                return e;
+            if (const int e = lane.done.acquire(device))
+                return e;
+            if (const int e = device.memory.take(static_cast<size_t>(largest), lane.slab))
+                return e;
+        }
+        const std::vector<int64_t> chunks = cut(move.bytes, largest, element);
+        int64_t at = 0;
+        for (size_t i = 0; i < chunks.size(); at += chunks[i++]) {
+            Lane &lane = lanes_[i % lanes];
+            lane.used = true;
+            if (const int e = enqueue(move.part(at, chunks[i]), lane, i + lanes >= chunks.size())) {
+                abandon();
+                return e;
+            }
+        }
+        return HEDDLE_SUCCESS;
+    }
+
+    int progress(bool &ended) override
+    {
+        for (Lane &lane : lanes_) {
+            if (!lane.used)
+                continue;
+            bool reached = false;
+            if (const int e = lane.done.test(reached)) {
+                abandon();
+                return ended = true, e;
+            }
+            if (!reached)
+                return HEDDLE_SUCCESS;
+            lane.used = false;
+        }
+        ended = true;
+        return HEDDLE_SUCCESS;
+    }
+
+private:
+    struct Lane {
+        Stream stream = nullptr;
+        Slab slab;
+        DoneRef done;
+        bool used = false;
+    };
+
+    // A chunk: kernel and copy. `last`: of the lane.
+    int enqueue(const Move &part, Lane &lane, bool last)
+    {
+        Device &device = *part.device;
+        Backend &backend = device.backend();
+        const bool to_host = part.to.memory.kind == MemoryKind::pinned;
+        const Memory on_device{MemoryKind::device, device.ordinal(), nullptr, 0};
+        const End slab = packed_end(lane.slab.at(), part.bytes, on_device);
+        const auto bytes = static_cast<size_t>(part.bytes);
+        Done *const done = last ? lane.done.get() : nullptr;
+
+        Direct kernel{nullptr, Method::kernel, {}};
+        Move move = part;
+        (to_host ? move.to : move.from) = slab;
+        kernel.move = &move;
+        if (const int e = make_work(move, kernel.work))
+            return e;
+        if (to_host) {
+            if (const int e = launch(device, {&kernel, 1}, lane.stream, nullptr))
+                return e;
+            return backend.copy(device.ordinal(), lane.stream, part.to.address(), lane.slab.at(), bytes, done);
+        }
+        if (const int e = backend.copy(device.ordinal(), lane.stream, lane.slab.at(), part.from.address(), bytes,
+                                       nullptr))
+            return e;
+        return launch(device, {&kernel, 1}, lane.stream, done);
+    }
+
+    // What runs already uses the slabs and the caller's buffers.
+    void abandon()
+    {
+        for (Lane &lane : lanes_)
+            if (lane.used)
+                device_->backend().stream_synchronize(device_->ordinal(), lane.stream);
+    }
+
+    Device *device_ = nullptr;
+    std::array<Lane, lanes> lanes_;
+};
+
+} // namespace
+
+int begin_chunked(const Move &move, std::unique_ptr<Task> &task)
+{
+    auto chunked = std::make_unique<Chunked>();
+    const int e = chunked->begin(move);
+    if (e == HEDDLE_SUCCESS)
+        task = std::move(chunked);
+    return e == HEDDLE_ERR_NO_MEMORY ? HEDDLE_SUCCESS : e;
+}
+
+} // namespace heddle::gpu

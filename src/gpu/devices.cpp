@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "devices.hpp"
+
+#include "error_detail.hpp"
+#include "settings.hpp"
+
+#include <dlfcn.h>
+#include <string_view>
+
+namespace heddle::gpu {
+
+Device::Device(Backend &backend, int ordinal, size_t slab_limit)
+    : memory([&backend, ordinal](size_t bytes, void **at) { return backend.allocate(ordinal, bytes, at); },
+             [&backend, ordinal](void *at) { backend.free(ordinal, at); }, slab_limit),
+      pinned([&backend, ordinal](size_t bytes, void **at) { return backend.allocate_pinned(ordinal, bytes, at); },
+             [&backend, ordinal](void *at) { backend.free_pinned(ordinal, at); }, slab_limit),
+      backend_(backend), ordinal_(ordinal)
+{
+}
+
+int Device::stream(Stream &stream)
+{
+    auto &slot = streams_[turn_.fetch_add(1, std::memory_order_relaxed) % streams];
+    stream = slot.load(std::memory_order_acquire);
+    if (stream)
+        return HEDDLE_SUCCESS;
+    const std::lock_guard lock(mutex_);
+    stream = slot.load(std::memory_order_relaxed);
+    if (stream)
+        return HEDDLE_SUCCESS;
+    if (const int e = backend_.stream_create(ordinal_, &stream))
+        return e;
+    slot.store(stream, std::memory_order_release);
+    return HEDDLE_SUCCESS;
+}
+
+Devices::Devices(Backend &backend, size_t slab_limit) : backend_(backend)
+{
+    for (int i = 0; i < backend.device_count(); ++i)
+        devices_.push_back(std::make_unique<Device>(backend, i, slab_limit));
+}
+
+namespace {
+
+struct Opened {
+    Devices *devices = nullptr;
+    std::string status;
+};
+
+// The folder of the library that this function is in.
+std::string own_folder()
+{
+    Dl_info info;
+    if (!dladdr(reinterpret_cast<void *>(&own_folder), &info) || !info.dli_fname)
+        return {};
+    const std::string_view path = info.dli_fname;
+    const size_t slash = path.rfind('/');
+    return slash == std::string_view::npos ? std::string() : std::string(path.substr(0, slash + 1));
+}
+
+Opened open_plugin()
+{
+    const Settings &settings = Settings::get();
+    if (settings.device == "none")
+        return {nullptr, "no device: HEDDLE_DEVICE=none"};
+    const bool automatic = settings.device == "auto";
+    const std::string path = automatic ? own_folder() + "libheddle-cuda.so" : settings.device;
+
+    void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+        const char *why = dlerror();
+        return {nullptr, "no device: " + std::string(why ? why : path)};
+    }
+    const auto open = reinterpret_cast<OpenBackend>(dlsym(library, HEDDLE_BACKEND_SYMBOL));
+    if (!open)
+        return {nullptr, "no device: " + path + " is no plug-in of this version of Heddle"};
+    static constexpr Host host{set_error_detail};
+    std::string reason;
+    Backend *backend = open(host, reason);
+    if (!backend)
+        return {nullptr, "no device: " + path + ": " + reason};
+    // Never destroyed: the device's library may be gone before static objects end.
+    auto devices = std::make_unique<Devices>(*backend, settings.slab_limit);
+    return {devices.release(), std::string(backend->name()) + ": " + path};
+}
+
+const Opened &opened()
+{
+    static const Opened &instance = *std::make_unique<Opened>(open_plugin()).release();
+    return instance;
+}
+
+} // namespace
+
+Devices *Devices::open()
+{
+    return opened().devices;
+}
+
+const std::string &Devices::status()
+{
+    return opened().status;
+}
+
+} // namespace heddle::gpu

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The open plug-in and what libheddle keeps for each of its devices: streams and slabs. Everything is made
+// when it is first used.
+#pragma once
+
+#include "backend.hpp"
+#include "slabs.hpp"
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace heddle::gpu {
+
+class Device {
+public:
+    Device(Backend &backend, int ordinal, size_t slab_limit);
+
+    int ordinal() const { return ordinal_; }
+    Backend &backend() const { return backend_; }
+    // One of a few streams, in turn.
+    int stream(Stream &stream);
+
+    SlabPool memory; // of the device
+    SlabPool pinned; // of the host, near the device
+
+private:
+    static constexpr size_t streams = 4;
+
+    Backend &backend_;
+    int ordinal_;
+    std::atomic<unsigned> turn_{0};
+    std::mutex mutex_;
+    std::array<std::atomic<Stream>, streams> streams_{};
+};
+
+class Devices {
+public:
+    // The open plug-in's; null where there is none. The first call opens it.
+    static Devices *open();
+    // What was opened, or why nothing was.
+    static const std::string &status();
+
+    Devices(Backend &backend, size_t slab_limit);
+
+    Backend &backend() const { return backend_; }
+    int count() const { return static_cast<int>(devices_.size()); }
+    Device &device(int ordinal) const { return *devices_[static_cast<size_t>(ordinal)]; }
+
+private:
+    Backend &backend_;
+    std::vector<std::unique_ptr<Device>> devices_;
+};
+
+// Completion of one launch or copy; gives its object back.
+class DoneRef {
+public:
+    DoneRef() = default;
+    DoneRef(DoneRef &&other) noexcept { std::swap(backend_, other.backend_), std::swap(done_, other.done_); }
+    DoneRef &operator=(DoneRef &&other) noexcept
+    {
+        std::swap(backend_, other.backend_);
+        std::swap(done_, other.done_);
+        return *this;
+    }
+    ~DoneRef()
+    {
+        if (done_)
+            backend_->done_release(done_);
+    }
+
+    int acquire(Device &device)
+    {
+        backend_ = &device.backend();
+        return backend_->done_acquire(device.ordinal(), &done_);
+    }
+    Done *get() const { return done_; }
+    int test(bool &reached) const { return backend_->done_test(done_, &reached); }
+    int wait() const { return backend_->done_wait(done_); }
+
+private:
+    Backend *backend_ = nullptr;
+    Done *done_ = nullptr;
+};
+
+} // namespace heddle::gpu

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Moves that are one launch each, or a part of one.
+#include "sides.hpp"
+#include "tasks.hpp"
+
+#include <sched.h>
+
+namespace heddle::gpu {
+
+namespace {
+
+// Larger moves fill the device alone; smaller ones share a launch.
+constexpr int64_t batched_bytes = int64_t{8} << 20;
+
+bool batches(Kernel kernel, const Direct &d)
+{
+    return (kernel == Kernel::strided || kernel == Kernel::any) && d.move->bytes <= batched_bytes;
+}
+
+int copy_blocks(const Direct &d, Device &device, Stream stream, Done *done)
+{
+    const bool packs = d.work.to.shape == Shape::dense;
+    const Side &s = packs ? d.work.from : d.work.to;
+    const auto width = static_cast<size_t>(s.block);
+    const auto pitch = static_cast<size_t>(s.dim[0].stride);
+    const size_t to_pitch = packs ? width : pitch;
+    const size_t from_pitch = packs ? pitch : width;
+    return device.backend().copy_2d(device.ordinal(), stream, d.move->to.address(), to_pitch,
+                                    d.move->from.address(), from_pitch, width,
+                                    static_cast<size_t>(d.move->bytes) / width, done);
+}
+
+// Waits for what was launched; it has no other stages.
+class Launched : public Task {
+public:
+    explicit Launched(DoneRef done) : done_(std::move(done)) {}
+    int progress(bool &ended) override
+    {
+        const int e = done_.test(ended);
+        ended = ended || e;
+        return e;
+    }
+    int wait() override { return done_.wait(); }
+
+private:
+    DoneRef done_;
+};
+
+} // namespace
+
+int Task::wait()
+{
+    for (;;) {
+        bool ended = false;
+        const int e = progress(ended);
+        if (ended)
+            return e;
+        sched_yield();
+    }
+}
+
+int make_work(const Move &move, Work &work)
+{
+    if (const int e = make_side(move.from, *move.device, work.from))
+        return e;
+    if (const int e = make_side(move.to, *move.device, work.to))
+        return e;
+    work.bytes = move.bytes;
+    work.op = move.op;
+    work.basic = move.basic;
+    return HEDDLE_SUCCESS;
+}
+
+int launch(Device &device, std::span<const Direct> moves, Stream stream, Done *done)
+{
+    Backend &backend = device.backend();
+    std::vector<Launch> batch;
+    const bool several = moves.size() > 1;
+    if (several)
+        batch.reserve(moves.size());
+    for (size_t i = 0; i < moves.size(); ++i) {
+        const Direct &d = moves[i];
+        Done *const last = i + 1 == moves.size() && batch.empty() ? done : nullptr;
+        int error;
+        if (d.method == Method::copy_engine) {
+            error = backend.copy(device.ordinal(), stream, d.move->to.address(), d.move->from.address(),
+                                 static_cast<size_t>(d.move->bytes), last);
+        } else if (d.method == Method::blocks) {
+            error = copy_blocks(d, device, stream, last);
+        } else {
+            const Launch one{choose_kernel(d.work, *d.move), &d.work};
+            if (several && batches(one.kernel, d)) {
+                batch.push_back(one);
+                continue;
+            }
+            error = backend.launch(device.ordinal(), stream, {&one, 1}, last);
+        }
+        if (error)
+            return error;
+    }
+    return batch.empty() ? HEDDLE_SUCCESS : backend.launch(device.ordinal(), stream, batch, done);
+}
+
+int begin_direct(Device &device, std::span<const Direct> moves, std::vector<std::unique_ptr<Task>> &tasks)
+{
+    // Large moves go to streams of their own; the rest is one group.
+    std::vector<Direct> small;
+    const auto begin = [&](std::span<const Direct> group) {
+        Stream stream;
+        if (const int e = device.stream(stream))
+            return e;
+        DoneRef done;
+        if (const int e = done.acquire(device))
+            return e;
+        if (const int e = launch(device, group, stream, done.get())) {
+            // A part of it may run: its types and buffers are the caller's again when this returns.
+            device.backend().stream_synchronize(device.ordinal(), stream);
+            return e;
+        }
+        tasks.push_back(std::make_unique<Launched>(std::move(done)));
+        return int{HEDDLE_SUCCESS};
+    };
+    if (moves.size() == 1)
+        return begin(moves);
+    for (const Direct &d : moves) {
+        if (d.move->bytes <= batched_bytes)
+            small.push_back(d);
+        else if (const int e = begin({&d, 1}))
+            return e;
+    }
+    return small.empty() ? HEDDLE_SUCCESS : begin(small);
+}
+
+} // namespace heddle::gpu

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One end of a transfer, checked: packed bytes of instances of a committed type, and the memory they lie in.
+#pragma once
+
+#include "../mpi/datatype/engine/guard.hpp"
+#include "backend.hpp"
+
+#include <utility>
+
+namespace heddle::gpu {
+
+// Keeps a type alive.
+class TypeRef {
+public:
+    explicit TypeRef(const heddle_type *type) : type_(const_cast<heddle_type *>(type)) { heddle_type_retain(type_); }
+    TypeRef(TypeRef &&other) noexcept : type_(std::exchange(other.type_, nullptr)) {}
+    TypeRef &operator=(TypeRef &&other) noexcept
+    {
+        std::swap(type_, other.type_);
+        return *this;
+    }
+    ~TypeRef() { heddle_type_release(type_); }
+
+private:
+    heddle_type *type_;
+};
+
+struct End {
+    const heddle_type *type = nullptr;
+    const Plan *plan = nullptr;
+    char *buf = nullptr;
+    int64_t count = 0;
+    int64_t offset = 0; // the packed byte at which the transfer begins
+    Memory memory;      // of the first byte moved
+
+    bool dense() const { return plan->contiguous; }
+    // The address of packed byte `x`; by way of an integer, null being a valid buffer.
+    char *address(int64_t x) const;
+    // Of the first byte moved.
+    char *address() const { return address(offset); }
+    // The same end, `bytes` packed bytes further on.
+    End after(int64_t bytes) const;
+};
+
+// `bytes` packed bytes as an end.
+End packed_end(void *at, int64_t bytes, const Memory &memory);
+
+// Checks a side of a transfer of `bytes` bytes. Errors: as heddle_transfer.
+int make_end(const heddle_side &side, int64_t bytes, End &end);
+
+// Carries out what lies in host memory at both ends. `op` is defined for `basic`.
+void host_move(const End &from, const End &to, int64_t bytes, heddle_op op, heddle_predefined basic);
+
+} // namespace heddle::gpu

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Transfers on any memory: the part of libheddle that stands on the engine and behind which the plug-ins stand.
+gpu_sources = \
+    src/gpu/backend.hpp \
+    src/gpu/choose.cpp \
+    src/gpu/choose.hpp \
+    src/gpu/chunked.cpp \
+    src/gpu/devices.cpp \
+    src/gpu/devices.hpp \
+    src/gpu/direct.cpp \
+    src/gpu/ends.cpp \
+    src/gpu/ends.hpp \
+    src/gpu/error_detail.cpp \
+    src/gpu/error_detail.hpp \
+    src/gpu/info.cpp \
+    src/gpu/moves.cpp \
+    src/gpu/moves.hpp \
+    src/gpu/on_stream.cpp \
+    src/gpu/resident.cpp \
+    src/gpu/resident.hpp \
+    src/gpu/settings.cpp \
+    src/gpu/settings.hpp \
+    src/gpu/sides.cpp \
+    src/gpu/sides.hpp \
+    src/gpu/slabs.cpp \
+    src/gpu/slabs.hpp \
+    src/gpu/staged.cpp \
+    src/gpu/tasks.hpp \
+    src/gpu/transfer.cpp \
+    src/gpu/work.hpp

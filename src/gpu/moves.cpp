@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "moves.hpp"
+
+#include "../mpi/datatype/engine/predefined.hpp"
+#include "../mpi/datatype/engine/reduce.hpp"
+#include "../mpi/datatype/engine/runs.hpp"
+
+#include <algorithm>
+
+namespace heddle::gpu {
+
+namespace {
+
+int check_operator(const heddle_move &asked, Move &move)
+{
+    if (static_cast<unsigned>(asked.op) >= HEDDLE_OP_COUNT)
+        return HEDDLE_ERR_OP;
+    move.op = asked.op;
+    if (asked.op == HEDDLE_OP_REPLACE || asked.op == HEDDLE_OP_NO_OP)
+        return HEDDLE_SUCCESS;
+    const heddle_predefined basic = asked.to.type->basic;
+    const heddle_predefined source = asked.from.type->basic;
+    if (basic == HEDDLE_MIXED || (source != basic && source != HEDDLE_BYTE) || !reduce_kernel(asked.op, basic))
+        return HEDDLE_ERR_OP;
+    const int64_t element = predefined_info(basic).size;
+    if (asked.bytes % element || asked.from.offset % element || asked.to.offset % element)
+        return HEDDLE_ERR_RANGE;
+    move.basic = basic;
+    return HEDDLE_SUCCESS;
+}
+
+// A stretch of packed bytes in memory that is all of one kind.
+struct Piece {
+    int64_t bytes;
+    Memory memory;
+};
+
+bool together(const Backend &backend, const Memory &a, const Memory &b)
+{
+    if ((a.kind == MemoryKind::host) != (b.kind == MemoryKind::host))
+        return false;
+    return a.kind != MemoryKind::device || b.kind != MemoryKind::device || backend.reaches(a.device, b.device);
+}
+
+bool within(const char *at, const Memory &m)
+{
+    return m.base && at >= m.base && static_cast<size_t>(at - m.base) < m.size;
+}
+
+// Only absolute addresses can lead into several allocations.
+std::vector<Piece> pieces_of(const End &end, int64_t bytes, const Backend &backend)
+{
+    if (end.buf || end.dense())
+        return {{bytes, backend.query(end.address())}};
+    std::vector<Piece> pieces;
+    Memory last;
+    visit_instances(*end.plan, false, end.count, end.offset, end.offset + bytes,
+                    [&](int64_t displ, int64_t n, uint8_t) {
+                        const char *at = reinterpret_cast<const char *>(static_cast<uintptr_t>(displ));
+                        if (!within(at, last))
+                            last = backend.query(at);
+                        if (pieces.empty() || !together(backend, pieces.back().memory, last))
+                            pieces.push_back({n, last});
+                        else
+                            pieces.back().bytes += n;
+                        // A device's memory tells where to work; what all can reach does not.
+                        if (last.kind == MemoryKind::device)
+                            pieces.back().memory = last;
+                        return true;
+                    });
+    return pieces;
+}
+
+bool of_device(const Memory &m)
+{
+    return m.kind == MemoryKind::device || m.kind == MemoryKind::managed;
+}
+
+bool reaches(const Backend &backend, int device, const Memory &m)
+{
+    switch (m.kind) {
+    case MemoryKind::host:
+        return false;
+    case MemoryKind::device:
+        return backend.reaches(device, m.device);
+    default:
+        return true;
+    }
+}
+
+} // namespace
+
+Move Move::part(int64_t at, int64_t length) const
+{
+    Move m = *this;
+    m.from = from.after(at);
+    m.to = to.after(at);
+    m.bytes = length;
+    return m;
+}
+
+int check_move(const heddle_move &asked, Move &move)
+{
+    if (asked.bytes < 0)
+        return HEDDLE_ERR_ARG;
+    if (const int e = make_end(asked.from, asked.bytes, move.from))
+        return e;
+    if (const int e = make_end(asked.to, asked.bytes, move.to))
+        return e;
+    move.bytes = asked.bytes;
+    return check_operator(asked, move);
+}
+
+void place_move(Move &m, Devices *devices)
+{
+    const Memory &from = m.from.memory;
+    const Memory &to = m.to.memory;
+    const bool pageable = from.kind == MemoryKind::host || to.kind == MemoryKind::host;
+    // The host reaches managed memory as well as a device does.
+    m.on_device = from.kind == MemoryKind::device || to.kind == MemoryKind::device ||
+                  (!pageable && (of_device(from) || of_device(to)));
+    m.device = nullptr;
+    if (!m.on_device)
+        return;
+    const Backend &backend = devices->backend();
+    // Scattered accesses cost most across a link: so the device of the end that is not contiguous.
+    const Memory *order[] = {&from, &to};
+    if (m.from.dense())
+        std::swap(order[0], order[1]);
+    for (const Memory *memory : order)
+        if (of_device(*memory) && !m.device) {
+            const int d = std::max(memory->device, 0);
+            if (reaches(backend, d, from) && reaches(backend, d, to))
+                m.device = &devices->device(d);
+        }
+}
+
+void resolve_move(const Move &move, Devices *devices, std::vector<Move> &moves)
+{
+    if (!devices) {
+        moves.push_back(move);
+        return;
+    }
+    const Backend &backend = devices->backend();
+    const std::vector<Piece> from = pieces_of(move.from, move.bytes, backend);
+    const std::vector<Piece> to = pieces_of(move.to, move.bytes, backend);
+    size_t i = 0, j = 0;
+    int64_t in_from = 0, in_to = 0;
+    for (int64_t at = 0; at < move.bytes;) {
+        const int64_t n = std::min(from[i].bytes - in_from, to[j].bytes - in_to);
+        Move part = move.part(at, n);
+        part.from.memory = from[i].memory;
+        part.to.memory = to[j].memory;
+        place_move(part, devices);
+        moves.push_back(part);
+        at += n;
+        in_from += n;
+        in_to += n;
+        if (in_from == from[i].bytes)
+            ++i, in_from = 0;
+        if (in_to == to[j].bytes)
+            ++j, in_to = 0;
+    }
+}
+
+} // namespace heddle::gpu

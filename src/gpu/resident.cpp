@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "resident.hpp"
+
+#include "../mpi/datatype/engine/runs.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace heddle::gpu {
+
+namespace {
+
+// Lists of more runs than this would take more memory than they are worth; such images are located word
+// by word. The spans of an irregular type are a list as they are.
+constexpr int64_t most_listed_runs = int64_t{4} << 20;
+
+// Types come and go, and their small images with them: those live in slabs.
+constexpr size_t largest_in_slab = size_t{1} << 20;
+
+// One upload: arrays one after the other, as they will lie in the device's memory.
+struct Upload {
+    std::vector<char> bytes;
+
+    template <class T> size_t add(const T *data, size_t n)
+    {
+        const size_t at = (bytes.size() + 15) / 16 * 16;
+        bytes.resize(at + n * sizeof(T));
+        if (n)
+            std::memcpy(bytes.data() + at, data, n * sizeof(T));
+        return at;
+    }
+};
+
+struct Spelt {
+    std::vector<int64_t> displs;
+    std::vector<int64_t> prefix{0};
+};
+
+// The runs of `instances` instances, from the address of the first one's packed byte 0.
+Spelt spell(const Plan &plan, int64_t instances)
+{
+    Spelt list;
+    const auto n = static_cast<size_t>(plan.runs * instances);
+    list.displs.reserve(n);
+    list.prefix.reserve(n + 1);
+    visit_instances(plan, false, instances, 0, instances * plan.bytes, [&](int64_t displ, int64_t bytes, uint8_t) {
+        list.displs.push_back(displ - plan.displ);
+        list.prefix.push_back(list.prefix.back() + bytes);
+        return true;
+    });
+    return list;
+}
+
+// tile[t] and RunList::most.
+std::vector<int32_t> tiles(const int64_t *prefix, int64_t count, int32_t &most)
+{
+    const int64_t bytes = prefix[count];
+    std::vector<int32_t> tile;
+    tile.reserve(static_cast<size_t>(bytes / tile_bytes) + 2);
+    int64_t run = 0;
+    for (int64_t at = 0; at < bytes; at += tile_bytes) {
+        while (prefix[run + 1] <= at)
+            ++run;
+        tile.push_back(static_cast<int32_t>(run));
+    }
+    tile.push_back(static_cast<int32_t>(count - 1));
+    most = 1;
+    for (size_t t = 0; t + 1 < tile.size(); ++t)
+        most = std::max(most, tile[t + 1] - tile[t] + 1);
+    return tile;
+}
+
+// By way of pinned slabs: the copy engine reads no pageable memory.
+int upload(Device &device, const std::vector<char> &bytes, char *to)
+{
+    Backend &backend = device.backend();
+    Slab slab;
+    if (const int e = device.pinned.take_up_to(std::min(bytes.size(), size_t{4} << 20), slab))
+        return e;
+    Stream stream;
+    if (const int e = device.stream(stream))
+        return e;
+    DoneRef done;
+    if (const int e = done.acquire(device))
+        return e;
+    for (size_t at = 0; at < bytes.size(); at += slab.bytes()) {
+        const size_t n = std::min(slab.bytes(), bytes.size() - at);
+        std::memcpy(slab.at(), bytes.data() + at, n);
+        if (const int e = backend.copy(device.ordinal(), stream, to + at, slab.at(), n, done.get()))
+            return e;
+        if (const int e = done.wait())
+            return e;
+    }
+    return HEDDLE_SUCCESS;
+}
+
+template <class T> const T *placed(char *memory, size_t at)
+{
+    return reinterpret_cast<const T *>(memory + at);
+}
+
+int make(const Plan &plan, Device &device, Resident &r)
+{
+    const Image &image = plan.image;
+    Upload blob;
+    const size_t nodes = blob.add(image.nodes.data(), image.nodes.size());
+    const size_t side = blob.add(image.side.data(), image.side.size());
+    size_t displs = 0, prefix = 0, tile = 0;
+
+    const ImageNode &root = image.nodes[0];
+    const int64_t instances = std::max<int64_t>(1, tile_bytes / plan.bytes);
+    const bool listed = root.kind == NodeKind::spans && instances == 1;
+    if (listed || plan.runs <= most_listed_runs / instances) {
+        Spelt list;
+        const int64_t *p = nullptr;
+        if (listed) {
+            displs = side + static_cast<size_t>(root.side) * sizeof(int64_t);
+            prefix = displs + static_cast<size_t>(root.count) * sizeof(int64_t);
+            r.runs.count = root.count;
+            p = image.view().prefix(root);
+        } else {
+            list = spell(plan, instances);
+            displs = blob.add(list.displs.data(), list.displs.size());
+            prefix = blob.add(list.prefix.data(), list.prefix.size());
+            r.runs.count = static_cast<int64_t>(list.displs.size());
+            p = list.prefix.data();
+        }
+        if (r.runs.count <= INT32_MAX) {
+            const std::vector<int32_t> t = tiles(p, r.runs.count, r.runs.most);
+            tile = blob.add(t.data(), t.size());
+        } else {
+            r.runs.count = 0;
+        }
+    }
+
+    int error = HEDDLE_ERR_NO_MEMORY;
+    if (blob.bytes.size() <= largest_in_slab)
+        error = device.memory.take(blob.bytes.size(), r.memory);
+    if (error == HEDDLE_ERR_NO_MEMORY)
+        error = device.memory.take_apart(blob.bytes.size(), r.memory);
+    if (error)
+        return error;
+    if (const int e = upload(device, blob.bytes, r.memory.at()))
+        return e;
+    r.image = {placed<ImageNode>(r.memory.at(), nodes), placed<int64_t>(r.memory.at(), side)};
+    if (r.runs.count > 0) {
+        r.runs.displs = placed<int64_t>(r.memory.at(), displs);
+        r.runs.prefix = placed<int64_t>(r.memory.at(), prefix);
+        r.runs.tile = placed<int32_t>(r.memory.at(), tile);
+        r.runs.bytes = instances * plan.bytes;
+        r.runs.extent = instances * plan.extent;
+        r.runs.by_bytes = Divisor::of(r.runs.bytes);
+    }
+    return HEDDLE_SUCCESS;
+}
+
+// One plan's images, one for each device.
+class Residents : public Attachment {
+public:
+    explicit Residents(size_t devices) : entries_(devices) {}
+
+    int get(const Plan &plan, Device &device, const Resident *&found)
+    {
+        Entry &entry = entries_[static_cast<size_t>(device.ordinal())];
+        found = entry.ready.load(std::memory_order_acquire);
+        if (found)
+            return HEDDLE_SUCCESS;
+        const std::lock_guard lock(entry.mutex); // others who need it wait for it
+        found = entry.ready.load(std::memory_order_relaxed);
+        if (found)
+            return HEDDLE_SUCCESS;
+        auto made = std::make_unique<Resident>();
+        if (const int e = make(plan, device, *made))
+            return e;
+        entry.resident = std::move(made);
+        found = entry.resident.get();
+        entry.ready.store(found, std::memory_order_release);
+        return HEDDLE_SUCCESS;
+    }
+
+private:
+    struct Entry {
+        std::mutex mutex;
+        std::unique_ptr<Resident> resident;
+        std::atomic<const Resident *> ready{nullptr};
+    };
+    std::vector<Entry> entries_;
+};
+
+} // namespace
+
+int resident(const Plan &plan, Device &device, const Resident *&found)
+{
+    Attachment *attachment = plan.attachment.load(std::memory_order_acquire);
+    if (!attachment) {
+        auto fresh = std::make_unique<Residents>(static_cast<size_t>(device.backend().device_count()));
+        if (plan.attachment.compare_exchange_strong(attachment, fresh.get(), std::memory_order_acq_rel))
+            attachment = fresh.release();
+    }
+    return static_cast<Residents *>(attachment)->get(plan, device, found);
+}
+
+} // namespace heddle::gpu

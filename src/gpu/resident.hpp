@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Images in a device's memory: a general plan's image and the list of its runs, uploaded once for each
+// device at first use, kept with the plan, and given back when the last type that has it goes.
+#pragma once
+
+#include "../mpi/datatype/engine/plan.hpp"
+#include "devices.hpp"
+
+namespace heddle::gpu {
+
+struct Resident {
+    Slab memory;
+    ImageView image{nullptr, nullptr};
+    RunList runs; // without displacements where the image has too many runs for a list
+};
+
+// The plan's image on `device`; it lives as long as the plan. The first call uploads it, and waits for that.
+// Errors: NO_MEMORY, DEVICE.
+int resident(const Plan &plan, Device &device, const Resident *&found);
+
+} // namespace heddle::gpu

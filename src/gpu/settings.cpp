@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "settings.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+
+namespace heddle::gpu {
+
+namespace {
+
+std::string text(const char *name, const char *otherwise)
+{
+    const char *value = std::getenv(name);
+    return value && *value ? value : otherwise;
+}
+
+// A number of bytes, with K, M or G behind it or not; what is no number counts as not set.
+int64_t bytes(const char *name, int64_t otherwise)
+{
+    const std::string value = text(name, "");
+    int64_t number = 0;
+    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+    if (error != std::errc() || number < 0)
+        return otherwise;
+    const char *const unit = std::strchr("KMG", *end);
+    if (!*end || !unit)
+        return number;
+    const int shift = *end == 'K' ? 10 : *end == 'M' ? 20 : 30;
+    return number > (INT64_MAX >> shift) ? otherwise : number << shift;
+}
+
+} // namespace
+
+const Settings &Settings::get()
+{
+    static const Settings settings{
+        text("HEDDLE_DEVICE", "auto"),
+        text("HEDDLE_METHOD", ""),
+        text("HEDDLE_KERNEL", ""),
+        text("HEDDLE_COPY_ENGINE", "0") == "1",
+        static_cast<size_t>(bytes("HEDDLE_SLAB_LIMIT", int64_t{256} << 20)),
+        std::max(bytes("HEDDLE_CHUNK", int64_t{2} << 20), int64_t{64}),
+    };
+    return settings;
+}
+
+} // namespace heddle::gpu

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the environment says, read once.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace heddle::gpu {
+
+struct Settings {
+    std::string device;  // HEDDLE_DEVICE: auto, none, or the path of a plug-in
+    std::string method;  // HEDDLE_METHOD: forces choose_method, where that can do it
+    std::string kernel;  // HEDDLE_KERNEL: forces choose_kernel
+    bool copy_engine;    // HEDDLE_COPY_ENGINE=1: what cudaMemcpy2D can express goes to the copy engines
+    size_t slab_limit;   // HEDDLE_SLAB_LIMIT: bytes of staging memory of a kind for each device
+    int64_t chunk;       // HEDDLE_CHUNK: bytes of a chunk of what is staged
+
+    static const Settings &get();
+};
+
+} // namespace heddle::gpu

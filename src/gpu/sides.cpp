@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "sides.hpp"
+
+#include "resident.hpp"
+
+namespace heddle::gpu {
+
+namespace {
+
+// The widest power of two, at most 16, that divides all of the numbers or'ed into `bits`.
+uint8_t widest_word(uint64_t bits)
+{
+    bits |= 16;
+    return static_cast<uint8_t>(bits & -bits);
+}
+
+// A strided plan's dimensions, instances included; false where there are more than max_dims.
+bool set_strides(const Plan &plan, int64_t count, Side &side)
+{
+    const ImageNode *node = plan.image.nodes.data();
+    Dim dims[max_dims + 1]; // outermost first
+    int n = 0;
+    const bool joined = node->kind == NodeKind::stream && plan.extent == node->count * node->stride;
+    if (count > 1 && !joined)
+        dims[n++] = {plan.extent, count, {}};
+    const int outermost = n;
+    for (; node->kind == NodeKind::stream; node = &plan.image.nodes[static_cast<size_t>(node->child)]) {
+        if (n == max_dims)
+            return false;
+        dims[n++] = {node->stride, node->count, {}};
+    }
+    if (count > 1 && joined)
+        dims[outermost].count *= count;
+    if (n == 0)
+        dims[n++] = {node->bytes, 1, {}};
+    side.shape = Shape::strided;
+    side.block = node->bytes;
+    side.by_block = Divisor::of(node->bytes);
+    side.dims = static_cast<uint8_t>(n);
+    for (int d = 0; d < n; ++d) {
+        side.dim[d] = dims[n - 1 - d];
+        side.dim[d].by_count = Divisor::of(side.dim[d].count);
+    }
+    return true;
+}
+
+} // namespace
+
+int make_side(const End &end, Device &device, Side &side)
+{
+    const Plan &plan = *end.plan;
+    side.base = reinterpret_cast<char *>(reinterpret_cast<uintptr_t>(end.buf) + static_cast<uintptr_t>(plan.displ));
+    side.first = end.offset;
+    uint64_t bits = reinterpret_cast<uintptr_t>(side.base) | static_cast<uint64_t>(side.first);
+    if (plan.contiguous) {
+        side.word = widest_word(bits);
+        return HEDDLE_SUCCESS;
+    }
+    bits |= static_cast<uint64_t>(plan.word);
+    if (end.count > 1)
+        bits |= static_cast<uint64_t>(plan.extent);
+    side.word = widest_word(bits);
+    if (plan.kind != HEDDLE_PLAN_GENERAL && set_strides(plan, end.count, side))
+        return HEDDLE_SUCCESS;
+
+    const Resident *found;
+    if (const int e = resident(plan, device, found))
+        return e;
+    side.shape = Shape::image;
+    side.image = found->image;
+    side.nodes = static_cast<int32_t>(plan.image.nodes.size());
+    side.bytes = plan.bytes;
+    side.extent = plan.extent;
+    side.by_bytes = plan.by_bytes;
+    side.runs = found->runs;
+    return HEDDLE_SUCCESS;
+}
+
+Records records_of(const End &end, const Side &side)
+{
+    if (side.shape == Shape::image) {
+        const Plan &plan = *end.plan;
+        const int64_t lowest = end.type->bounds.true_lb - plan.displ;
+        const int64_t highest = end.type->bounds.true_ub - plan.displ;
+        if (end.count > 1 && lowest >= 0 && highest <= plan.extent)
+            return {plan.bytes, plan.extent};
+        return {};
+    }
+    if (side.shape != Shape::strided)
+        return {};
+    Records r{side.block, side.dim[side.dims - 1].stride};
+    int64_t span = side.block;
+    for (int d = 0; d < side.dims - 1; ++d) {
+        if (side.dim[d].stride < 0)
+            return {};
+        r.bytes *= side.dim[d].count;
+        span += side.dim[d].stride * (side.dim[d].count - 1);
+    }
+    return span <= r.extent ? r : Records{};
+}
+
+} // namespace heddle::gpu

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "slabs.hpp"
+
+#include "heddle.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+namespace heddle::gpu {
+
+Slab::~Slab()
+{
+    if (!at_)
+        return;
+    if (pooled_)
+        pool_->give_back(at_, bytes_);
+    else
+        pool_->free_(at_);
+}
+
+SlabPool::SlabPool(Allocate allocate, Free free, size_t limit)
+    : allocate_(std::move(allocate)), free_(std::move(free)), limit_(limit)
+{
+}
+
+int SlabPool::take(size_t bytes, Slab &slab)
+{
+    const size_t size = std::bit_ceil(std::max(bytes, smallest));
+    const auto log = static_cast<size_t>(std::countr_zero(size));
+    if (log >= idle_.size())
+        return HEDDLE_ERR_NO_MEMORY;
+    {
+        const std::lock_guard lock(mutex_);
+        auto &idle = idle_[log];
+        if (!idle.empty()) {
+            slab = Slab(this, idle.back(), size, true);
+            idle.pop_back();
+            lent_ += size;
+            return HEDDLE_SUCCESS;
+        }
+    }
+    for (;;) {
+        bool room;
+        {
+            const std::lock_guard lock(mutex_);
+            room = held_ + size <= limit_;
+            if (room) {
+                held_ += size;
+                lent_ += size;
+            }
+        }
+        if (room) {
+            void *at = nullptr;
+            const int error = allocate_(size, &at);
+            if (error == HEDDLE_SUCCESS) {
+                slab = Slab(this, static_cast<char *>(at), size, true);
+                return HEDDLE_SUCCESS;
+            }
+            {
+                const std::lock_guard lock(mutex_);
+                held_ -= size;
+                lent_ -= size;
+            }
+            if (error != HEDDLE_ERR_NO_MEMORY)
+                return error;
+        }
+        if (!trim())
+            return HEDDLE_ERR_NO_MEMORY;
+    }
+}
+
+int SlabPool::take_up_to(size_t bytes, Slab &slab)
+{
+    for (;; bytes /= 2) {
+        const int error = take(bytes, slab);
+        if (error != HEDDLE_ERR_NO_MEMORY || bytes <= smallest)
+            return error;
+    }
+}
+
+int SlabPool::take_apart(size_t bytes, Slab &slab)
+{
+    void *at = nullptr;
+    int error = allocate_(bytes, &at);
+    if (error == HEDDLE_ERR_NO_MEMORY && trim())
+        error = allocate_(bytes, &at);
+    if (error == HEDDLE_SUCCESS)
+        slab = Slab(this, static_cast<char *>(at), bytes, false);
+    return error;
+}
+
+bool SlabPool::lent() const
+{
+    const std::lock_guard lock(mutex_);
+    return lent_ > 0;
+}
+
+size_t SlabPool::held() const
+{
+    const std::lock_guard lock(mutex_);
+    return held_;
+}
+
+// `at` was just emptied of its user: keeping it must not fail.
+void SlabPool::give_back(char *at, size_t bytes)
+{
+    const auto log = static_cast<size_t>(std::countr_zero(bytes));
+    bool kept = true;
+    {
+        const std::lock_guard lock(mutex_);
+        lent_ -= bytes;
+        try {
+            idle_[log].push_back(at);
+        } catch (...) {
+            kept = false;
+            held_ -= bytes;
+        }
+    }
+    if (!kept)
+        free_(at);
+}
+
+// Frees what lies idle, for slabs of another size. Whether there was anything.
+bool SlabPool::trim()
+{
+    std::array<std::vector<char *>, 48> idle;
+    bool any = false;
+    {
+        const std::lock_guard lock(mutex_);
+        for (size_t log = 0; log < idle_.size(); ++log) {
+            idle[log].swap(idle_[log]);
+            held_ -= idle[log].size() << log;
+            any = any || !idle[log].empty();
+        }
+    }
+    for (const auto &size : idle)
+        for (char *at : size)
+            free_(at);
+    return any;
+}
+
+} // namespace heddle::gpu

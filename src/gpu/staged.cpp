@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Moves of which no device reaches both ends: through the host, by chunks, two at a time. A chunk's first
+// half fills a slab, its second half empties it; a device's half is a kernel, the host's half is the engine.
+#include "settings.hpp"
+#include "tasks.hpp"
+
+#include "../mpi/datatype/engine/predefined.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace heddle::gpu {
+
+namespace {
+
+// Packed bytes on their way: in pinned memory, or, where there is none left, in ordinary memory.
+struct Staging {
+    Slab pinned;
+    std::unique_ptr<char[]> ordinary;
+    int64_t bytes = 0;
+
+    char *host() const { return pinned ? pinned.at() : ordinary.get(); }
+
+    int take(Device &device, int64_t wanted, int64_t element)
+    {
+        const int e = device.pinned.take_up_to(std::max(static_cast<size_t>(wanted), SlabPool::smallest), pinned);
+        if (e != HEDDLE_SUCCESS && e != HEDDLE_ERR_NO_MEMORY)
+            return e;
+        bytes = wanted;
+        if (e == HEDDLE_SUCCESS)
+            bytes = std::min(wanted, static_cast<int64_t>(pinned.bytes()) / element * element);
+        else
+            ordinary = std::make_unique<char[]>(static_cast<size_t>(bytes));
+        return HEDDLE_SUCCESS;
+    }
+};
+
+// One end's half of a chunk.
+class Half {
+public:
+    Half() = default;
+    // A null device: the host does it.
+    explicit Half(Device *device) : device_(device) {}
+
+    int prepare(const Staging &staging)
+    {
+        if (!device_)
+            return HEDDLE_SUCCESS;
+        if (const int e = device_->stream(stream_))
+            return e;
+        if (const int e = done_.acquire(*device_))
+            return e;
+        if (staging.pinned)
+            return HEDDLE_SUCCESS;
+        // Kernels reach no ordinary memory, the copy engine does.
+        const auto bytes = static_cast<size_t>(staging.bytes);
+        const int e = device_->memory.take(bytes, slab_);
+        return e == HEDDLE_ERR_NO_MEMORY ? device_->memory.take_apart(bytes, slab_) : e;
+    }
+
+    // `chunk` with the staging as its target, or as its source.
+    int begin(const Staging &staging, Move chunk, bool fills)
+    {
+        char *const at = slab_ ? slab_.at() : staging.host();
+        const Memory memory{slab_ ? MemoryKind::device : MemoryKind::pinned, device_ ? device_->ordinal() : -1,
+                            nullptr, 0};
+        (fills ? chunk.to : chunk.from) = packed_end(at, chunk.bytes, memory);
+        if (fills)
+            chunk.op = HEDDLE_OP_REPLACE; // the operator is for the half that meets the target
+        if (!device_) {
+            host_move(chunk.from, chunk.to, chunk.bytes, chunk.op, chunk.basic);
+            return HEDDLE_SUCCESS;
+        }
+        chunk.device = device_;
+        Direct direct{&chunk, Method::kernel, {}};
+        if (const int e = make_work(chunk, direct.work))
+            return e;
+        Backend &backend = device_->backend();
+        const auto bytes = static_cast<size_t>(chunk.bytes);
+        running_ = true;
+        if (slab_ && !fills)
+            if (const int e = backend.copy(device_->ordinal(), stream_, at, staging.host(), bytes, nullptr))
+                return e;
+        Done *const done = slab_ && fills ? nullptr : done_.get();
+        if (const int e = launch(*device_, {&direct, 1}, stream_, done))
+            return e;
+        if (slab_ && fills)
+            return backend.copy(device_->ordinal(), stream_, staging.host(), at, bytes, done_.get());
+        return HEDDLE_SUCCESS;
+    }
+
+    int test(bool &reached)
+    {
+        reached = true;
+        if (!running_)
+            return HEDDLE_SUCCESS;
+        const int e = done_.test(reached);
+        if (e == HEDDLE_SUCCESS && reached)
+            running_ = false;
+        return e;
+    }
+
+    void abandon()
+    {
+        if (running_)
+            device_->backend().stream_synchronize(device_->ordinal(), stream_);
+        running_ = false;
+    }
+
+private:
+    Device *device_ = nullptr;
+    Stream stream_ = nullptr;
+    DoneRef done_;
+    Slab slab_;
+    bool running_ = false;
+};
+
+class Staged : public Task {
+public:
+    Staged(const Move &move, Devices &devices) : move_(move)
+    {
+        const auto device_of = [&](const Memory &m) {
+            return m.kind == MemoryKind::device ? &devices.device(m.device) : nullptr;
+        };
+        from_ = device_of(move.from.memory);
+        to_ = device_of(move.to.memory);
+        if (!from_ && !to_) { // asked for, though the host alone could do it
+            const Memory &m = move.to.memory.kind == MemoryKind::managed ? move.to.memory : move.from.memory;
+            to_ = &devices.device(std::max(m.device, 0));
+        }
+        element_ = move.op == HEDDLE_OP_REPLACE ? 1 : predefined_info(move.basic).size;
+    }
+
+    int progress(bool &ended) override
+    {
+        bool busy = next_ < move_.bytes;
+        for (Lane &lane : lanes_) {
+            if (const int e = step(lane)) {
+                for (Lane &other : lanes_) {
+                    other.fill.abandon();
+                    other.empty.abandon();
+                }
+                ended = true;
+                return e;
+            }
+            busy = busy || lane.state != State::idle;
+        }
+        ended = !busy && next_ == move_.bytes;
+        return HEDDLE_SUCCESS;
+    }
+
+private:
+    enum class State { idle, filling, emptying };
+    struct Lane {
+        State state = State::idle;
+        bool ready = false;
+        Staging staging;
+        Half fill;
+        Half empty;
+        int64_t at = 0;
+        int64_t bytes = 0;
+    };
+
+    int prepare(Lane &lane)
+    {
+        const int64_t chunk = std::max(Settings::get().chunk / element_, int64_t{1}) * element_;
+        Device &nearest = from_ ? *from_ : *to_;
+        if (const int e = lane.staging.take(nearest, std::min(chunk, move_.bytes), element_))
+            return e;
+        lane.fill = Half(from_);
+        lane.empty = Half(to_);
+        if (const int e = lane.fill.prepare(lane.staging))
+            return e;
+        if (const int e = lane.empty.prepare(lane.staging))
+            return e;
+        lane.ready = true;
+        return HEDDLE_SUCCESS;
+    }
+
+    int step(Lane &lane)
+    {
+        bool reached = false;
+        if (lane.state == State::filling) {
+            if (const int e = lane.fill.test(reached))
+                return e;
+            if (!reached)
+                return HEDDLE_SUCCESS;
+            lane.state = State::emptying;
+            if (const int e = lane.empty.begin(lane.staging, move_.part(lane.at, lane.bytes), false))
+                return e;
+        }
+        if (lane.state == State::emptying) {
+            if (const int e = lane.empty.test(reached))
+                return e;
+            if (!reached)
+                return HEDDLE_SUCCESS;
+            lane.state = State::idle;
+        }
+        if (next_ == move_.bytes)
+            return HEDDLE_SUCCESS;
+        if (!lane.ready) {
+            const int e = prepare(lane);
+            // The other lane does it alone. To wait for other transfers' slabs could be to wait for ever.
+            if (e == HEDDLE_ERR_NO_MEMORY && anyone_ready())
+                return HEDDLE_SUCCESS;
+            if (e)
+                return e;
+        }
+        lane.at = next_;
+        lane.bytes = std::min(lane.staging.bytes, move_.bytes - next_);
+        next_ += lane.bytes;
+        lane.state = State::filling;
+        return lane.fill.begin(lane.staging, move_.part(lane.at, lane.bytes), true);
+    }
+
+    bool anyone_ready() const
+    {
+        return std::any_of(lanes_.begin(), lanes_.end(), [](const Lane &lane) { return lane.ready; });
+    }
+
+    Move move_;
+    Device *from_ = nullptr;
+    Device *to_ = nullptr;
+    int64_t element_ = 1;
+    int64_t next_ = 0;
+    std::array<Lane, 2> lanes_;
+};
+
+} // namespace
+
+std::unique_ptr<Task> begin_staged(const Move &move, Devices &devices)
+{
+    return std::make_unique<Staged>(move, devices);
+}
+
+} // namespace heddle::gpu

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a transfer is carried out by, once its method is chosen. A task is begun, and then moves on whenever it
+// is asked, until it has ended. None waits for the device but in its destructor, where it was abandoned.
+#pragma once
+
+#include "choose.hpp"
+#include "moves.hpp"
+
+#include <memory>
+#include <span>
+
+namespace heddle::gpu {
+
+class Task {
+public:
+    virtual ~Task() = default;
+    // `ended` where nothing is left to do. An error ends it, too.
+    virtual int progress(bool &ended) = 0;
+    // Moves on until it has ended.
+    virtual int wait();
+};
+
+// A move as a kernel does it.
+int make_work(const Move &move, Work &work);
+
+// A move by one kernel or by one copy.
+struct Direct {
+    const Move *move;
+    Method method;
+    Work work;
+};
+// Puts them on a stream of their device: those that are small in one launch. `done` is reached after the last.
+int launch(Device &device, std::span<const Direct> moves, Stream stream, Done *done);
+// The same on streams of the device's own, side by side where that pays.
+int begin_direct(Device &device, std::span<const Direct> moves, std::vector<std::unique_ptr<Task>> &tasks);
+
+// Moves whose memory is resolved, on a stream of the caller's. Errors: as heddle_transfer_on_stream.
+int put_on_stream(std::span<Move> moves, Stream stream);
+
+// Between a device and pinned memory, by slabs of device memory and the copy engine. `task` stays null where
+// there is no slab to be had.
+int begin_chunked(const Move &move, std::unique_ptr<Task> &task);
+
+// By pinned slabs, where no device reaches both ends.
+std::unique_ptr<Task> begin_staged(const Move &move, Devices &devices);
+
+} // namespace heddle::gpu
