@@ -35,6 +35,8 @@ template <size_t N> std::array<int64_t, N> values(const std::array<std::atomic<i
 
 // From here on packing to a device slab and the copy engine beats a kernel that writes to the host.
 constexpr int64_t chunked_from = int64_t{1} << 20;
+// Host memory in shorter runs than this is packed by the host.
+constexpr int64_t host_run = 256;
 // A contiguous copy this small is done sooner by a kernel, whose end a flag tells.
 constexpr int64_t copied_by_kernel = 32 << 10;
 // Neighbours this far apart in pack order share no sector, and enough of them for tiles.
@@ -51,6 +53,12 @@ bool is_of_blocks(const Side &s, int64_t bytes)
 {
     return s.shape == Shape::strided && s.dims == 1 && s.dim[0].stride >= s.block && s.first % s.block == 0 &&
            bytes % s.block == 0;
+}
+
+// Whether a kernel would read or write host memory in pieces too short for the link.
+bool scatters_on_host(const End &end)
+{
+    return end.memory.kind == MemoryKind::pinned && !end.dense() && end.plan->bytes / end.plan->runs < host_run;
 }
 
 bool can(Method method, const Move &m, const Work *work)
@@ -84,6 +92,8 @@ Method best_method(const Move &m, const Work *work, bool on_stream)
         return m.bytes <= copied_by_kernel ? Method::kernel : Method::copy_engine;
     if (Settings::get().copy_engine && can(Method::blocks, m, work))
         return Method::blocks;
+    if (!on_stream && (scatters_on_host(m.from) || scatters_on_host(m.to)))
+        return Method::staged;
     if (!on_stream && m.bytes >= chunked_from && can(Method::chunked, m, work))
         return Method::chunked;
     return Method::kernel;

@@ -59,6 +59,35 @@ int Task::wait()
     }
 }
 
+int Tasks::progress()
+{
+    int error = HEDDLE_SUCCESS;
+    std::erase_if(tasks_, [&](const std::unique_ptr<Task> &task) {
+        bool ended = false;
+        if (const int e = task->progress(ended))
+            error = error ? error : e;
+        return ended;
+    });
+    return error;
+}
+
+int Tasks::wait()
+{
+    if (tasks_.size() == 1) {
+        const std::unique_ptr<Task> only = std::move(tasks_[0]);
+        tasks_.clear();
+        return only->wait();
+    }
+    int error = HEDDLE_SUCCESS;
+    while (!tasks_.empty()) { // all at once: each may have stages that go through the host
+        const int e = progress();
+        error = error ? error : e;
+        if (!tasks_.empty())
+            sched_yield();
+    }
+    return error;
+}
+
 int make_work(const Move &move, Work &work)
 {
     if (const int e = make_side(move.from, *move.device, work.from))
@@ -101,7 +130,7 @@ int launch(Device &device, std::span<const Direct> moves, Stream stream, Done *d
     return batch.empty() ? HEDDLE_SUCCESS : backend.launch(device.ordinal(), stream, batch, done);
 }
 
-int begin_direct(Device &device, std::span<const Direct> moves, std::vector<std::unique_ptr<Task>> &tasks)
+int begin_direct(Device &device, std::span<const Direct> moves, Tasks &tasks)
 {
     // Large moves go to streams of their own; the rest is one group.
     std::vector<Direct> small;
@@ -117,7 +146,7 @@ int begin_direct(Device &device, std::span<const Direct> moves, std::vector<std:
             device.backend().stream_synchronize(device.ordinal(), stream);
             return e;
         }
-        tasks.push_back(std::make_unique<Launched>(std::move(done)));
+        tasks.add(std::make_unique<Launched>(std::move(done)));
         return int{HEDDLE_SUCCESS};
     };
     if (moves.size() == 1)

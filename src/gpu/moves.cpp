@@ -48,9 +48,14 @@ bool within(const char *at, const Memory &m)
 }
 
 // Only absolute addresses can lead into several allocations.
+bool in_one_piece(const End &end)
+{
+    return end.buf || end.dense();
+}
+
 std::vector<Piece> pieces_of(const End &end, int64_t bytes, const Backend &backend)
 {
-    if (end.buf || end.dense())
+    if (in_one_piece(end))
         return {{bytes, backend.query(end.address())}};
     std::vector<Piece> pieces;
     Memory last;
@@ -142,6 +147,12 @@ void resolve_move(const Move &move, Devices *devices, std::vector<Move> &moves)
         return;
     }
     const Backend &backend = devices->backend();
+    if (in_one_piece(move.from) && in_one_piece(move.to)) {
+        Move &m = moves.emplace_back(move);
+        m.from.memory = backend.query(m.from.address());
+        m.to.memory = backend.query(m.to.address());
+        return place_move(m, devices);
+    }
     const std::vector<Piece> from = pieces_of(move.from, move.bytes, backend);
     const std::vector<Piece> to = pieces_of(move.to, move.bytes, backend);
     size_t i = 0, j = 0;

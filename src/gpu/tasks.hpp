@@ -20,6 +20,25 @@ public:
     virtual int wait();
 };
 
+// Tasks that run. They end before what they use does: the destructor waits.
+class Tasks {
+public:
+    Tasks() = default;
+    Tasks(Tasks &&) = default;
+    Tasks &operator=(Tasks &&) = delete;
+    ~Tasks() { wait(); }
+
+    void add(std::unique_ptr<Task> task) { tasks_.push_back(std::move(task)); }
+    bool empty() const { return tasks_.empty(); }
+    // Moves them on; the first error of those that ended.
+    int progress();
+    // Until all have ended.
+    int wait();
+
+private:
+    std::vector<std::unique_ptr<Task>> tasks_;
+};
+
 // A move as a kernel does it.
 int make_work(const Move &move, Work &work);
 
@@ -32,7 +51,7 @@ struct Direct {
 // Puts them on a stream of their device: those that are small in one launch. `done` is reached after the last.
 int launch(Device &device, std::span<const Direct> moves, Stream stream, Done *done);
 // The same on streams of the device's own, side by side where that pays.
-int begin_direct(Device &device, std::span<const Direct> moves, std::vector<std::unique_ptr<Task>> &tasks);
+int begin_direct(Device &device, std::span<const Direct> moves, Tasks &tasks);
 
 // Moves whose memory is resolved, on a stream of the caller's. Errors: as heddle_transfer_on_stream.
 int put_on_stream(std::span<Move> moves, Stream stream);

@@ -10,7 +10,7 @@ using namespace heddle::gpu;
 
 struct heddle_request {
     std::vector<TypeRef> types;
-    std::vector<std::unique_ptr<Task>> tasks; // end before the types that they read
+    Tasks tasks; // end before the types that they read
     int error = HEDDLE_SUCCESS;
 };
 
@@ -34,7 +34,7 @@ int resolve(const heddle_move *asked, int64_t n, std::vector<Move> &moves)
 }
 
 // Begins the moves that need more than one launch, does the host's, and leaves the others in `direct`.
-int begin_move(const Move &move, std::vector<Direct> &direct, std::vector<std::unique_ptr<Task>> &tasks)
+int begin_move(const Move &move, std::vector<Direct> &direct, Tasks &tasks)
 {
     Direct d{&move, Method::host, {}};
     if (move.device)
@@ -46,14 +46,14 @@ int begin_move(const Move &move, std::vector<Direct> &direct, std::vector<std::u
         host_move(move.from, move.to, move.bytes, move.op, move.basic);
         return HEDDLE_SUCCESS;
     case Method::staged:
-        tasks.push_back(begin_staged(move, *Devices::open()));
+        tasks.add(begin_staged(move, *Devices::open()));
         return HEDDLE_SUCCESS;
     case Method::chunked: {
         std::unique_ptr<Task> task;
         if (const int e = begin_chunked(move, task))
             return e;
         if (task) {
-            tasks.push_back(std::move(task));
+            tasks.add(std::move(task));
             return HEDDLE_SUCCESS;
         }
         d.method = Method::kernel; // no slab to be had: straight to the host
@@ -67,7 +67,7 @@ int begin_move(const Move &move, std::vector<Direct> &direct, std::vector<std::u
 }
 
 // One launch for each device's moves.
-int begin_all(std::vector<Direct> &direct, std::vector<std::unique_ptr<Task>> &tasks)
+int begin_all(std::vector<Direct> &direct, Tasks &tasks)
 {
     std::stable_sort(direct.begin(), direct.end(),
                      [](const Direct &a, const Direct &b) { return a.move->device < b.move->device; });
@@ -82,7 +82,7 @@ int begin_all(std::vector<Direct> &direct, std::vector<std::unique_ptr<Task>> &t
     return HEDDLE_SUCCESS;
 }
 
-int begin_moves(const std::vector<Move> &moves, std::vector<std::unique_ptr<Task>> &tasks)
+int begin_moves(const std::vector<Move> &moves, Tasks &tasks)
 {
     std::vector<Direct> direct;
     direct.reserve(moves.size());
@@ -93,17 +93,6 @@ int begin_moves(const std::vector<Move> &moves, std::vector<std::unique_ptr<Task
     return error ? error : begin_all(direct, tasks);
 }
 
-int wait_all(std::vector<std::unique_ptr<Task>> &tasks)
-{
-    if (tasks.size() == 1)
-        return tasks[0]->wait();
-    int error = HEDDLE_SUCCESS;
-    for (const auto &task : tasks) // every one must end, so that the buffers are the caller's again
-        if (const int e = task->wait())
-            error = error ? error : e;
-    return error;
-}
-
 } // namespace
 
 int heddle_transfer(const heddle_move *asked, int64_t n)
@@ -111,11 +100,11 @@ int heddle_transfer(const heddle_move *asked, int64_t n)
     clear_error_detail();
     return guard([&] {
         std::vector<Move> moves;
-        std::vector<std::unique_ptr<Task>> tasks;
+        Tasks tasks;
         if (const int e = resolve(asked, n, moves))
             return e;
         const int begun = begin_moves(moves, tasks);
-        const int ended = wait_all(tasks);
+        const int ended = tasks.wait();
         return begun ? begun : ended;
     });
 }
@@ -130,10 +119,8 @@ int heddle_transfer_begin(const heddle_move *asked, int64_t n, heddle_request **
         if (const int e = resolve(asked, n, moves))
             return e;
         auto begun = std::make_unique<heddle_request>();
-        if (const int e = begin_moves(moves, begun->tasks)) {
-            wait_all(begun->tasks);
+        if (const int e = begin_moves(moves, begun->tasks))
             return e;
-        }
         if (begun->tasks.empty()) {
             *request = nullptr;
             return int{HEDDLE_SUCCESS};
@@ -158,12 +145,8 @@ int heddle_test(heddle_request **request, int *done)
     }
     return guard([&] {
         heddle_request &r = **request;
-        std::erase_if(r.tasks, [&](const std::unique_ptr<Task> &task) {
-            bool ended = false;
-            if (const int e = task->progress(ended))
-                r.error = r.error ? r.error : e;
-            return ended;
-        });
+        const int e = r.tasks.progress();
+        r.error = r.error ? r.error : e;
         *done = r.tasks.empty();
         if (!*done)
             return int{HEDDLE_SUCCESS};
@@ -181,7 +164,7 @@ int heddle_wait(heddle_request **request)
         return HEDDLE_SUCCESS;
     const std::unique_ptr<heddle_request> ended(std::exchange(*request, nullptr));
     return guard([&] {
-        const int e = wait_all(ended->tasks);
+        const int e = ended->tasks.wait();
         return ended->error ? ended->error : e;
     });
 }
