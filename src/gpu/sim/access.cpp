@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "access.hpp"
+
+#include <cinttypes>
+#include <cstdio>
+
+namespace heddle::gpu::sim {
+
+std::byte *Access::look_up(uintptr_t address, size_t bytes, size_t alignment)
+{
+    const auto found = memories_.find(address);
+    const char *why = nullptr;
+    if (!found)
+        why = "pageable host memory, freed memory, or beyond an allocation";
+    else if (!found->holds(address, bytes))
+        why = "beyond the end of an allocation";
+    else if (address % alignment != 0)
+        why = "misaligned address";
+    else if (found->kind == MemoryKind::device && !through_host_ &&
+             !memories_.reaches(device_, found->device))
+        why = "memory of another device, without peer access";
+    if (why)
+        return static_cast<std::byte *>(refuse(address, bytes, why));
+    range_ = *found;
+    return range_.at(address);
+}
+
+void *Access::refuse(uintptr_t address, size_t bytes, const char *why)
+{
+    if (!error_) {
+        char text[200];
+        snprintf(text, sizeof text, "sim: device %d: %s: %zu bytes at 0x%" PRIxPTR ": %s", device_,
+                 what_.c_str(), bytes, address, why);
+        error_ = device_error(text);
+    }
+    return nullptr;
+}
+
+} // namespace heddle::gpu::sim

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A device's view of memory: where an address really lies, if the device can reach it at all.
+#pragma once
+
+#include "memory.hpp"
+
+namespace heddle::gpu::sim {
+
+class Access {
+public:
+    // `what` runs, for messages. `through_host`: as run_copy.
+    Access(const Memories &memories, int device, std::string what, bool through_host = false)
+        : memories_(memories), device_(device), what_(std::move(what)), through_host_(through_host)
+    {
+    }
+
+    // The real place of `bytes` bytes, aligned to `alignment`; null after an error.
+    std::byte *reach(uintptr_t address, size_t bytes, size_t alignment = 1)
+    {
+        if (range_.holds(address, bytes) && address % alignment == 0)
+            return range_.at(address);
+        return look_up(address, bytes, alignment);
+    }
+    template <class T> const T *reach_array(const T *array, int64_t count)
+    {
+        if (count < 0)
+            return static_cast<const T *>(refuse(reinterpret_cast<uintptr_t>(array), 0, "a negative count"));
+        return reinterpret_cast<const T *>(
+            reach(reinterpret_cast<uintptr_t>(array), static_cast<size_t>(count) * sizeof(T), alignof(T)));
+    }
+
+    const Error &error() const { return error_; }
+
+private:
+    std::byte *look_up(uintptr_t address, size_t bytes, size_t alignment);
+    void *refuse(uintptr_t address, size_t bytes, const char *why);
+
+    const Memories &memories_;
+    const int device_;
+    const std::string what_;
+    const bool through_host_;
+    Range range_; // the last one that was met
+    Error error_; // the first one
+};
+
+} // namespace heddle::gpu::sim

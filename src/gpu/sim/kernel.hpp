@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the simulated device does when it runs: copies, and Works carried out word by word.
+#pragma once
+
+#include "memory.hpp"
+
+namespace heddle::gpu::sim {
+
+// Whether a kernel is one that can take the work, as work.hpp says what each takes.
+Error check_launch(Kernel kernel, const Work &work);
+
+Error run_kernel(const Memories &memories, int device, Kernel kernel, const Work &work);
+
+struct Copy2D {
+    void *to;
+    size_t to_pitch;
+    const void *from;
+    size_t from_pitch;
+    size_t width, rows;
+};
+
+// `through_host`: memory of a device that this one does not reach may be copied all the same.
+Error run_copy(const Memories &memories, int device, bool through_host, const Copy2D &copy);
+
+} // namespace heddle::gpu::sim

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "machine.hpp"
+
+#include "kernel.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <mutex>
+
+namespace heddle::gpu::sim {
+namespace {
+
+std::atomic<Machine *> the_machine{nullptr};
+
+// A small number from the environment; -1 where there is something else.
+int number_from(const char *variable, int otherwise, int most)
+{
+    const char *text = std::getenv(variable);
+    if (!text || !*text)
+        return otherwise;
+    char *end = nullptr;
+    const long value = std::strtol(text, &end, 10);
+    return *end == '\0' && value >= 0 && value <= most ? static_cast<int>(value) : -1;
+}
+
+SimDone *as_sim(Done *done) { return static_cast<SimDone *>(done); }
+
+} // namespace
+
+Machine *Machine::get() { return the_machine; }
+
+Machine *Machine::open(std::string &reason)
+{
+    static std::mutex mutex;
+    const std::lock_guard lock(mutex);
+    if (the_machine)
+        return the_machine;
+    const int devices = number_from("HEDDLE_SIM_DEVICES", 2, 8);
+    const int peers = number_from("HEDDLE_SIM_PEER", 1, 1);
+    if (devices <= 0 || peers < 0) {
+        reason = devices == 0  ? "HEDDLE_SIM_DEVICES is 0"
+                 : devices < 0 ? "HEDDLE_SIM_DEVICES is not a number from 0 to 8"
+                               : "HEDDLE_SIM_PEER is not 0 or 1";
+        return nullptr;
+    }
+    auto machine = std::make_unique<Machine>(devices, peers == 1);
+    if (const char *switches = std::getenv("HEDDLE_SIM"))
+        if (const Error error = machine->switches_.configure(switches)) {
+            reason = "HEDDLE_SIM: " + error.text;
+            return nullptr;
+        }
+    // Its threads run until the process ends, and so does it.
+    the_machine = machine.release();
+    return the_machine;
+}
+
+Machine::Machine(int devices, bool peers) : memories_(devices, peers), queues_(devices, switches_) {}
+
+int &Machine::current_device()
+{
+    thread_local int device = 0;
+    return device;
+}
+
+int Machine::report(const Error &error) const
+{
+    if (error && host_.set_error)
+        host_.set_error(error.text.c_str());
+    return error.code;
+}
+
+Error Machine::enter(Call call, int device)
+{
+    if (Error error = switches_.enter(call))
+        return error;
+    if (device < 0 || device >= device_count())
+        return device_error("sim: no such device");
+    return queues_.broken(device);
+}
+
+std::string Machine::describe(int device) const
+{
+    return "simulated device " + std::to_string(device) +
+           (memories_.reaches(0, 1) ? "" : ", reaches no other");
+}
+
+Memory Machine::query(const void *ptr) const
+{
+    const auto range = memories_.find(reinterpret_cast<uintptr_t>(ptr));
+    if (!range)
+        return {};
+    return {range->kind, range->device, reinterpret_cast<char *>(range->begin), range->size};
+}
+
+bool Machine::reaches(int device, int peer) const
+{
+    const auto exists = [&](int d) { return d >= 0 && d < device_count(); };
+    return exists(device) && exists(peer) && memories_.reaches(device, peer);
+}
+
+// ---- slabs ----
+
+int Machine::allocate(int device, size_t bytes, void **ptr)
+{
+    if (const Error error = enter(Call::allocate, device))
+        return report(error);
+    return report(
+        memories_.allocate(MemoryKind::device, device, bytes, Origin::slab, switches_.device_memory(), ptr));
+}
+
+int Machine::free(int device, void *ptr)
+{
+    if (const Error error = enter(Call::free, device))
+        return report(error);
+    return report(memories_.free(ptr, Origin::slab));
+}
+
+int Machine::allocate_pinned(int device, size_t bytes, void **ptr)
+{
+    if (const Error error = enter(Call::allocate_pinned, device))
+        return report(error);
+    return report(
+        memories_.allocate(MemoryKind::pinned, device, bytes, Origin::slab, switches_.pinned_memory(), ptr));
+}
+
+int Machine::free_pinned(int device, void *ptr)
+{
+    if (const Error error = enter(Call::free_pinned, device))
+        return report(error);
+    return report(memories_.free(ptr, Origin::slab));
+}
+
+// ---- streams ----
+
+int Machine::stream_create(int device, Stream *stream)
+{
+    if (const Error error = enter(Call::stream_create, device))
+        return report(error);
+    return report(queues_.create(device, stream));
+}
+
+int Machine::stream_destroy(int device, Stream stream)
+{
+    if (const Error error = enter(Call::stream_destroy, device))
+        return report(error);
+    return report(queues_.destroy(device, stream));
+}
+
+int Machine::stream_device(Stream stream, int *device)
+{
+    if (const Error error = switches_.enter(Call::stream_device))
+        return report(error);
+    const int found = stream ? queues_.device_of(stream) : current_device();
+    if (found < 0)
+        return report({HEDDLE_ERR_STREAM, "sim: no such stream"});
+    *device = found;
+    return HEDDLE_SUCCESS;
+}
+
+int Machine::stream_synchronize(int device, Stream stream)
+{
+    if (const Error error = enter(Call::stream_synchronize, device))
+        return report(error);
+    return report(queues_.synchronize(device, stream));
+}
+
+// ---- work ----
+
+int Machine::launch(int device, Stream stream, std::span<const Launch> launches, Done *done)
+{
+    if (const Error error = enter(Call::launch, device))
+        return report(error);
+    if (launches.empty())
+        return report(device_error("sim: launch: nothing to do"));
+    const Kernel kernel = launches[0].kernel;
+    if (launches.size() > 1 && kernel != Kernel::any && kernel != Kernel::strided)
+        return report(device_error("sim: launch: this kernel takes no batch"));
+    std::vector<Work> works;
+    works.reserve(launches.size());
+    for (const Launch &each : launches) {
+        if (each.kernel != kernel)
+            return report(device_error("sim: launch: a batch of different kernels"));
+        if (const Error error = check_launch(kernel, *each.work))
+            return report(error);
+        works.push_back(*each.work);
+    }
+    auto run = [this, device, kernel, works = std::move(works)]() -> Error {
+        if (Error error = switches_.enter(Call::execute))
+            return error;
+        switches_.count_kernel(kernel);
+        // The works of a batch have no order.
+        const size_t shift = switches_.reorder() ? switches_.random() % works.size() : 0;
+        for (size_t i = 0; i < works.size(); ++i)
+            if (Error error = run_kernel(memories_, device, kernel, works[(i + shift) % works.size()]))
+                return error;
+        return {};
+    };
+    return report(queues_.put(device, stream, std::move(run), as_sim(done)));
+}
+
+Error Machine::put_copy(int device, Stream stream, const Copy2D &copy, Done *done)
+{
+    auto run = [this, device, copy]() -> Error {
+        if (Error error = switches_.enter(Call::execute))
+            return error;
+        return run_copy(memories_, device, switches_.peer_copy(), copy);
+    };
+    return queues_.put(device, stream, std::move(run), as_sim(done));
+}
+
+int Machine::copy(int device, Stream stream, void *to, const void *from, size_t bytes, Done *done)
+{
+    if (const Error error = enter(Call::copy, device))
+        return report(error);
+    return report(put_copy(device, stream, {to, bytes, from, bytes, bytes, 1}, done));
+}
+
+int Machine::copy_2d(int device, Stream stream, void *to, size_t to_pitch, const void *from,
+                     size_t from_pitch, size_t width, size_t rows, Done *done)
+{
+    if (const Error error = enter(Call::copy_2d, device))
+        return report(error);
+    if (rows > 1 && (to_pitch < width || from_pitch < width))
+        return report(device_error("sim: copy_2d: a pitch below the width"));
+    return report(put_copy(device, stream, {to, to_pitch, from, from_pitch, width, rows}, done));
+}
+
+// ---- completion ----
+
+int Machine::done_acquire(int device, Done **done)
+{
+    if (const Error error = enter(Call::done_acquire, device))
+        return report(error);
+    *done = queues_.acquire(device);
+    return HEDDLE_SUCCESS;
+}
+
+void Machine::done_release(Done *done)
+{
+    if (done)
+        queues_.release(as_sim(done));
+}
+
+int Machine::done_test(Done *done, bool *reached)
+{
+    *reached = false;
+    if (const Error error = switches_.enter(Call::done_test))
+        return report(error);
+    return report(queues_.test(as_sim(done), reached));
+}
+
+int Machine::done_wait(Done *done)
+{
+    if (const Error error = switches_.enter(Call::done_wait))
+        return report(error);
+    return report(queues_.wait(as_sim(done)));
+}
+
+int Machine::stream_wait(int device, Stream stream, Done *done)
+{
+    if (const Error error = enter(Call::stream_wait, device))
+        return report(error);
+    return report(queues_.put_wait(device, stream, as_sim(done)));
+}
+
+// ---- other processes ----
+
+int Machine::export_memory(int device, void *ptr, unsigned char handle[handle_bytes])
+{
+    if (const Error error = enter(Call::export_memory, device))
+        return report(error);
+    return report(memories_.export_to(device, ptr, handle));
+}
+
+int Machine::import_memory(int device, const unsigned char handle[handle_bytes], void **ptr)
+{
+    if (const Error error = enter(Call::import_memory, device))
+        return report(error);
+    return report(memories_.import_from(device, handle, ptr));
+}
+
+int Machine::close_memory(int device, void *ptr)
+{
+    if (const Error error = enter(Call::close_memory, device))
+        return report(error);
+    return report(memories_.close_imported(ptr));
+}
+
+} // namespace heddle::gpu::sim

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "queue.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+namespace heddle::gpu::sim {
+namespace {
+
+// More than one, so that two streams of a device do overlap.
+constexpr int workers_per_device = 2;
+
+} // namespace
+
+Queues::Queues(int devices, Switches &switches) : switches_(switches), devices_(static_cast<size_t>(devices))
+{
+}
+
+// ---- streams ----
+
+Queues::SimStream *Queues::find(Stream stream)
+{
+    const auto it = std::find_if(streams_.begin(), streams_.end(),
+                                 [&](const SimStream &each) { return &each == stream && !each.closed; });
+    return it == streams_.end() ? nullptr : &*it;
+}
+
+Queues::SimStream *Queues::add_stream(int device)
+{
+    Device &owner = devices_[static_cast<size_t>(device)];
+    if (!owner.has_workers) {
+        owner.has_workers = true;
+        // They never end, as the object they work on never does.
+        for (int i = 0; i < workers_per_device; ++i)
+            std::thread([this, device] { work(device); }).detach();
+    }
+    SimStream &stream = streams_.emplace_back();
+    stream.device = device;
+    return &stream;
+}
+
+Error Queues::resolve(int device, Stream stream, SimStream *&found)
+{
+    if (device < 0 || device >= static_cast<int>(devices_.size()))
+        return device_error("sim: no such device");
+    if (!stream) {
+        SimStream *&by_default = devices_[static_cast<size_t>(device)].by_default;
+        if (!by_default)
+            by_default = add_stream(device);
+        found = by_default;
+        return {};
+    }
+    found = find(stream);
+    if (!found)
+        return device_error("sim: no such stream");
+    if (found->device != device)
+        return device_error("sim: a stream of another device");
+    return {};
+}
+
+Error Queues::create(int device, Stream *stream)
+{
+    if (device < 0 || device >= static_cast<int>(devices_.size()))
+        return device_error("sim: no such device");
+    const std::lock_guard lock(mutex_);
+    *stream = add_stream(device);
+    return {};
+}
+
+Error Queues::destroy(int device, Stream stream)
+{
+    const std::lock_guard lock(mutex_);
+    SimStream *found = nullptr;
+    if (!stream)
+        return device_error("sim: the default stream stays");
+    if (Error error = resolve(device, stream, found))
+        return error;
+    found->closed = true;
+    if (found->items.empty() && !found->busy)
+        streams_.remove_if([&](const SimStream &each) { return &each == found; });
+    return {};
+}
+
+int Queues::device_of(Stream stream)
+{
+    const std::lock_guard lock(mutex_);
+    const SimStream *found = find(stream);
+    return found ? found->device : -1;
+}
+
+// ---- putting ----
+
+Error Queues::put_item(int device, Stream stream, Item item)
+{
+    SimStream *found = nullptr;
+    if (Error error = resolve(device, stream, found))
+        return error;
+    if (item.operation && item.done) {
+        if (item.done->device != device)
+            return device_error("sim: a completion object of another device");
+        if (item.done->state == DoneState::pending)
+            return device_error("sim: a completion object is in use");
+        ++item.done->round;
+        item.done->state = DoneState::pending;
+    }
+    item.order = found->last_put = ++order_;
+    found->items.push_back(std::move(item));
+    changed_.notify_all();
+    return {};
+}
+
+Error Queues::put(int device, Stream stream, Operation operation, SimDone *done)
+{
+    const std::lock_guard lock(mutex_);
+    return put_item(device, stream, {std::move(operation), done, 0, 0});
+}
+
+Error Queues::put_wait(int device, Stream stream, SimDone *done)
+{
+    const std::lock_guard lock(mutex_);
+    return put_item(device, stream, {nullptr, done, done->round, 0});
+}
+
+Error Queues::synchronize(int device, Stream stream)
+{
+    std::unique_lock lock(mutex_);
+    SimStream *found = nullptr;
+    if (Error error = resolve(device, stream, found))
+        return error;
+    const uint64_t last = found->last_put;
+    // Searched anew each time: it may be destroyed meanwhile, by another thread.
+    changed_.wait(lock, [&] {
+        const auto it = std::find_if(streams_.begin(), streams_.end(),
+                                     [&](const SimStream &each) { return &each == found; });
+        return it == streams_.end() || it->last_ended >= last;
+    });
+    return devices_[static_cast<size_t>(device)].broken;
+}
+
+void Queues::synchronize_all()
+{
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] {
+        return std::all_of(streams_.begin(), streams_.end(),
+                           [](const SimStream &each) { return each.items.empty() && !each.busy; });
+    });
+}
+
+// ---- carrying out ----
+
+bool Queues::is_ready(const SimStream &stream) const
+{
+    if (stream.busy || stream.items.empty())
+        return false;
+    const Item &item = stream.items.front();
+    return item.operation || item.done->state != DoneState::pending || item.done->round != item.round;
+}
+
+Queues::SimStream *Queues::choose(int device)
+{
+    SimStream *chosen = nullptr;
+    uint64_t ready = 0;
+    const bool at_random = switches_.reorder();
+    for (SimStream &stream : streams_) {
+        if (stream.device != device || !is_ready(stream))
+            continue;
+        ++ready;
+        if (!chosen || (at_random ? switches_.random() % ready == 0
+                                  : stream.items.front().order < chosen->items.front().order))
+            chosen = &stream;
+    }
+    return chosen;
+}
+
+void Queues::work(int device)
+{
+    std::unique_lock lock(mutex_);
+    while (true) {
+        if (SimStream *stream = choose(device))
+            carry_out(*stream, lock);
+        else
+            changed_.wait(lock);
+    }
+}
+
+void Queues::pause()
+{
+    int64_t us = switches_.delay_us();
+    if (us > 0 && switches_.reorder())
+        us = static_cast<int64_t>(switches_.random() % static_cast<uint64_t>(us + 1));
+    if (us > 0)
+        std::this_thread::sleep_for(std::chrono::microseconds(us));
+}
+
+void Queues::carry_out(SimStream &stream, std::unique_lock<std::mutex> &lock)
+{
+    Device &device = devices_[static_cast<size_t>(stream.device)];
+    Item item = std::move(stream.items.front());
+    stream.items.pop_front();
+    if (item.operation) {
+        stream.busy = true;
+        Error error = device.broken;
+        lock.unlock();
+        pause();
+        if (!error)
+            error = item.operation();
+        item.operation = nullptr;
+        lock.lock();
+        stream.busy = false;
+        end(item, stream.device, error);
+    }
+    stream.last_ended = item.order;
+    if (stream.closed && stream.items.empty())
+        streams_.remove_if([&](const SimStream &each) { return &each == &stream; });
+    changed_.notify_all();
+}
+
+void Queues::end(Item &item, int device, const Error &error)
+{
+    Device &owner = devices_[static_cast<size_t>(device)];
+    if (error && !owner.broken) {
+        owner.broken = error;
+        owner.is_broken = true;
+    }
+    SimDone *done = item.done;
+    if (!done)
+        return;
+    done->state = error ? DoneState::failed : DoneState::reached;
+    if (done->released) {
+        done->released = false;
+        devices_[static_cast<size_t>(done->device)].spare.push_back(done);
+    }
+}
+
+// ---- completion ----
+
+SimDone *Queues::acquire(int device)
+{
+    const std::lock_guard lock(mutex_);
+    Device &owner = devices_[static_cast<size_t>(device)];
+    if (owner.spare.empty()) {
+        owner.dones.push_back(std::make_unique<SimDone>());
+        owner.dones.back()->device = device;
+        return owner.dones.back().get();
+    }
+    SimDone *done = owner.spare.back();
+    owner.spare.pop_back();
+    done->state = DoneState::idle;
+    return done;
+}
+
+void Queues::release(SimDone *done)
+{
+    const std::lock_guard lock(mutex_);
+    if (done->state == DoneState::pending)
+        done->released = true;
+    else
+        devices_[static_cast<size_t>(done->device)].spare.push_back(done);
+}
+
+Error Queues::test(SimDone *done, bool *reached)
+{
+    const DoneState state = done->state;
+    *reached = state == DoneState::reached;
+    if (state == DoneState::failed) {
+        Error error = broken(done->device);
+        return error ? error : device_error("sim: failed, before a reset");
+    }
+    if (state == DoneState::idle)
+        return device_error("sim: a completion object that was never queued");
+    return {};
+}
+
+Error Queues::wait(SimDone *done)
+{
+    {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [&] { return done->state != DoneState::pending; });
+    }
+    bool reached = false;
+    return test(done, &reached);
+}
+
+Error Queues::broken(int device)
+{
+    Device &owner = devices_[static_cast<size_t>(device)];
+    if (!owner.is_broken)
+        return {};
+    const std::lock_guard lock(mutex_);
+    return owner.broken;
+}
+
+void Queues::mend()
+{
+    synchronize_all();
+    const std::lock_guard lock(mutex_);
+    for (Device &device : devices_) {
+        device.is_broken = false;
+        device.broken = {};
+    }
+}
+
+} // namespace heddle::gpu::sim

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The simulated devices' streams: queues of operations, and the threads that carry them out.
+#pragma once
+
+#include "../backend.hpp"
+#include "error.hpp"
+#include "switches.hpp"
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace heddle::gpu::sim {
+
+enum class DoneState : uint8_t { idle, pending, reached, failed };
+
+struct SimDone : Done {
+    std::atomic<DoneState> state{DoneState::idle};
+    uint64_t round = 0;    // how often it was queued
+    bool released = false; // while still pending
+};
+
+using Operation = std::function<Error()>;
+
+class Queues {
+public:
+    Queues(int devices, Switches &switches);
+
+    // A null stream is the device's default stream. Every function that takes a stream checks that it is one
+    // of that device.
+    Error create(int device, Stream *stream);
+    Error destroy(int device, Stream stream);
+    // -1: no stream.
+    int device_of(Stream stream);
+
+    // Puts an operation on a stream. `done` is reached when it has ended.
+    Error put(int device, Stream stream, Operation operation, SimDone *done);
+    // What follows on the stream waits for `done`, as it is queued now.
+    Error put_wait(int device, Stream stream, SimDone *done);
+    Error synchronize(int device, Stream stream);
+    void synchronize_all();
+
+    SimDone *acquire(int device);
+    void release(SimDone *done);
+    Error test(SimDone *done, bool *reached);
+    Error wait(SimDone *done);
+
+    // The error from which on all calls on the device fail.
+    Error broken(int device);
+    void mend();
+
+private:
+    struct Item {
+        Operation operation; // empty: waits
+        SimDone *done = nullptr;
+        uint64_t round = 0; // of the done that it waits for
+        uint64_t order = 0;
+    };
+    struct SimStream {
+        int device = 0;
+        std::deque<Item> items;
+        bool busy = false;
+        bool closed = false;
+        uint64_t last_put = 0;
+        uint64_t last_ended = 0;
+    };
+    struct Device {
+        SimStream *by_default = nullptr;
+        bool has_workers = false;
+        Error broken;
+        std::atomic<bool> is_broken{false};
+        std::vector<std::unique_ptr<SimDone>> dones;
+        std::vector<SimDone *> spare;
+    };
+
+    SimStream *find(Stream stream);
+    Error resolve(int device, Stream stream, SimStream *&found);
+    SimStream *add_stream(int device);
+    Error put_item(int device, Stream stream, Item item);
+    void work(int device);
+    SimStream *choose(int device);
+    bool is_ready(const SimStream &stream) const;
+    void carry_out(SimStream &stream, std::unique_lock<std::mutex> &lock);
+    void end(Item &item, int device, const Error &error);
+    void pause();
+
+    Switches &switches_;
+    std::mutex mutex_; // guards all below but atomics
+    std::condition_variable changed_;
+    std::list<SimStream> streams_;
+    std::vector<Device> devices_;
+    uint64_t order_ = 0;
+};
+
+} // namespace heddle::gpu::sim

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a test may turn: delays, order, limits, failures (sim.h lists them), and the counts of calls.
+#pragma once
+
+#include "../work.hpp"
+#include "error.hpp"
+
+#include <array>
+#include <atomic>
+#include <mutex>
+#include <string_view>
+#include <vector>
+
+namespace heddle::gpu::sim {
+
+enum class Call : uint8_t {
+    allocate,
+    free,
+    allocate_pinned,
+    free_pinned,
+    stream_create,
+    stream_destroy,
+    stream_device,
+    stream_synchronize,
+    launch,
+    copy,
+    copy_2d,
+    done_acquire,
+    done_test,
+    done_wait,
+    stream_wait,
+    export_memory,
+    import_memory,
+    close_memory,
+    execute, // on the device, later
+    count
+};
+
+class Switches {
+public:
+    // An error where the text makes no sense.
+    static Error check(std::string_view text);
+    // Changes nothing where it makes none.
+    Error configure(std::string_view text);
+    // Whether the text asks for a reset, which concerns the devices too.
+    static bool asks_for_reset(std::string_view text);
+
+    // Counts the call. An error where it is to fail.
+    Error enter(Call call);
+    void count_kernel(Kernel kernel) { ++kernels_[static_cast<size_t>(kernel)]; }
+    int64_t count(std::string_view name) const;
+
+    int64_t delay_us() const { return delay_us_; }
+    bool reorder() const { return reorder_; }
+    int64_t device_memory() const { return device_memory_; }
+    int64_t pinned_memory() const { return pinned_memory_; }
+    bool peer_copy() const { return peer_copy_; }
+    uint64_t random();
+
+private:
+    struct Failure {
+        Call call;            // count: any but execute
+        int64_t after = 0;    // fails when this has gone down to 0
+        bool onwards = false; // and ever after
+        int64_t percent = -1; // or by chance
+        bool spent = false;
+    };
+    struct Settings;
+
+    void apply(const Settings &settings);
+    static Error parse(std::string_view text, Settings &settings);
+    static Error parse_word(std::string_view word, Settings &settings);
+    static Error parse_failure(std::string_view value, Settings &settings);
+
+    std::atomic<int64_t> delay_us_{0};
+    std::atomic<bool> reorder_{false};
+    std::atomic<int64_t> device_memory_{-1};
+    std::atomic<int64_t> pinned_memory_{-1};
+    std::atomic<bool> peer_copy_{true};
+    std::atomic<uint64_t> random_{0};
+    std::atomic<bool> may_fail_{false};
+    std::mutex mutex_; // guards failures_
+    std::vector<Failure> failures_;
+    std::array<std::atomic<int64_t>, static_cast<size_t>(Call::count)> calls_{};
+    std::array<std::atomic<int64_t>, static_cast<size_t>(Kernel::count)> kernels_{};
+};
+
+} // namespace heddle::gpu::sim

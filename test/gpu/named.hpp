@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Tests with names: each is a function that throws property::Failure where something is wrong, or Skip where
+ * it cannot be tried on this machine.
+ */
+#pragma once
+
+#include "../unit/property/failure.hpp"
+
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace gpu {
+
+using property::fail;
+using property::same;
+using property::succeeds;
+using property::text;
+
+struct Skip : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+struct Named {
+    const char *name;
+    void (*run)();
+};
+
+/* All that were added by objects of AddTests. */
+std::vector<Named> &named_tests();
+
+struct AddTests {
+    AddTests(std::initializer_list<Named> tests)
+    {
+        named_tests().insert(named_tests().end(), tests.begin(), tests.end());
+    }
+};
+
+struct Tally {
+    int passed = 0, failed = 0, skipped = 0;
+
+    std::string line() const { return text(passed, " passed, ", failed, " failed, ", skipped, " skipped"); }
+};
+
+/* Runs all whose name contains `filter`, and says how each went. */
+void run_named(const std::string &filter, Tally &tally);
+
+} // namespace gpu
