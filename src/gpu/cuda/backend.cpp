@@ -1,0 +1,416 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "backend.hpp"
+
+#include "error.hpp"
+#include "nearby.hpp"
+
+#include <chrono>
+#include <new>
+
+namespace heddle::gpu::cuda {
+namespace {
+
+// How often a waiting thread asks whether the device failed. Asking takes about a microsecond.
+constexpr auto between_questions = std::chrono::microseconds(20);
+constexpr uint32_t tests_between_questions = 256;
+
+CudaDone *as_cuda(Done *done)
+{
+    return static_cast<CudaDone *>(done);
+}
+
+cudaStream_t as_cuda(Stream stream)
+{
+    return static_cast<cudaStream_t>(stream);
+}
+
+void relax()
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("yield");
+#endif
+}
+
+} // namespace
+
+int CudaBackend::open(int devices)
+{
+    for (int i = 0; i < devices; ++i) {
+        devices_.push_back(std::make_unique<Device>());
+        if (const int e = devices_.back()->open(i))
+            return e;
+    }
+    return HEDDLE_SUCCESS;
+}
+
+int CudaBackend::device_count() const
+{
+    return static_cast<int>(devices_.size());
+}
+
+std::string CudaBackend::describe(int device) const
+{
+    return is_device(device) ? devices_[static_cast<size_t>(device)]->describe() : std::string();
+}
+
+bool CudaBackend::is_device(int device) const
+{
+    return device >= 0 && device < device_count();
+}
+
+int CudaBackend::enter(int device, Scope &scope, Device **found)
+{
+    if (!is_device(device))
+        return check("device ordinal", CUDA_ERROR_INVALID_DEVICE);
+    *found = devices_[static_cast<size_t>(device)].get();
+    return (*found)->enter(scope);
+}
+
+// ---- memory ----
+
+Memory CudaBackend::query(const void *ptr) const
+{
+    // In the order of `attributes`. What a pointer has not is left at zero.
+    unsigned type = 0;
+    int ordinal = -1;
+    unsigned managed = 0;
+    CUdeviceptr start = 0;
+    size_t size = 0;
+    CUpointer_attribute attributes[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+                                        CU_POINTER_ATTRIBUTE_IS_MANAGED, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
+                                        CU_POINTER_ATTRIBUTE_RANGE_SIZE};
+    void *answers[] = {&type, &ordinal, &managed, &start, &size};
+    Memory memory;
+    if (!ptr || cuPointerGetAttributes(5, attributes, answers, reinterpret_cast<CUdeviceptr>(ptr)) != CUDA_SUCCESS)
+        return memory;
+    if (managed)
+        memory.kind = MemoryKind::managed;
+    else if (type == CU_MEMORYTYPE_DEVICE)
+        memory.kind = MemoryKind::device;
+    else if (type == CU_MEMORYTYPE_HOST)
+        memory.kind = MemoryKind::pinned;
+    else
+        return memory;
+    memory.device = ordinal;
+    memory.base = reinterpret_cast<char *>(start);
+    memory.size = size;
+    return memory;
+}
+
+// Peer access has to be switched on, by a device for another. While one of them is not in use by the process
+// there is no memory to reach, and asking must not create a context.
+bool CudaBackend::reaches(int device, int peer) const
+{
+    if (!is_device(device) || !is_device(peer))
+        return false;
+    if (device == peer)
+        return true;
+    Device &here = *devices_[static_cast<size_t>(device)];
+    Device &there = *devices_[static_cast<size_t>(peer)];
+    int possible = 0;
+    if (cuDeviceCanAccessPeer(&possible, here.handle(), there.handle()) != CUDA_SUCCESS || !possible)
+        return false;
+    if (!here.in_use() || !there.in_use())
+        return true;
+    Scope keep_current; // its end undoes what the next one leaves
+    if (there.enter(keep_current))
+        return false;
+    Scope scope;
+    if (here.enter(scope))
+        return false;
+    const CUresult e = cuCtxEnablePeerAccess(there.context(), 0);
+    return e == CUDA_SUCCESS || e == CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
+}
+
+int CudaBackend::allocate(int device, size_t bytes, void **ptr)
+{
+    Scope scope;
+    Device *d = nullptr;
+    if (const int e = enter(device, scope, &d))
+        return e;
+    return check("cudaMalloc", cudaMalloc(ptr, bytes));
+}
+
+int CudaBackend::free(int device, void *ptr)
+{
+    Scope scope;
+    Device *d = nullptr;
+    if (const int e = enter(device, scope, &d))
+        return e;
+    return check("cudaFree", cudaFree(ptr));
+}
+
+int CudaBackend::allocate_pinned(int device, size_t bytes, void **ptr)
+{
+    Scope scope;
+    Device *d = nullptr;
+    if (const int e = enter(device, scope, &d))
+        return e;
+    const NearDevice near(d->bus_id());
+    return check("cudaHostAlloc", cudaHostAlloc(ptr, bytes, cudaHostAllocPortable | cudaHostAllocMapped));
+}
+
+int CudaBackend::free_pinned(int device, void *ptr)
+{
+    Scope scope;
+    Device *d = nullptr;
+    if (const int e = enter(device, scope, &d))
+        return e;
+    return check("cudaFreeHost", cudaFreeHost(ptr));
+}
+
+// ---- streams ----
+
+int CudaBackend::stream_create(int device, Stream *stream)
+{
+    Scope scope;
+    Device *d = nullptr;
+    if (const int e = enter(device, scope, &d))
+        return e;
+    cudaStream_t made = nullptr;
+    if (const int e = check("cudaStreamCreateWithPriority",
+                            cudaStreamCreateWithPriority(&made, cudaStreamNonBlocking, d->priority())))
+        return e;
+    *stream = made;
+    return HEDDLE_SUCCESS;
+}
+
+int CudaBackend::stream_destroy(int device, Stream stream)
+{
+    Scope scope;
+    Device *d = nullptr;
+    if (const int e = enter(device, scope, &d))
+        return e;
+    return check("cudaStreamDestroy", cudaStreamDestroy(as_cuda(stream)));
+}
+
+int CudaBackend::stream_device(Stream stream, int *device)
+{
+    const cudaStream_t s = as_cuda(stream);
+    CUcontext before = nullptr;
+    if (const int e = check("cuCtxGetCurrent", cuCtxGetCurrent(&before)))
+        return e;
+    CUcontext context = before;
+    if (s != nullptr && s != cudaStreamLegacy && s != cudaStreamPerThread) {
+        if (const int e = check("cuStreamGetCtx", cuStreamGetCtx(s, &context)))
+            return e;
+    } else if (!before) {
+        *device = 0; // what CUDA takes for a thread that chose none
+        return HEDDLE_SUCCESS;
+    }
+    Scope scope;
+    if (const int e = scope.enter(context))
+        return e;
+    CUdevice handle = 0;
+    if (const int e = check("cuCtxGetDevice", cuCtxGetDevice(&handle)))
+        return e;
+    for (int i = 0; i < device_count(); ++i)
+        if (devices_[static_cast<size_t>(i)]->handle() == handle) {
+            *device = i;
+            return HEDDLE_SUCCESS;
+        }
+    return check("cuCtxGetDevice", CUDA_ERROR_INVALID_DEVICE);
+}
+
+int CudaBackend::stream_synchronize(int device, Stream stream)
+{
+    Scope scope;
+    Device *d = nullptr;
+    if (const int e = enter(device, scope, &d))
+        return e;
+    return check("cudaStreamSynchronize", cudaStreamSynchronize(as_cuda(stream)));
+}
+
+// ---- work ----
+
+int CudaBackend::launch(int device, Stream stream, std::span<const Launch> launches, Done *done)
+{
+    Scope scope;
+    Device *d = nullptr;
+    if (const int e = enter(device, scope, &d))
+        return e;
+    return finish(*d, stream, done, [&](const Signal &signal, bool *signalled) {
+        return dispatch(*d, as_cuda(stream), launches, signal, signalled);
+    });
+}
+
+int CudaBackend::copy(int device, Stream stream, void *to, const void *from, size_t bytes, Done *done)
+{
+    Scope scope;
+    Device *d = nullptr;
+    if (const int e = enter(device, scope, &d))
+        return e;
+    return finish(*d, stream, done, [&](const Signal &, bool *) {
+        return check("cudaMemcpyAsync", cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, as_cuda(stream)));
+    });
+}
+
+int CudaBackend::copy_2d(int device, Stream stream, void *to, size_t to_pitch, const void *from, size_t from_pitch,
+                         size_t width, size_t rows, Done *done)
+{
+    Scope scope;
+    Device *d = nullptr;
+    if (const int e = enter(device, scope, &d))
+        return e;
+    return finish(*d, stream, done, [&](const Signal &, bool *) {
+        return check("cudaMemcpy2DAsync", cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, rows,
+                                                            cudaMemcpyDefault, as_cuda(stream)));
+    });
+}
+
+// Puts something on the stream by `put`, then, unless that sees to it, what reaches `done`.
+template <class Put> int CudaBackend::finish(Device &d, Stream stream, Done *done, Put put)
+{
+    bool signalled = false;
+    if (!done)
+        return put(Signal{}, &signalled);
+
+    CudaDone &c = *as_cuda(done);
+    ++c.signal.value;
+    c.by_event = false;
+    int e = put(c.signal, &signalled);
+    if (!e && !signalled) {
+        if (d.writes_in_order()) {
+            e = check("cuStreamWriteValue32",
+                      cuStreamWriteValue32(as_cuda(stream), reinterpret_cast<CUdeviceptr>(c.signal.slot),
+                                           c.signal.value, CU_STREAM_WRITE_VALUE_DEFAULT));
+        } else {
+            if (!c.event)
+                e = check("cudaEventCreateWithFlags", cudaEventCreateWithFlags(&c.event, cudaEventDisableTiming));
+            if (!e)
+                e = check("cudaEventRecord", cudaEventRecord(c.event, as_cuda(stream)));
+            c.by_event = true;
+        }
+    }
+    if (e && !signalled) { // nothing will write the new number
+        --c.signal.value;
+        c.by_event = false;
+    }
+    return e;
+}
+
+// ---- completion ----
+
+int CudaBackend::done_acquire(int device, Done **done)
+{
+    Scope scope;
+    Device *d = nullptr;
+    if (const int e = enter(device, scope, &d))
+        return e;
+    CudaDone *made = nullptr;
+    if (const int e = d->dones().acquire(device, d->service(), &made))
+        return e;
+    *done = made;
+    return HEDDLE_SUCCESS;
+}
+
+void CudaBackend::done_release(Done *done)
+{
+    devices_[static_cast<size_t>(done->device)]->dones().release(as_cuda(done));
+}
+
+// Every call that reaches a failed device returns its error, so the idle service stream is as good as the one
+// that the work is on, which may be a user's and gone by now.
+int CudaBackend::ask(const CudaDone &done, bool *reached)
+{
+    Scope scope;
+    Device *d = nullptr;
+    if (const int e = enter(done.device, scope, &d))
+        return e;
+    const cudaError_t e = done.by_event ? cudaEventQuery(done.event) : cudaStreamQuery(d->service());
+    if (e == cudaErrorNotReady) {
+        cudaGetLastError();
+        return HEDDLE_SUCCESS;
+    }
+    *reached = done.by_event && e == cudaSuccess;
+    return check(done.by_event ? "cudaEventQuery" : "cudaStreamQuery", e);
+}
+
+int CudaBackend::done_test(Done *done, bool *reached)
+{
+    CudaDone &c = *as_cuda(done);
+    *reached = !c.by_event && c.slot_reached();
+    if (*reached)
+        return HEDDLE_SUCCESS;
+    if (!c.by_event && c.unanswered.fetch_add(1, std::memory_order_relaxed) % tests_between_questions != 0)
+        return HEDDLE_SUCCESS;
+    return ask(c, reached);
+}
+
+int CudaBackend::done_wait(Done *done)
+{
+    CudaDone &c = *as_cuda(done);
+    using Clock = std::chrono::steady_clock;
+    auto question = Clock::now() + between_questions;
+    while (c.by_event || !c.slot_reached()) {
+        relax();
+        if (!c.by_event && Clock::now() < question)
+            continue;
+        bool reached = false;
+        if (const int e = ask(c, &reached))
+            return e;
+        if (reached)
+            break;
+        question = Clock::now() + between_questions;
+    }
+    return HEDDLE_SUCCESS;
+}
+
+int CudaBackend::stream_wait(int device, Stream stream, Done *done)
+{
+    CudaDone &c = *as_cuda(done);
+    if (!c.by_event && c.slot_reached())
+        return HEDDLE_SUCCESS;
+    Scope scope;
+    Device *d = nullptr;
+    if (const int e = enter(device, scope, &d))
+        return e;
+    if (c.by_event)
+        return check("cudaStreamWaitEvent", cudaStreamWaitEvent(as_cuda(stream), c.event, 0));
+    if (d->writes_in_order())
+        return check("cuStreamWaitValue32",
+                     cuStreamWaitValue32(as_cuda(stream), reinterpret_cast<CUdeviceptr>(c.signal.slot), c.signal.value,
+                                         CU_STREAM_WAIT_VALUE_GEQ));
+    // A kernel wrote the number and this device cannot wait for one: so the host does.
+    return done_wait(done);
+}
+
+// ---- other processes ----
+
+int CudaBackend::export_memory(int device, void *ptr, unsigned char handle[handle_bytes])
+{
+    static_assert(sizeof(cudaIpcMemHandle_t) <= handle_bytes);
+    Scope scope;
+    Device *d = nullptr;
+    if (const int e = enter(device, scope, &d))
+        return e;
+    cudaIpcMemHandle_t h{};
+    if (const int e = check("cudaIpcGetMemHandle", cudaIpcGetMemHandle(&h, ptr)))
+        return e;
+    std::copy_n(reinterpret_cast<const unsigned char *>(&h), sizeof h, handle);
+    return HEDDLE_SUCCESS;
+}
+
+int CudaBackend::import_memory(int device, const unsigned char handle[handle_bytes], void **ptr)
+{
+    Scope scope;
+    Device *d = nullptr;
+    if (const int e = enter(device, scope, &d))
+        return e;
+    cudaIpcMemHandle_t h{};
+    std::copy_n(handle, sizeof h, reinterpret_cast<unsigned char *>(&h));
+    return check("cudaIpcOpenMemHandle", cudaIpcOpenMemHandle(ptr, h, cudaIpcMemLazyEnablePeerAccess));
+}
+
+int CudaBackend::close_memory(int device, void *ptr)
+{
+    Scope scope;
+    Device *d = nullptr;
+    if (const int e = enter(device, scope, &d))
+        return e;
+    return check("cudaIpcCloseMemHandle", cudaIpcCloseMemHandle(ptr));
+}
+
+} // namespace heddle::gpu::cuda

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One device: what is known of it without a context, and what comes into being with its first use.
+#pragma once
+
+#include "done.hpp"
+
+#include <cuda.h>
+
+#include <atomic>
+#include <mutex>
+#include <string>
+
+namespace heddle::gpu::cuda {
+
+// Makes a device's primary context the current one for as long as it lives. By the driver's interface:
+// cudaSetDevice to go back would create a context on a device that the caller never used.
+class Scope {
+public:
+    Scope() = default;
+    Scope(const Scope &) = delete;
+    Scope &operator=(const Scope &) = delete;
+    ~Scope()
+    {
+        if (changed_)
+            cuCtxSetCurrent(before_);
+    }
+    int enter(CUcontext context);
+
+private:
+    CUcontext before_ = nullptr;
+    bool changed_ = false;
+};
+
+class Device {
+public:
+    // Asks for attributes only; creates no context.
+    int open(int ordinal);
+
+    // Retains the primary context at the first call and enters it.
+    int enter(Scope &scope);
+    // Whether anyone in this process has a context on the device.
+    bool in_use() const;
+
+    std::string describe() const;
+    const std::string &bus_id() const { return bus_id_; }
+    CUdevice handle() const { return handle_; }
+    CUcontext context() const { return context_; } // once entered
+    int processors() const { return processors_; }
+    int shared_limit() const { return shared_limit_; } // bytes that a block may have
+    bool writes_in_order() const { return writes_in_order_; }
+    int priority() const { return priority_; }
+    // A stream on which nothing runs for long, to ask whether the device failed.
+    cudaStream_t service() const { return service_; }
+    DonePool &dones() { return dones_; }
+
+private:
+    int prepare();
+
+    int ordinal_ = 0;
+    CUdevice handle_ = 0;
+    int processors_ = 0;
+    int shared_limit_ = 0;
+    bool writes_in_order_ = false; // cuStreamWriteValue32 and cuStreamWaitValue32
+    std::string name_;
+    std::string bus_id_;
+
+    std::mutex mutex_;
+    std::atomic<bool> ready_{false};
+    CUcontext context_ = nullptr;
+    cudaStream_t service_ = nullptr;
+    int priority_ = 0;
+    DonePool dones_;
+};
+
+} // namespace heddle::gpu::cuda

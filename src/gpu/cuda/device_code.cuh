@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What all kernels share: words, staging of images, the signal at the end.
+#pragma once
+
+#include "geometry.hpp"
+#include "kernel.hpp"
+
+namespace heddle::gpu::cuda {
+
+constexpr int block_threads = 256;
+
+template <int width> struct WordOf;
+template <> struct WordOf<1> {
+    using type = unsigned char;
+};
+template <> struct WordOf<2> {
+    using type = unsigned short;
+};
+template <> struct WordOf<4> {
+    using type = unsigned int;
+};
+template <> struct WordOf<8> {
+    using type = uint2;
+};
+template <> struct WordOf<16> {
+    using type = uint4;
+};
+template <int width> using Word = typename WordOf<width>::type;
+
+// Data that is read once and written once need not stay in the caches.
+template <int width> __device__ __forceinline__ Word<width> load_word(const char *from)
+{
+    return __ldcs(reinterpret_cast<const Word<width> *>(from));
+}
+
+template <int width> __device__ __forceinline__ void store_word(char *to, Word<width> word)
+{
+    __stcs(reinterpret_cast<Word<width> *>(to), word);
+}
+
+// The end of every kernel: all threads of all blocks come here. The fences make what they wrote visible to
+// whoever sees the number, the host and other devices included.
+__device__ __forceinline__ void reach(const Signal &signal)
+{
+    if (!signal.slot)
+        return;
+    __syncthreads();
+    if (threadIdx.x != 0)
+        return;
+    if (gridDim.x > 1) {
+        uint32_t ended;
+        asm volatile("atom.add.acq_rel.sys.global.u32 %0, [%1], 1;" : "=r"(ended) : "l"(signal.counter) : "memory");
+        if (ended != gridDim.x - 1)
+            return;
+        *signal.counter = 0;
+    }
+    asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(signal.slot), "r"(signal.value) : "memory");
+}
+
+// Copies the fixed block of a side's image to shared memory, where there is room for it.
+constexpr int staged_nodes = 32;
+
+struct StagedNodes {
+    uint4 words[staged_nodes * sizeof(ImageNode) / sizeof(uint4)];
+};
+
+// To be followed by __syncthreads().
+__device__ __forceinline__ ImageView stage_nodes(const Side &s, StagedNodes &shared)
+{
+    static_assert(sizeof(ImageNode) % sizeof(uint4) == 0);
+    if (s.shape != Shape::image || s.nodes > staged_nodes)
+        return s.image;
+    const auto *from = reinterpret_cast<const uint4 *>(s.image.nodes);
+    for (int i = threadIdx.x; i < s.nodes * static_cast<int>(sizeof(ImageNode) / sizeof(uint4)); i += blockDim.x)
+        shared.words[i] = from[i];
+    return {reinterpret_cast<const ImageNode *>(shared.words), s.image.side};
+}
+
+// displacement() by an image whose nodes may have moved.
+__device__ __forceinline__ int64_t place(const Side &s, const ImageView &image, int64_t x)
+{
+    if (s.shape != Shape::image)
+        return displacement(s, x);
+    const int64_t instance = s.by_bytes.divide(x);
+    return instance * s.extent + locate(image, x - instance * s.bytes).displ;
+}
+
+} // namespace heddle::gpu::cuda

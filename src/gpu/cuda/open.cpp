@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The one symbol of the plug-in.
+#include "backend.hpp"
+#include "error.hpp"
+
+#include <new>
+
+extern "C" __attribute__((visibility("default"))) heddle::gpu::Backend *
+heddle_open_backend_1(const heddle::gpu::Host &host, std::string &reason)
+{
+    using namespace heddle::gpu::cuda;
+    set_host(host);
+    if (const CUresult e = cuInit(0); e != CUDA_SUCCESS) {
+        reason = describe_error("cuInit", e);
+        return nullptr;
+    }
+    int driver = 0;
+    if (const CUresult e = cuDriverGetVersion(&driver); e != CUDA_SUCCESS) {
+        reason = describe_error("cuDriverGetVersion", e);
+        return nullptr;
+    }
+    if (driver / 1000 < CUDART_VERSION / 1000) {
+        const auto version = [](int v) { return std::to_string(v / 1000) + "." + std::to_string(v % 1000 / 10); };
+        reason = "the driver supports CUDA " + version(driver) + ", the plug-in was built with CUDA " +
+                 version(CUDART_VERSION);
+        return nullptr;
+    }
+    int devices = 0;
+    if (const CUresult e = cuDeviceGetCount(&devices); e != CUDA_SUCCESS) {
+        reason = describe_error("cuDeviceGetCount", e);
+        return nullptr;
+    }
+    if (devices == 0) {
+        reason = "CUDA sees no device";
+        return nullptr;
+    }
+    try {
+        static CudaBackend *const backend = std::make_unique<CudaBackend>().release(); // as long as the process
+        if (backend->device_count() == 0 && backend->open(devices)) {
+            reason = "a device does not answer";
+            return nullptr;
+        }
+        return backend;
+    } catch (const std::bad_alloc &) {
+        reason = "out of memory";
+        return nullptr;
+    }
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Strided sides: everything in parameters, no memory but the data's. Two words a thread, a block's threads
+// side by side, is what keeps the memory busiest.
+#include "access.cuh"
+
+namespace heddle::gpu::cuda {
+namespace {
+
+constexpr int words_a_thread = 2;
+constexpr int words_a_block = block_threads * words_a_thread;
+
+template <int width, class Index, class From, class To>
+__global__ void __launch_bounds__(block_threads)
+    copy_words(const __grid_constant__ From from, const __grid_constant__ To to, Index words, Signal signal)
+{
+    const Index w = static_cast<Index>(blockIdx.x) * words_a_block + threadIdx.x;
+    Word<width> word[words_a_thread];
+    if (w + (words_a_thread - 1) * block_threads < words) {
+#pragma unroll
+        for (int i = 0; i < words_a_thread; ++i)
+            word[i] = load_word<width>(from.template at<width>(w + i * block_threads));
+#pragma unroll
+        for (int i = 0; i < words_a_thread; ++i)
+            store_word<width>(to.template at<width>(w + i * block_threads), word[i]);
+    } else {
+        for (Index i = w; i < words; i += block_threads)
+            store_word<width>(to.template at<width>(i), load_word<width>(from.template at<width>(i)));
+    }
+    reach(signal);
+}
+
+template <int width, class From, class To>
+cudaError_t start(Launcher &launcher, const From &from, const To &to, int64_t bytes)
+{
+    using Index = typename std::conditional_t<std::is_same_v<From, DenseAccess>, To, From>::Index;
+    const int64_t words = bytes / width;
+    return launcher.start(copy_words<width, Index, From, To>, divide_up(words, words_a_block), block_threads, 0,
+                          from, to, static_cast<Index>(words));
+}
+
+template <int width, class Access> cudaError_t start_half(Launcher &launcher, const Work &work, const Halves &h)
+{
+    const auto other = strided_access<Access>(*h.other, width);
+    const DenseAccess dense = dense_access(*h.dense);
+    return h.pack ? start<width>(launcher, other, dense, work.bytes) : start<width>(launcher, dense, other, work.bytes);
+}
+
+} // namespace
+
+bool takes_strided(const Work &work)
+{
+    const Halves h = halves(work);
+    if (h.dense)
+        return h.other->shape == Shape::strided;
+    const int width = word_width(work);
+    const auto narrow = [&](const Side &s) {
+        return s.shape == Shape::strided && is_narrow(s, origin(s).first, work.bytes, width);
+    };
+    return narrow(work.from) && narrow(work.to);
+}
+
+cudaError_t run_strided(Launcher &launcher, const Work &work)
+{
+    const int width = word_width(work);
+    const Halves h = halves(work);
+    return for_width(width, [&](auto constant) -> cudaError_t {
+        constexpr int w = constant;
+        using Loop = StridedAccess<Divider32, 0>;
+        if (!h.dense)
+            return start<w>(launcher, strided_access<Loop>(work.from, w), strided_access<Loop>(work.to, w),
+                            work.bytes);
+        if (!is_narrow(*h.other, origin(*h.other).first, work.bytes, w))
+            return start_half<w, StridedAccess<Divider64, 0>>(launcher, work, h);
+        switch (h.other->dims) {
+        case 1:
+            return start_half<w, StridedAccess<Divider32, 1>>(launcher, work, h);
+        case 2:
+            return start_half<w, StridedAccess<Divider32, 2>>(launcher, work, h);
+        case 3:
+            return start_half<w, StridedAccess<Divider32, 3>>(launcher, work, h);
+        case 4:
+            return start_half<w, StridedAccess<Divider32, 4>>(launcher, work, h);
+        default:
+            return start_half<w, Loop>(launcher, work, h);
+        }
+    });
+}
+
+} // namespace heddle::gpu::cuda
