@@ -1,8 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Tests of transfers on any memory, on the device that HEDDLE_DEVICE names. Included by the top Makefile.am.
+# Tests of transfers on memory of every kind, on the device that HEDDLE_DEVICE names, which is the simulated one in
+# make check. Included by the top Makefile.am.
 
+simulated_device = $(abs_top_builddir)/src/gpu/sim/.libs/libheddle-sim.so
+
+# What the simulated device itself promises.
 check_PROGRAMS += test/gpu/sim_test
+TESTS += test/gpu/sim_test
 test_gpu_sim_test_SOURCES = \
     test/gpu/named.cpp \
     test/gpu/named.hpp \
@@ -10,3 +15,29 @@ test_gpu_sim_test_SOURCES = \
 test_gpu_sim_test_CXXFLAGS = $(AM_CXXFLAGS) -pthread
 test_gpu_sim_test_LDFLAGS = $(AM_LDFLAGS) -pthread
 test_gpu_sim_test_LDADD = -ldl
+
+if HAVE_CLI11
+check_PROGRAMS += test/gpu/gpu
+TESTS += test/gpu/gpu
+endif
+test_gpu_gpu_SOURCES = \
+    test/gpu/case.hpp \
+    test/gpu/cuda_memory.cpp \
+    test/gpu/device_memory.cpp \
+    test/gpu/device_memory.hpp \
+    test/gpu/main.cpp \
+    test/gpu/mirror.cpp \
+    test/gpu/mirror.hpp \
+    test/gpu/named.cpp \
+    test/gpu/named.hpp \
+    test/gpu/random_case.cpp \
+    test/gpu/run_case.cpp \
+    test/gpu/shrink_case.cpp \
+    test/gpu/simulation.cpp \
+    test/unit/property/failure.hpp \
+    test/unit/property/shrink.cpp \
+    test/unit/property/shrink.hpp
+test_gpu_gpu_CXXFLAGS = $(AM_CXXFLAGS) -pthread
+test_gpu_gpu_LDFLAGS = $(AM_LDFLAGS) -pthread
+test_gpu_gpu_LDADD = test/unit/liboracle.la libheddle.la -ldl
+# Makefile.am: AM_TESTS_ENVIRONMENT = HEDDLE_DEVICE=$(simulated_device); export HEDDLE_DEVICE;

@@ -173,27 +173,26 @@ int Machine::launch(int device, Stream stream, std::span<const Launch> launches,
         return report(error);
     if (launches.empty())
         return report(device_error("sim: launch: nothing to do"));
-    const Kernel kernel = launches[0].kernel;
-    if (launches.size() > 1 && kernel != Kernel::any && kernel != Kernel::strided)
-        return report(device_error("sim: launch: this kernel takes no batch"));
-    std::vector<Work> works;
+    std::vector<std::pair<Kernel, Work>> works;
     works.reserve(launches.size());
-    for (const Launch &each : launches) {
-        if (each.kernel != kernel)
-            return report(device_error("sim: launch: a batch of different kernels"));
-        if (const Error error = check_launch(kernel, *each.work))
+    for (const auto &[kernel, work] : launches) {
+        if (launches.size() > 1 && kernel != Kernel::any && kernel != Kernel::strided)
+            return report(device_error("sim: launch: this kernel takes no batch"));
+        if (const Error error = check_launch(kernel, *work))
             return report(error);
-        works.push_back(*each.work);
+        works.emplace_back(kernel, *work);
     }
-    auto run = [this, device, kernel, works = std::move(works)]() -> Error {
+    auto run = [this, device, works = std::move(works)]() -> Error {
         if (Error error = switches_.enter(Call::execute))
             return error;
-        switches_.count_kernel(kernel);
         // The works of a batch have no order.
         const size_t shift = switches_.reorder() ? switches_.random() % works.size() : 0;
-        for (size_t i = 0; i < works.size(); ++i)
-            if (Error error = run_kernel(memories_, device, kernel, works[(i + shift) % works.size()]))
+        for (size_t i = 0; i < works.size(); ++i) {
+            const auto &[kernel, work] = works[(i + shift) % works.size()];
+            switches_.count_kernel(kernel);
+            if (Error error = run_kernel(memories_, device, kernel, work))
                 return error;
+        }
         return {};
     };
     return report(queues_.put(device, stream, std::move(run), as_sim(done)));
