@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "facts.hpp"
 
-#include "kernel_name.hpp"
-
 #include <algorithm>
 
 namespace heddle::tools {
@@ -52,7 +50,6 @@ std::variant<Facts, TextError> facts_of(const Type &type, int64_t count)
         return wrong("describe", status);
     if (__builtin_mul_overflow(count, facts.info.size, &facts.bytes) || !bounds(facts.info, facts))
         return wrong(std::to_string(count) + " instances", HEDDLE_ERR_OVERFLOW);
-    facts.kernel = kernel_name_for(type.get(), count);
     return facts;
 }
 

@@ -14,7 +14,6 @@ struct Facts {
     int64_t count = 1;          // instances
     int64_t bytes = 0;          // of data in them
     int64_t begin = 0, end = 0; // where they lie, from the buffer's address
-    std::string kernel;         // that would move them on a device; empty: nobody can say
 };
 
 // Commits the type. The error has no place in the text.

@@ -7,6 +7,8 @@ EXTRA_LTLIBRARIES += tools/libexplain.la
 tools_libexplain_la_SOURCES = \
     tools/build.cpp \
     tools/build.hpp \
+    tools/counts.cpp \
+    tools/counts.hpp \
     tools/handle.hpp \
     tools/names.cpp \
     tools/names.hpp \
@@ -25,8 +27,6 @@ tools_heddle_explain_SOURCES = \
     tools/facts.hpp \
     tools/gpu_memory.cpp \
     tools/gpu_memory.hpp \
-    tools/kernel_name.cpp \
-    tools/kernel_name.hpp \
     tools/measure.cpp \
     tools/measure.hpp \
     tools/report.cpp \

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "measure.hpp"
 
+#include "counts.hpp"
 #include "gpu_memory.hpp"
 
 #include <algorithm>
@@ -12,7 +13,6 @@ namespace {
 
 constexpr int warm_up = 3, rounds = 21;
 
-// What heddle_info says, on one line.
 std::string information()
 {
     size_t length = 0;
@@ -22,6 +22,11 @@ std::string information()
     if (heddle_info(text.data(), text.size(), &length) != HEDDLE_SUCCESS)
         return {};
     text.resize(length);
+    return text;
+}
+
+std::string on_one_line(std::string text)
+{
     while (!text.empty() && text.back() == '\n')
         text.pop_back();
     for (size_t at = 0; (at = text.find('\n', at)) != std::string::npos; at += 2)
@@ -56,6 +61,10 @@ template <class Once> bool median(double &seconds, Once &&once)
 
 bool time_move(Gpu &gpu, const heddle_move &move, Timing &timing, std::string &reason)
 {
+    const std::string before = information();
+    if (!check(heddle_transfer(&move, 1), "heddle_transfer", reason))
+        return false;
+    timing.by = done_between(before, information());
     return median(timing.gpu,
                   [&](double &seconds) {
                       return gpu.begin(reason) &&
@@ -84,7 +93,7 @@ bool time_copy(Gpu &gpu, void *to, const void *from, size_t bytes, Timing &timin
 std::optional<Measured> measure(const Type &type, const Facts &facts, std::string &reason)
 {
     if (heddle_device_open() != HEDDLE_SUCCESS) {
-        reason = information();
+        reason = on_one_line(information());
         return std::nullopt;
     }
     if (facts.bytes == 0) {

@@ -11,6 +11,7 @@ namespace heddle::tools {
 struct Timing {
     double gpu = 0;  // seconds on the GPU, by events; median
     double wall = 0; // seconds of the blocking call; median. The copy has none.
+    std::string by;  // what the blocking call did it by
 };
 
 struct Measured {

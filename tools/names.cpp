@@ -62,6 +62,7 @@ constexpr Name names[] = {
     {"double", HEDDLE_DOUBLE},
     {"double_precision", HEDDLE_DOUBLE},
     {"long_double", HEDDLE_LONG_DOUBLE},
+    {"float16", HEDDLE_FLOAT16},
     {"float128", HEDDLE_FLOAT128},
     {"real16", HEDDLE_FLOAT128},
     {"complex_float", HEDDLE_COMPLEX_FLOAT},

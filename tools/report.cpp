@@ -82,7 +82,8 @@ void print_time(std::ostream &out, const char *what, const Timing &timing, const
     out << "  " << what << format("%10.2f us on the GPU", 1e6 * timing.gpu) << format(", %8.1f GB/s", rate);
     if (timing.wall > 0)
         out << format(", %.2f of the copy's rate", report.measured->copy.gpu / timing.gpu)
-            << format("; the call %.2f us", 1e6 * timing.wall);
+            << format("; the call %.2f us", 1e6 * timing.wall)
+            << (timing.by.empty() ? "" : ", by " + timing.by);
     out << '\n';
 }
 
@@ -110,8 +111,6 @@ void print_text(std::ostream &out, const Report &report)
     out << "; words of " << info.word << " B; " << info.runs << (info.runs == 1 ? " run" : " runs")
         << (info.contiguous ? "; contiguous for any count" : "") << '\n';
     out << "metadata       " << bytes(info.memory) << '\n';
-    if (!facts.kernel.empty())
-        out << "kernel         " << facts.kernel << '\n';
     out << "moved          " << facts.count << (facts.count == 1 ? " instance" : " instances") << ", "
         << bytes(facts.bytes) << ", in bytes [" << facts.begin << ", " << facts.end << ") of the buffer\n\n";
     if (!report.measured) {

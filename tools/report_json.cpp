@@ -29,7 +29,6 @@ void print_json(std::ostream &out, const Report &report)
         {"runs", info.runs},
         {"contiguous", info.contiguous != 0},
         {"metadata_bytes", info.memory},
-        {"kernel", facts.kernel.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(facts.kernel)},
         {"count", facts.count},
         {"bytes", facts.bytes},
         {"begin", facts.begin},
@@ -41,8 +40,10 @@ void print_json(std::ostream &out, const Report &report)
             {"device", m.device},
             {"pack_gpu_seconds", m.pack.gpu},
             {"pack_wall_seconds", m.pack.wall},
+            {"pack_by", m.pack.by},
             {"unpack_gpu_seconds", m.unpack.gpu},
             {"unpack_wall_seconds", m.unpack.wall},
+            {"unpack_by", m.unpack.by},
             {"copy_gpu_seconds", m.copy.gpu},
         };
     } else {

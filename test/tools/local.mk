@@ -8,6 +8,7 @@ check_PROGRAMS += test/tools/explain_test
 TESTS += test/tools/explain_test
 endif
 test_tools_explain_test_SOURCES = \
+    test/tools/test_counts.cpp \
     test/tools/test_errors.cpp \
     test/tools/test_parse.cpp \
     test/tools/test_round_trip.cpp \

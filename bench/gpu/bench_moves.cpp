@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Every layout at every size, packed and unpacked, on the device and to or from pinned memory, by Heddle and
+// by everyone who can.
+#include "batched.hpp"
+#include "benchmarks.hpp"
+#include "workspace.hpp"
+
+#include <limits>
+
+namespace bench {
+namespace {
+
+// Rivals that take longer, in seconds, are not measured again.
+constexpr double too_slow = 0.2;
+
+struct Task {
+    const Layout *layout;
+    int64_t size;
+    bool pack, pinned;
+};
+
+void describe(benchmark::State &state, const Task &task, const Case &made)
+{
+    state.counters["bytes"] = static_cast<double>(made.bytes);
+    state.counters["sectors"] = static_cast<double>(made.sectors);
+    state.counters["strided"] = task.layout->strided;
+    state.counters["block"] = static_cast<double>(task.layout->block);
+    state.counters["stride"] = static_cast<double>(task.layout->stride);
+}
+
+heddle_move move_of(const Case &made, const Ends &ends)
+{
+    const heddle_side user{ends.user, made.count, made.type.get(), 0};
+    const heddle_side packed{ends.packed, made.bytes, heddle_type_predefined(HEDDLE_BYTE), 0};
+    return ends.pack ? heddle_move{user, packed, made.bytes, HEDDLE_OP_REPLACE}
+                     : heddle_move{packed, user, made.bytes, HEDDLE_OP_REPLACE};
+}
+
+void measure_heddle(benchmark::State &state, const Task &task)
+{
+    Workspace &space = workspace(*task.layout, task.size);
+    const Case &made = space.made();
+    const auto blocking = [&](const Ends &ends, cudaStream_t = nullptr) {
+        const heddle_move move = move_of(made, ends);
+        BENCH_HEDDLE(heddle_transfer(&move, 1));
+    };
+    const auto queued = [&](const Ends &ends, cudaStream_t stream) {
+        const heddle_move move = move_of(made, ends);
+        BENCH_HEDDLE(heddle_transfer_on_stream(&move, 1, stream));
+    };
+    describe(state, task, made);
+    space.check(blocking, task.pack, task.pinned);
+    const WallTime wall = wall_time([&](int i) { blocking(space.ends(i, task.pack, task.pinned)); },
+                                    most_calls, enough_seconds);
+    report(state, wall.launch, "launch");
+    report(state, wall.call, "wall");
+    if (task.pinned)
+        return;
+    space.check(queued, task.pack, task.pinned);
+    report(
+        state,
+        gpu_time([&](int i, cudaStream_t stream) { queued(space.ends(i, task.pack, task.pinned), stream); },
+                 most_samples, enough_seconds),
+        "gpu");
+}
+
+// Someone who puts the work on a stream.
+void measure_rival(benchmark::State &state, const Task &task, const Mover &mover, bool one_pair = false)
+{
+    Workspace &space = workspace(*task.layout, task.size);
+    describe(state, task, space.made());
+    if (const double first = space.check(mover, task.pack, task.pinned); first > too_slow) {
+        report(state, time_of({first}), "wall");
+        return;
+    }
+    const auto ends = [&](int i) { return space.ends(one_pair ? 0 : i, task.pack, task.pinned); };
+    const Stream stream;
+    const WallTime wall = wall_time(
+        [&](int i) {
+            mover(ends(i), stream);
+            stream.wait();
+        },
+        most_calls, enough_seconds);
+    report(state, wall.launch, "launch");
+    report(state, wall.call, "wall");
+    if (!task.pinned)
+        report(state,
+               gpu_time([&](int i, cudaStream_t on) { mover(ends(i), on); }, most_samples, enough_seconds),
+               "gpu");
+}
+
+void measure_limit(benchmark::State &state, const Task &task)
+{
+    Workspace &space = workspace(*task.layout, task.size);
+    describe(state, task, space.made());
+    Time best;
+    best.median = std::numeric_limits<double>::infinity();
+    for (const Mover &each : space.made().limits) {
+        const Time time =
+            gpu_time([&](int i, cudaStream_t stream) { each(space.ends(i, task.pack, false), stream); },
+                     most_samples, enough_seconds);
+        if (time.median < best.median)
+            best = time;
+    }
+    report(state, best, "gpu");
+}
+
+// As many bytes by a plain copy.
+void measure_memcpy(benchmark::State &state, const Task &task)
+{
+    Workspace &space = workspace(*task.layout, task.size);
+    const Case &made = space.made();
+    describe(state, task, made);
+    const WallTime wall = wall_time(
+        [&](int i) {
+            const Ends ends = space.ends(i, task.pack, task.pinned);
+            const Ends other = space.ends(i, task.pack, false);
+            BENCH_CUDA(cudaMemcpy(task.pack ? ends.packed : other.packed,
+                                  task.pack ? other.packed : ends.packed, static_cast<size_t>(made.bytes),
+                                  cudaMemcpyDefault));
+        },
+        most_calls, enough_seconds);
+    report(state, wall.launch, "launch");
+    report(state, wall.call, "wall");
+}
+
+void register_task(const Task &task)
+{
+    const Layout &layout = *task.layout;
+    const std::string name = layout.name + "/" + std::to_string(task.size) +
+                             (task.pack ? "/pack" : "/unpack") + (task.pinned ? "/pinned/" : "/device/");
+    add(name + "heddle", [task](benchmark::State &state) { measure_heddle(state, task); });
+    if (layout.hands)
+        add(name + "hand", [task](benchmark::State &state) {
+            measure_rival(state, task, workspace(*task.layout, task.size).made().hand);
+        });
+    if (layout.copies)
+        add(name + "copy", [task](benchmark::State &state) {
+            measure_rival(state, task, workspace(*task.layout, task.size).made().copy);
+        });
+    if (task.pinned) {
+        add(name + "memcpy", [task](benchmark::State &state) { measure_memcpy(state, task); });
+        return;
+    }
+    add(name + "cub", [task](benchmark::State &state) {
+        Workspace &space = workspace(*task.layout, task.size);
+        const Mover mover = batched_mover(space.made(), space.ends(0, task.pack, false));
+        if (mover)
+            measure_rival(state, task, mover, true);
+        else
+            state.counters["too_many_runs"] = 1;
+    });
+    if (layout.limits)
+        add(name + "limit", [task](benchmark::State &state) { measure_limit(state, task); });
+}
+
+} // namespace
+
+void register_moves()
+{
+    static const std::vector<Layout> all = layouts();
+    for (const Layout &layout : all)
+        for (const int64_t size : layout.sizes)
+            for (const bool pinned : {false, true})
+                for (const bool pack : {true, false})
+                    register_task({&layout, size, pack, pinned});
+}
+
+} // namespace bench

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What main registers. Names: LAYOUT/SIZE/OPERATION/PLACE/WHO.
+#pragma once
+
+#include "timing.hpp"
+
+#include <benchmark/benchmark.h>
+
+namespace bench {
+
+void register_limits();     // copy, launch, empty kernel
+void register_moves();      // every layout by everyone, on the device and to pinned memory
+void register_batch();      // 26 parts of a halo
+void register_reductions(); // into a strided target
+
+// How many samples a measurement takes at most, and for how many seconds.
+constexpr int most_samples = 40, most_calls = 200;
+constexpr double enough_seconds = 0.06;
+
+void report(benchmark::State &state, const Time &time, const char *name);
+
+// Registers `body(state)`, which reports times by itself; what it throws is the benchmark's error.
+template <class Body> void add(const std::string &name, Body body)
+{
+    benchmark::RegisterBenchmark(name.c_str(),
+                                 [body](benchmark::State &state) {
+                                     for (auto _ : state) {
+                                         try {
+                                             body(state);
+                                         } catch (const std::exception &error) {
+                                             cudaGetLastError(); // what can be forgotten is forgotten
+                                             state.SkipWithError(error.what());
+                                             break;
+                                         }
+                                     }
+                                 })
+        ->Iterations(1)
+        ->UseManualTime()
+        ->Unit(benchmark::kMicrosecond);
+}
+
+} // namespace bench

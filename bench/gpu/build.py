@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Compiles the GPU benchmark against an installed Heddle (or a build folder) and CUDA."""
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+INCLUDE = HERE.parents[1] / "include"
+
+
+class Failure(Exception):
+    """Ends the program with its text and exit status 2."""
+
+
+def say(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+def command(arguments):
+    arguments = [str(each) for each in arguments]
+    done = subprocess.run(arguments, text=True, capture_output=True, check=False)
+    if done.returncode:
+        raise Failure(f"{' '.join(arguments)}\nended with status {done.returncode}:\n{done.stderr or done.stdout}")
+    return done.stdout
+
+
+def nvcc_of(cuda):
+    found = shutil.which("nvcc", path=str(cuda / "bin")) if cuda else \
+        shutil.which("nvcc") or shutil.which("nvcc", path="/usr/local/cuda/bin")
+    if not found:
+        raise Failure("nvcc was not found: name CUDA's folder with --cuda DIR, or a built program with --program")
+    return pathlib.Path(found)
+
+
+def newer(path, sources):
+    return path.exists() and path.stat().st_mtime > max(source.stat().st_mtime for source in sources)
+
+
+def library_of(prefix):
+    """The folder of libheddle.so in an install prefix, or in a build folder."""
+    for folder in ("lib", "lib64", ".libs", "."):
+        if (prefix / folder / "libheddle.so").exists():
+            return prefix / folder
+    raise Failure(f"no libheddle.so in {prefix} (install Heddle there first)")
+
+
+def program(arguments):
+    """Builds what changed; returns the program's path."""
+    nvcc = nvcc_of(arguments.cuda)
+    library = library_of(arguments.heddle).resolve()
+    folder = arguments.build
+    folder.mkdir(parents=True, exist_ok=True)
+    headers = [*HERE.glob("*.hpp"), *HERE.glob("*.cuh"), INCLUDE / "heddle.h"]
+    sources = sorted([*HERE.glob("*.cu"), *HERE.glob("*.cpp")])
+    flags = ["-std=c++20", "-O3", f"-arch={arguments.arch}", f"-I{INCLUDE}", "-Xcompiler", "-Wall,-Wextra"]
+    objects = []
+    for number, source in enumerate(sources, 1):
+        objects.append(folder / (source.name + ".o"))
+        if not newer(objects[-1], [source, *headers]):
+            say(f"[{number}/{len(sources)}] compiling {source.name}")
+            command([nvcc, *flags, "-c", source, "-o", objects[-1]])
+    made = folder / "gpu"
+    command([nvcc, f"-arch={arguments.arch}", "--cudart", "static", *objects, "-o", made, f"-L{library}", "-lheddle",
+             "-lbenchmark", "-lpthread", "-Xlinker", f"-rpath={library}", "-Xlinker", "-rpath=$ORIGIN"])
+    if not os.access(made, os.X_OK):
+        raise Failure(f"{made} was not made")
+    return made

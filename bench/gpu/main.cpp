@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The GPU benchmark. bench/gpu/run builds it, runs it and judges what it found.
+#include "benchmarks.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <string_view>
+
+namespace bench {
+
+void report(benchmark::State &state, const Time &time, const char *name)
+{
+    const std::string prefix(name);
+    state.SetIterationTime(time.median);
+    state.counters[prefix] = time.median;
+    state.counters[prefix + "_low"] = time.low;
+    state.counters[prefix + "_high"] = time.high;
+    state.counters[prefix + "_samples"] = time.samples;
+}
+
+namespace {
+
+std::string info()
+{
+    size_t length = 0;
+    BENCH_HEDDLE(heddle_info(nullptr, 0, &length));
+    std::string text(length + 1, '\0');
+    BENCH_HEDDLE(heddle_info(text.data(), text.size(), &length));
+    text.resize(length);
+    return text;
+}
+
+// Of the GPU, which need not be there for a list of the benchmarks.
+void add_context()
+{
+    cudaDeviceProp device{};
+    int driver = 0, runtime = 0;
+    BENCH_CUDA(cudaGetDeviceProperties(&device, 0));
+    BENCH_CUDA(cudaDriverGetVersion(&driver));
+    BENCH_CUDA(cudaRuntimeGetVersion(&runtime));
+    benchmark::AddCustomContext("gpu", device.name);
+    benchmark::AddCustomContext("cuda_driver", std::to_string(driver));
+    benchmark::AddCustomContext("cuda_runtime", std::to_string(runtime));
+    benchmark::AddCustomContext("heddle", heddle_version());
+}
+
+int run(int argc, char **argv)
+{
+    const bool only_names = std::any_of(argv, argv + argc, [](const char *each) {
+        return std::string_view(each).starts_with("--benchmark_list_tests");
+    });
+    benchmark::Initialize(&argc, argv);
+    if (benchmark::ReportUnrecognizedArguments(argc, argv))
+        return 2;
+    if (!only_names)
+        add_context();
+    register_limits();
+    register_moves();
+    register_batch();
+    register_reductions();
+    if (!only_names && heddle_device_open() != HEDDLE_SUCCESS) // the rivals can be measured all the same
+        std::fprintf(stderr, "no device is open:\n%s\n", info().c_str());
+    benchmark::RunSpecifiedBenchmarks();
+    if (!only_names)
+        std::fprintf(stderr, "%s\n", info().c_str());
+    benchmark::Shutdown();
+    return 0;
+}
+
+} // namespace
+} // namespace bench
+
+int main(int argc, char **argv)
+{
+    try {
+        return bench::run(argc, argv);
+    } catch (const std::exception &error) {
+        std::fprintf(stderr, "bench/gpu: %s\n", error.what());
+        return 2;
+    }
+}

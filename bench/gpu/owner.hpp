@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Owners of CUDA's memory, streams and events, and of Heddle's types. Errors are exceptions: a benchmark that
+// throws one is reported as failed.
+#pragma once
+
+#include <cuda_runtime.h>
+#include <heddle.h>
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace bench {
+
+inline void check(cudaError_t error, const char *call)
+{
+    if (error != cudaSuccess)
+        throw std::runtime_error(std::string(call) + ": " + cudaGetErrorString(error));
+}
+#define BENCH_CUDA(call) ::bench::check((call), #call)
+
+inline void check_heddle(int status, const char *call)
+{
+    if (status != HEDDLE_SUCCESS)
+        throw std::runtime_error(std::string(call) + ": " + heddle_strerror(status) + " " +
+                                 heddle_error_detail());
+}
+#define BENCH_HEDDLE(call) ::bench::check_heddle((call), #call)
+
+// Device memory, or pinned memory of the host.
+template <bool Pinned> class Memory {
+public:
+    Memory() = default;
+    explicit Memory(int64_t bytes) : bytes_(bytes)
+    {
+        const auto size = static_cast<size_t>(bytes > 0 ? bytes : 1);
+        if constexpr (Pinned)
+            BENCH_CUDA(cudaMallocHost(&at_, size));
+        else
+            BENCH_CUDA(cudaMalloc(&at_, size));
+    }
+    Memory(Memory &&other) noexcept : at_(std::exchange(other.at_, nullptr)), bytes_(other.bytes_) {}
+    Memory &operator=(Memory &&other) noexcept
+    {
+        std::swap(at_, other.at_);
+        std::swap(bytes_, other.bytes_);
+        return *this;
+    }
+    ~Memory()
+    {
+        if constexpr (Pinned)
+            cudaFreeHost(at_);
+        else
+            cudaFree(at_);
+    }
+    char *get() const { return static_cast<char *>(at_); }
+    int64_t bytes() const { return bytes_; }
+    explicit operator bool() const { return at_ != nullptr; }
+
+private:
+    void *at_ = nullptr;
+    int64_t bytes_ = 0;
+};
+using Device = Memory<false>;
+using Pinned = Memory<true>;
+
+// A copy of `values` on the device.
+template <class T> Device on_device(const std::vector<T> &values)
+{
+    const auto bytes = static_cast<int64_t>(values.size() * sizeof(T));
+    Device memory(bytes);
+    BENCH_CUDA(cudaMemcpy(memory.get(), values.data(), static_cast<size_t>(bytes), cudaMemcpyHostToDevice));
+    return memory;
+}
+
+class Stream {
+public:
+    Stream() { BENCH_CUDA(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking)); }
+    Stream(const Stream &) = delete;
+    ~Stream() { cudaStreamDestroy(stream_); }
+    operator cudaStream_t() const { return stream_; }
+    void wait() const { BENCH_CUDA(cudaStreamSynchronize(stream_)); }
+
+private:
+    cudaStream_t stream_ = nullptr;
+};
+
+class Event {
+public:
+    Event() { BENCH_CUDA(cudaEventCreate(&event_)); }
+    Event(const Event &) = delete;
+    ~Event() { cudaEventDestroy(event_); }
+    operator cudaEvent_t() const { return event_; }
+
+private:
+    cudaEvent_t event_ = nullptr;
+};
+
+// One reference to a type.
+class Type {
+public:
+    Type() = default;
+    explicit Type(heddle_type *owned) : raw_(owned) {}
+    Type(Type &&other) noexcept : raw_(std::exchange(other.raw_, nullptr)) {}
+    Type &operator=(Type &&other) noexcept
+    {
+        std::swap(raw_, other.raw_);
+        return *this;
+    }
+    ~Type() { heddle_type_release(raw_); }
+    heddle_type *get() const { return raw_; }
+
+    // Runs a constructor, `make(&raw)`, and keeps what it returns, committed.
+    template <class Make> static Type from(Make &&make)
+    {
+        heddle_type *raw = nullptr;
+        BENCH_HEDDLE(make(&raw));
+        Type type(raw);
+        BENCH_HEDDLE(heddle_type_commit(raw));
+        return type;
+    }
+
+private:
+    heddle_type *raw_ = nullptr;
+};
+
+} // namespace bench
