@@ -61,6 +61,8 @@ Basic make(heddle_predefined which)
         return single<bool>("BOOL", which);
     case HEDDLE_LOGICAL:
         return single<int32_t>("LOGICAL", which);
+    case HEDDLE_FLOAT16:
+        return single<_Float16>("FLOAT16", which);
     case HEDDLE_FLOAT:
         return single<float>("FLOAT", which);
     case HEDDLE_DOUBLE:

@@ -29,6 +29,7 @@ Class class_of(heddle_predefined kind)
     case HEDDLE_BOOL:
     case HEDDLE_LOGICAL:
         return Class::Logical;
+    case HEDDLE_FLOAT16:
     case HEDDLE_FLOAT:
     case HEDDLE_DOUBLE:
     case HEDDLE_LONG_DOUBLE:
@@ -69,6 +70,8 @@ template <class Use> auto with_c_type(heddle_predefined kind, Use &&use)
         return use(uint64_t{});
     case HEDDLE_INT128:
         return use(__int128{});
+    case HEDDLE_FLOAT16:
+        return use(static_cast<_Float16>(0));
     case HEDDLE_FLOAT:
         return use(float{});
     case HEDDLE_DOUBLE:
@@ -124,6 +127,10 @@ template <> struct Wide<int64_t> : Wide<int8_t> {
 };
 template <> struct Wide<__int128> {
     using type = unsigned __int128;
+};
+
+template <> struct Wide<_Float16> {
+    using type = float; /* exact to more than twice the digits: the one rounding back is the only one */
 };
 
 template <class T> T add(T a, T b)

@@ -14,7 +14,7 @@ namespace heddle {
 namespace {
 
 constexpr int64_t magic = 0x454c444445480000; // "HEDDLE" in the upper bytes
-constexpr int64_t version = 1;
+constexpr int64_t version = 2;
 
 enum Header { h_magic, h_words, h_lb, h_extent, h_alignment, h_basic, h_displ, h_nodes, h_count };
 

@@ -157,7 +157,7 @@ Plan::Plan(const Placed &layout, int64_t extent_)
 
 Plan::Plan(const Placed &layout, const Placed &erased, int64_t extent_)
     : image(erased.node), displ(erased.displ), typed_displ(layout.displ), bytes(layout.node->bytes),
-      runs(erased.node->runs), extent(extent_), grain(0), kind(HEDDLE_PLAN_GENERAL), dimensions(0), word(0),
+      runs(erased.node->runs), extent(extent_), grain(0), dimensions(0), kind(HEDDLE_PLAN_GENERAL), word(0),
       contiguous(false)
 {
     if (layout.node->label == HEDDLE_MIXED && bytes > 0)
@@ -169,13 +169,13 @@ Plan::Plan(const Placed &layout, const Placed &erased, int64_t extent_)
     while (n->kind == NodeKind::stream)
         n = &image.nodes[static_cast<size_t>(n->child)];
     if (n->kind == NodeKind::dense) {
-        dimensions = static_cast<int>(n - image.nodes.data());
+        dimensions = static_cast<int16_t>(n - image.nodes.data());
         kind = dimensions == 0 ? HEDDLE_PLAN_CONTIGUOUS : HEDDLE_PLAN_STRIDED;
     }
     contiguous = bytes == 0 || (kind == HEDDLE_PLAN_CONTIGUOUS && extent == bytes);
     if (bytes > 0) {
         by_bytes = Divisor::of(bytes);
-        word = word_of(image, displ);
+        word = static_cast<uint8_t>(word_of(image, displ));
     }
 }
 

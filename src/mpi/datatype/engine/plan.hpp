@@ -36,9 +36,9 @@ struct Plan {
     int64_t extent;
     Divisor by_bytes;
     int64_t grain; // bytes of a primitive where all are alike, else 0
-    int kind;      // enum heddle_plan_kind
-    int dimensions;
-    int word;
+    int16_t dimensions;
+    uint8_t kind;  // enum heddle_plan_kind
+    uint8_t word;
     bool contiguous; // any number of instances are one block
     mutable std::atomic<Attachment *> attachment{nullptr}; // owned; set once
 

@@ -52,6 +52,7 @@ constexpr Table make_table()
     set_basic<HEDDLE_INT128>(table, "INT128", 16);
     set_basic<HEDDLE_BOOL>(table, "BOOL", 1);
     set_basic<HEDDLE_LOGICAL>(table, "LOGICAL", 4);
+    set_basic<HEDDLE_FLOAT16>(table, "FLOAT16", 2);
     set_basic<HEDDLE_FLOAT>(table, "FLOAT", 4);
     set_basic<HEDDLE_DOUBLE>(table, "DOUBLE", 8);
     set_basic<HEDDLE_LONG_DOUBLE>(table, "LONG_DOUBLE", 16);

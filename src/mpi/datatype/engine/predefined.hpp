@@ -11,6 +11,7 @@ namespace heddle {
 
 __extension__ typedef __int128 int128;
 __extension__ typedef __float128 float128;
+__extension__ typedef _Float16 float16;
 typedef __complex__ float complex_float;
 typedef __complex__ double complex_double;
 typedef __complex__ long double complex_long_double;
@@ -47,6 +48,7 @@ HEDDLE_STORED(HEDDLE_ULONG, unsigned long);
 HEDDLE_STORED(HEDDLE_INT128, int128);
 HEDDLE_STORED(HEDDLE_BOOL, std::uint8_t); // not bool: any byte may lie in a user's buffer
 HEDDLE_STORED(HEDDLE_LOGICAL, std::int32_t);
+HEDDLE_STORED(HEDDLE_FLOAT16, float16);
 HEDDLE_STORED(HEDDLE_FLOAT, float);
 HEDDLE_STORED(HEDDLE_DOUBLE, double);
 HEDDLE_STORED(HEDDLE_LONG_DOUBLE, long double);

@@ -29,6 +29,7 @@ constexpr Category category(heddle_predefined kind)
     case HEDDLE_BOOL:
     case HEDDLE_LOGICAL:
         return Category::Logical;
+    case HEDDLE_FLOAT16:
     case HEDDLE_FLOAT:
     case HEDDLE_DOUBLE:
     case HEDDLE_LONG_DOUBLE:

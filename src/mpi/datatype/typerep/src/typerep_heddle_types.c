@@ -28,8 +28,7 @@ enum type_class {
     COMPLEX,
     LOGICAL,
     INTEGER_PAIR,
-    REAL_PAIR,
-    OPAQUE /* data to move; MPICH reduces it, if anyone */
+    REAL_PAIR
 };
 
 static const struct {
@@ -71,7 +70,7 @@ static const struct {
     {MPI_AINT, SIGNED_INTEGER, HEDDLE_MIXED},
     {MPI_OFFSET, SIGNED_INTEGER, HEDDLE_MIXED},
     {MPI_COUNT, SIGNED_INTEGER, HEDDLE_MIXED},
-    {MPIX_C_FLOAT16, OPAQUE, HEDDLE_MIXED},
+    {MPIX_C_FLOAT16, EXACT, HEDDLE_FLOAT16},
 
     {MPI_CHARACTER, EXACT, HEDDLE_CHAR},
     {MPI_LOGICAL, LOGICAL, HEDDLE_MIXED},
