@@ -38,8 +38,9 @@ template <int width> __device__ __forceinline__ void store_word(char *to, Word<w
     __stcs(reinterpret_cast<Word<width> *>(to), word);
 }
 
-// The end of every kernel: all threads of all blocks come here. The fences make what they wrote visible to
-// whoever sees the number, the host and other devices included.
+// The end of every kernel: all threads of all blocks come here. What they wrote is visible to whoever sees the
+// number, the host and other devices included: the last block has seen the others' writes by way of the
+// counter, and its store releases them together with its own.
 __device__ __forceinline__ void reach(const Signal &signal)
 {
     if (!signal.slot)
@@ -49,7 +50,7 @@ __device__ __forceinline__ void reach(const Signal &signal)
         return;
     if (gridDim.x > 1) {
         uint32_t ended;
-        asm volatile("atom.add.acq_rel.sys.global.u32 %0, [%1], 1;" : "=r"(ended) : "l"(signal.counter) : "memory");
+        asm volatile("atom.add.acq_rel.gpu.global.u32 %0, [%1], 1;" : "=r"(ended) : "l"(signal.counter) : "memory");
         if (ended != gridDim.x - 1)
             return;
         *signal.counter = 0;

@@ -15,7 +15,23 @@ cudaError_t run(Launcher &launcher, Kernel wanted, const Work &w)
 {
     if (w.op != HEDDLE_OP_REPLACE)
         return run_reduce(launcher, w);
-    if (wanted == Kernel::strided && takes_strided(w))
+    switch (wanted) {
+    case Kernel::transpose:
+        if (takes_transpose(w))
+            return run_transpose(launcher, w);
+        break;
+    case Kernel::records:
+        if (takes_records(w))
+            return run_records(launcher, w);
+        break;
+    case Kernel::runs:
+        if (takes_runs(w))
+            return run_runs(launcher, w);
+        break;
+    default:
+        break;
+    }
+    if (wanted != Kernel::any && takes_strided(w))
         return run_strided(launcher, w);
     return run_any(launcher, w);
 }
@@ -25,6 +41,9 @@ cudaError_t run(Launcher &launcher, Kernel wanted, const Work &w)
 int dispatch(const Device &device, cudaStream_t stream, std::span<const Launch> launches, const Signal &signal,
              bool *signalled)
 {
+    // Works that move nothing drop out; of the others, as many at a time as fit here go on.
+    constexpr size_t room = 256;
+    const Work *works[room];
     size_t last = launches.size();
     for (size_t i = 0; i < launches.size(); ++i) {
         const Work &w = *launches[i].work;
@@ -34,13 +53,28 @@ int dispatch(const Device &device, cudaStream_t stream, std::span<const Launch> 
         if (w.op != HEDDLE_OP_REPLACE && !takes_reduce(w))
             return HEDDLE_ERR_OP;
     }
-    for (size_t i = 0; i < launches.size(); ++i) {
-        if (!moves(*launches[i].work))
-            continue;
-        Launcher launcher(stream, device.processors(), device.shared_limit(), i == last ? signal : Signal{});
-        if (const int e = check("cudaLaunchKernel", run(launcher, launches[i].kernel, *launches[i].work)))
-            return e;
-        *signalled = launcher.signalled();
+    for (size_t i = 0; i < launches.size();) {
+        size_t n = 0;
+        size_t next = i;
+        Kernel wanted = Kernel::any;
+        for (; next < launches.size() && n < room; ++next)
+            if (moves(*launches[next].work)) {
+                wanted = launches[next].kernel;
+                works[n++] = launches[next].work;
+            }
+        for (size_t k = 0; k < n;) {
+            const std::span<const Work *const> rest(works + k, n - k);
+            const size_t taken = batch_of(rest);
+            const bool ends = next > last && k + taken == n;
+            Launcher launcher(stream, device.processors(), device.shared_limit(), ends ? signal : Signal{});
+            const cudaError_t e = taken == 1 ? run(launcher, n == 1 ? wanted : Kernel::strided, *rest[0])
+                                             : run_batch(launcher, rest.first(taken));
+            if (const int code = check("cudaLaunchKernel", e))
+                return code;
+            *signalled = launcher.signalled();
+            k += taken;
+        }
+        i = next;
     }
     return HEDDLE_SUCCESS;
 }

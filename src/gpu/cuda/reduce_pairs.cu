@@ -39,9 +39,11 @@ __global__ void __launch_bounds__(block_threads)
 
 template <class Value, class Index> cudaError_t run(Launcher &launcher, const Work &work)
 {
-    const int64_t pairs = work.bytes / static_cast<int64_t>(sizeof(Value) + sizeof(Index));
-    return launcher.start(reduce_pairs<Value, Index>, blocks_to_stay(launcher, pairs), block_threads, 0, work,
-                          int{work.from.word}, int{work.to.word});
+    // Packed pairs lie side by side, some at an odd multiple of what their values are aligned to elsewhere.
+    constexpr int size = sizeof(Value) + sizeof(Index);
+    constexpr int most = size & -size;
+    return launcher.start(reduce_pairs<Value, Index>, blocks_to_stay(launcher, work.bytes / size), block_threads, 0, work,
+                          std::min<int>(work.from.word, most), std::min<int>(work.to.word, most));
 }
 
 } // namespace

@@ -1,30 +1,46 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Strided sides: everything in parameters, no memory but the data's. Two words a thread, a block's threads
-// side by side, is what keeps the memory busiest.
+// Strided sides: everything in parameters, no memory but the data's. Few words a thread and many threads keep
+// the memory busiest: two words, read and written as data that nobody needs again soon; but where scattered
+// writes leave the cache in what order they will, one wide word and ordinary accesses (0.89 of a plain copy's
+// speed instead of 0.86 for blocks of 128 bytes on an H200).
 #include "access.cuh"
 
 namespace heddle::gpu::cuda {
 namespace {
 
-constexpr int words_a_thread = 2;
-constexpr int words_a_block = block_threads * words_a_thread;
+template <int width, bool scatters> constexpr int words_a_thread = scatters && width == 16 ? 1 : 2;
+
+template <int width, bool scatters> __device__ __forceinline__ Word<width> read(const char *from)
+{
+    return scatters ? *reinterpret_cast<const Word<width> *>(from) : load_word<width>(from);
+}
+
+template <int width, bool scatters> __device__ __forceinline__ void write(char *to, Word<width> word)
+{
+    if (scatters)
+        *reinterpret_cast<Word<width> *>(to) = word;
+    else
+        store_word<width>(to, word);
+}
 
 template <int width, class Index, class From, class To>
 __global__ void __launch_bounds__(block_threads)
     copy_words(const __grid_constant__ From from, const __grid_constant__ To to, Index words, Signal signal)
 {
-    const Index w = static_cast<Index>(blockIdx.x) * words_a_block + threadIdx.x;
-    Word<width> word[words_a_thread];
-    if (w + (words_a_thread - 1) * block_threads < words) {
+    constexpr bool scatters = !std::is_same_v<To, DenseAccess>;
+    constexpr int each = words_a_thread<width, scatters>;
+    const Index w = static_cast<Index>(blockIdx.x) * (block_threads * each) + threadIdx.x;
+    Word<width> word[each];
+    if (w + (each - 1) * block_threads < words) {
 #pragma unroll
-        for (int i = 0; i < words_a_thread; ++i)
-            word[i] = load_word<width>(from.template at<width>(w + i * block_threads));
+        for (int i = 0; i < each; ++i)
+            word[i] = read<width, scatters>(from.template at<width>(w + i * block_threads));
 #pragma unroll
-        for (int i = 0; i < words_a_thread; ++i)
-            store_word<width>(to.template at<width>(w + i * block_threads), word[i]);
+        for (int i = 0; i < each; ++i)
+            write<width, scatters>(to.template at<width>(w + i * block_threads), word[i]);
     } else {
         for (Index i = w; i < words; i += block_threads)
-            store_word<width>(to.template at<width>(i), load_word<width>(from.template at<width>(i)));
+            write<width, scatters>(to.template at<width>(i), read<width, scatters>(from.template at<width>(i)));
     }
     reach(signal);
 }
@@ -33,6 +49,7 @@ template <int width, class From, class To>
 cudaError_t start(Launcher &launcher, const From &from, const To &to, int64_t bytes)
 {
     using Index = typename std::conditional_t<std::is_same_v<From, DenseAccess>, To, From>::Index;
+    constexpr int words_a_block = block_threads * words_a_thread<width, !std::is_same_v<To, DenseAccess>>;
     const int64_t words = bytes / width;
     return launcher.start(copy_words<width, Index, From, To>, divide_up(words, words_a_block), block_threads, 0,
                           from, to, static_cast<Index>(words));

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Several Works in one kernel, described in its parameters. A thread block finds its Work by the numbers of
+// blocks before each.
+#include "access.cuh"
+
+namespace heddle::gpu::cuda {
+namespace {
+
+constexpr int words_a_thread = 2;
+constexpr int words_a_block = block_threads * words_a_thread;
+constexpr int64_t parameter_bytes = 4096; // of any kernel; more from CUDA 12.1 on, at some cost
+
+// ---- one side dense, the other strided in few dimensions and with 32-bit numbers ----
+
+struct Item {
+    char *dense;
+    StridedAccess<Divider32, 3> other;
+    uint32_t words;
+    uint8_t width;
+    bool pack;
+};
+
+template <int items> struct Items {
+    int count;
+    uint32_t first_block[items]; // of each
+    Item item[items];
+};
+
+constexpr int few_items = (parameter_bytes - 64) / (sizeof(Item) + sizeof(uint32_t));
+constexpr int many_items = (8 * parameter_bytes - 1024) / (sizeof(Item) + sizeof(uint32_t));
+
+template <class Starts> __device__ __forceinline__ int find_item(const Starts &first_block, int count)
+{
+    int low = 0;
+    int high = count;
+    while (high - low > 1) {
+        const int middle = (low + high) / 2;
+        if (first_block[middle] <= blockIdx.x)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+template <int width> __device__ __forceinline__ void copy_item(const Item &item, uint32_t block)
+{
+    const uint32_t w = block * words_a_block + threadIdx.x;
+    Word<width> word[words_a_thread];
+    char *to[words_a_thread];
+#pragma unroll
+    for (int i = 0; i < words_a_thread; ++i) {
+        const uint32_t at = w + i * block_threads;
+        if (at >= item.words)
+            continue;
+        char *const dense = item.dense + static_cast<int64_t>(at) * width;
+        char *const other = item.other.at<width>(at);
+        to[i] = item.pack ? dense : other;
+        word[i] = *reinterpret_cast<const Word<width> *>(item.pack ? other : dense);
+    }
+#pragma unroll
+    for (int i = 0; i < words_a_thread; ++i)
+        if (w + i * block_threads < item.words)
+            *reinterpret_cast<Word<width> *>(to[i]) = word[i];
+}
+
+template <int items>
+__global__ void __launch_bounds__(block_threads) copy_items(const __grid_constant__ Items<items> batch, Signal signal)
+{
+    const int k = find_item(batch.first_block, batch.count);
+    const Item &item = batch.item[k];
+    const uint32_t block = blockIdx.x - batch.first_block[k];
+    switch (item.width) {
+    case 16:
+        copy_item<16>(item, block);
+        break;
+    case 8:
+        copy_item<8>(item, block);
+        break;
+    case 4:
+        copy_item<4>(item, block);
+        break;
+    case 2:
+        copy_item<2>(item, block);
+        break;
+    default:
+        copy_item<1>(item, block);
+    }
+    reach(signal);
+}
+
+// Both sides dense are one block of one repetition.
+bool is_item(const Work &w)
+{
+    const Halves h = halves(w);
+    if (!h.dense || h.other->shape == Shape::image)
+        return false;
+    const int width = word_width(w);
+    if (h.other->shape == Shape::dense)
+        return w.bytes / width < int64_t{1} << 31;
+    return h.other->dims <= 3 && is_narrow(*h.other, origin(*h.other).first, w.bytes, width);
+}
+
+Item make_item(const Work &w)
+{
+    const Halves h = halves(w);
+    const int width = word_width(w);
+    Item item{};
+    item.dense = h.dense->base + h.dense->first;
+    item.words = static_cast<uint32_t>(w.bytes / width);
+    item.width = static_cast<uint8_t>(width);
+    item.pack = h.pack;
+    if (h.other->shape == Shape::strided) {
+        item.other = strided_access<StridedAccess<Divider32, 3>>(*h.other, width);
+    } else {
+        item.other.base = h.other->base + h.other->first;
+        item.other.block = Divider32::of(item.words);
+    }
+    // Dimensions that are not there: all of theirs is one repetition.
+    const int dims = std::max<int>(h.other->dims, 1);
+    for (int d = dims; d < 3; ++d) {
+        item.other.count[d - 1] = Divider32::of((int64_t{1} << 31) - 1);
+        item.other.stride[d] = 0;
+    }
+    return item;
+}
+
+template <int items> cudaError_t run_items(Launcher &launcher, std::span<const Work *const> works)
+{
+    Items<items> batch{};
+    batch.count = static_cast<int>(works.size());
+    int64_t blocks = 0;
+    for (size_t i = 0; i < works.size(); ++i) {
+        batch.item[i] = make_item(*works[i]);
+        batch.first_block[i] = static_cast<uint32_t>(blocks);
+        blocks += divide_up(batch.item[i].words, words_a_block);
+    }
+    return launcher.start(copy_items<items>, blocks, block_threads, 0, batch);
+}
+
+// ---- any ----
+
+template <int works> struct Works {
+    int count;
+    uint32_t first_block[works + 1];
+    Work work[works];
+};
+
+constexpr int few_works = (parameter_bytes - 64) / (sizeof(Work) + sizeof(uint32_t));
+constexpr int many_works = (8 * parameter_bytes - 1024) / (sizeof(Work) + sizeof(uint32_t));
+
+template <int width> __device__ __forceinline__ void copy_work(const Work &work, uint32_t block, uint32_t blocks)
+{
+    const int64_t step = static_cast<int64_t>(blocks) * block_threads * width;
+    for (int64_t i = (static_cast<int64_t>(block) * block_threads + threadIdx.x) * width; i < work.bytes; i += step) {
+        const char *source = work.from.base + displacement(work.from, work.from.first + i);
+        char *target = work.to.base + displacement(work.to, work.to.first + i);
+        store_word<width>(target, load_word<width>(source));
+    }
+}
+
+template <int works>
+__global__ void __launch_bounds__(block_threads) copy_works(const __grid_constant__ Works<works> batch, Signal signal)
+{
+    const int k = find_item(batch.first_block, batch.count);
+    const Work &work = batch.work[k];
+    const uint32_t block = blockIdx.x - batch.first_block[k];
+    const uint32_t blocks = batch.first_block[k + 1] - batch.first_block[k];
+    int width = min(work.from.word, work.to.word);
+    while (width > 1 && work.bytes % width != 0)
+        width /= 2;
+    switch (width) {
+    case 16:
+        copy_work<16>(work, block, blocks);
+        break;
+    case 8:
+        copy_work<8>(work, block, blocks);
+        break;
+    case 4:
+        copy_work<4>(work, block, blocks);
+        break;
+    case 2:
+        copy_work<2>(work, block, blocks);
+        break;
+    default:
+        copy_work<1>(work, block, blocks);
+    }
+    reach(signal);
+}
+
+template <int room> cudaError_t run_works(Launcher &launcher, std::span<const Work *const> works)
+{
+    Works<room> batch{};
+    batch.count = static_cast<int>(works.size());
+    int64_t blocks = 0;
+    for (size_t i = 0; i < works.size(); ++i) {
+        const Work &w = *works[i];
+        batch.work[i] = w;
+        batch.first_block[i] = static_cast<uint32_t>(blocks);
+        blocks += std::min<int64_t>(divide_up(w.bytes, int64_t{block_threads} * word_width(w)),
+                                    int64_t{launcher.processors()} * 8);
+    }
+    batch.first_block[works.size()] = static_cast<uint32_t>(blocks);
+    return launcher.start(copy_works<room>, blocks, block_threads, 0, batch);
+}
+
+// Beyond this many blocks a kernel of its own costs a Work nothing, and block numbers stay in 32 bits.
+constexpr int64_t large = int64_t{64} << 20;
+
+} // namespace
+
+size_t batch_of(std::span<const Work *const> works)
+{
+    const auto joins = [](const Work &w) { return w.op == HEDDLE_OP_REPLACE && w.bytes <= large; };
+    if (!joins(*works[0]))
+        return 1;
+    const bool items = is_item(*works[0]);
+    const size_t most = std::min<size_t>(works.size(), items ? many_items : many_works);
+    size_t n = 1;
+    while (n < most && joins(*works[n]) && is_item(*works[n]) == items)
+        ++n;
+    return n;
+}
+
+cudaError_t run_batch(Launcher &launcher, std::span<const Work *const> works)
+{
+    if (is_item(*works[0]))
+        return works.size() <= few_items ? run_items<few_items>(launcher, works)
+                                         : run_items<many_items>(launcher, works);
+    return works.size() <= few_works ? run_works<few_works>(launcher, works) : run_works<many_works>(launcher, works);
+}
+
+} // namespace heddle::gpu::cuda
