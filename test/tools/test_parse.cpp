@@ -119,9 +119,9 @@ TEST_CASE("every predefined type has a name of its own, and every name is of one
 TEST_CASE("names mean types of the right size")
 {
     const std::pair<const char *, int64_t> sizes[] = {
-        {"byte", 1},        {"char", 1},     {"short", 2},         {"unsigned", 4},          {"float", 4},
-        {"long", 8},        {"int128", 16},  {"complex_float", 8}, {"c_double_complex", 16}, {"2double", 16},
-        {"double_int", 12}, {"short_int", 6}};
+        {"byte", 1},     {"char", 1},        {"short", 2},    {"unsigned", 4},      {"float", 4},
+        {"half", 2},     {"long", 8},        {"int128", 16},  {"complex_float", 8}, {"c_double_complex", 16},
+        {"2double", 16}, {"double_int", 12}, {"short_int", 6}};
     for (const auto &[name, size] : sizes) {
         INFO(name);
         CHECK(info_of(name).size == size);
