@@ -56,6 +56,8 @@ public:
     virtual Memory query(const void *ptr) const = 0;
     // Whether kernels on `device` can reach the memory of `peer` (true for itself).
     virtual bool reaches(int device, int peer) const = 0;
+    // Whether kernels can carry out `op` on elements of `basic`.
+    virtual bool combines(heddle_op op, heddle_predefined basic) const = 0;
 
     // Slabs. `pinned` memory lies near `device`, is reachable from every device and by the host.
     virtual int allocate(int device, size_t bytes, void **ptr) = 0;

@@ -9,7 +9,7 @@ namespace heddle::gpu {
 
 namespace {
 
-constexpr const char *method_names[] = {"host", "copy_engine", "blocks", "kernel", "chunked", "staged"};
+constexpr const char *method_names[] = {"host", "copy_engine", "blocks", "kernel", "chunked", "staged", "combined"};
 constexpr const char *kernel_names[] = {"strided", "transpose", "records", "runs", "any", "reduce"};
 static_assert(std::size(method_names) == static_cast<size_t>(Method::count));
 static_assert(std::size(kernel_names) == static_cast<size_t>(Kernel::count));
@@ -76,7 +76,9 @@ bool can(Method method, const Move &m, const Work *work)
         return work && ((m.to.memory.kind == MemoryKind::pinned && plain && m.to.dense()) ||
                         (m.from.memory.kind == MemoryKind::pinned && m.from.dense()));
     case Method::staged:
-        return m.on_device;
+        return m.on_device && !m.by_host;
+    case Method::combined:
+        return m.on_device && m.op != HEDDLE_OP_REPLACE;
     default:
         return !m.on_device;
     }
@@ -86,6 +88,8 @@ Method best_method(const Move &m, const Work *work, bool on_stream)
 {
     if (!m.on_device)
         return Method::host;
+    if (m.by_host)
+        return Method::combined;
     if (!work)
         return Method::staged;
     if (can(Method::copy_engine, m, work))

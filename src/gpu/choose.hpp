@@ -19,6 +19,7 @@ enum class Method : uint8_t {
     kernel,      // one kernel that reaches both ends, also in pinned memory (one-shot)
     chunked,     // device, one slab of device memory, copy engine, pinned memory: overlapped by chunks
     staged,      // through pinned slabs, where no device reaches both ends
+    combined,    // an operator that no device has: target and source go to the host, and the target back
     count
 };
 

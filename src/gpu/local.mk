@@ -5,6 +5,7 @@ gpu_sources = \
     src/gpu/choose.cpp \
     src/gpu/choose.hpp \
     src/gpu/chunked.cpp \
+    src/gpu/combined.cpp \
     src/gpu/devices.cpp \
     src/gpu/devices.hpp \
     src/gpu/direct.cpp \

@@ -128,6 +128,9 @@ void place_move(Move &m, Devices *devices)
     if (!m.on_device)
         return;
     const Backend &backend = devices->backend();
+    m.by_host = m.op != HEDDLE_OP_REPLACE && !backend.combines(m.op, m.basic);
+    if (m.by_host)
+        return;
     // Scattered accesses cost most across a link: so the device of the end that is not contiguous.
     const Memory *order[] = {&from, &to};
     if (m.from.dense())

@@ -17,6 +17,7 @@ struct Move {
     heddle_predefined basic = HEDDLE_BYTE; // with an operator: what is combined
     Device *device = nullptr;              // the device to do it on, where it reaches both ends
     bool on_device = false;                // one end at least is memory of a device
+    bool by_host = false;                  // the operator is one that no device can carry out
 
     Move part(int64_t at, int64_t length) const;
 };

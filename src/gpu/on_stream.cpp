@@ -67,6 +67,8 @@ int place_on(Move &move, Device &device)
     }
     if (elsewhere && !here)
         return HEDDLE_ERR_STREAM;
+    if (move.by_host)
+        return HEDDLE_ERR_OP; // a stream cannot be told to
     move.device = &device;
     move.on_device = true;
     return HEDDLE_SUCCESS;

@@ -63,4 +63,7 @@ int begin_chunked(const Move &move, std::unique_ptr<Task> &task);
 // By pinned slabs, where no device reaches both ends.
 std::unique_ptr<Task> begin_staged(const Move &move, Devices &devices);
 
+// By the host's operators, on memory of devices.
+std::unique_ptr<Task> begin_combined(const Move &move, Devices &devices);
+
 } // namespace heddle::gpu

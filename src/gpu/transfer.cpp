@@ -48,6 +48,9 @@ int begin_move(const Move &move, std::vector<Direct> &direct, Tasks &tasks)
     case Method::staged:
         tasks.add(begin_staged(move, *Devices::open()));
         return HEDDLE_SUCCESS;
+    case Method::combined:
+        tasks.add(begin_combined(move, *Devices::open()));
+        return HEDDLE_SUCCESS;
     case Method::chunked: {
         std::unique_ptr<Task> task;
         if (const int e = begin_chunked(move, task))

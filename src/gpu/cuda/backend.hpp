@@ -23,6 +23,7 @@ public:
 
     Memory query(const void *ptr) const override;
     bool reaches(int device, int peer) const override;
+    bool combines(heddle_op op, heddle_predefined basic) const override;
     int allocate(int device, size_t bytes, void **ptr) override;
     int free(int device, void *ptr) override;
     int allocate_pinned(int device, size_t bytes, void **ptr) override;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "machine.hpp"
 
+#include "combine.hpp"
 #include "kernel.hpp"
 
 #include <algorithm>
@@ -91,6 +92,21 @@ Memory Machine::query(const void *ptr) const
     if (!range)
         return {};
     return {range->kind, range->device, reinterpret_cast<char *>(range->begin), range->size};
+}
+
+// As on a GPU: floating point of more than 64 bits is the host's.
+bool Machine::combines(heddle_op op, heddle_predefined basic) const
+{
+    switch (basic) {
+    case HEDDLE_LONG_DOUBLE:
+    case HEDDLE_FLOAT128:
+    case HEDDLE_COMPLEX_LONG_DOUBLE:
+    case HEDDLE_COMPLEX_FLOAT128:
+    case HEDDLE_LONG_DOUBLE_INT:
+        return false;
+    default:
+        return can_combine(op, basic);
+    }
 }
 
 bool Machine::reaches(int device, int peer) const

@@ -22,6 +22,7 @@ public:
     std::string describe(int device) const override;
     Memory query(const void *ptr) const override;
     bool reaches(int device, int peer) const override;
+    bool combines(heddle_op op, heddle_predefined basic) const override;
 
     int allocate(int device, size_t bytes, void **ptr) override;
     int free(int device, void *ptr) override;
