@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend.hpp"
 
+#include "elements.hpp"
 #include "error.hpp"
 #include "nearby.hpp"
 
@@ -103,6 +104,11 @@ Memory CudaBackend::query(const void *ptr) const
         memory.size = size;
     }
     return memory;
+}
+
+bool CudaBackend::combines(heddle_op op, heddle_predefined basic) const
+{
+    return is_defined(op, category(basic));
 }
 
 // Peer access has to be switched on, by a device for another. While one of them is not in use by the process
