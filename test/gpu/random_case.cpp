@@ -28,6 +28,16 @@ int64_t element_size(heddle_predefined basic)
     return size;
 }
 
+/* Floating point of more than 64 bits is the host's, which a stream cannot call. */
+bool devices_compute(heddle_predefined basic)
+{
+    for (const heddle_predefined wide : {HEDDLE_LONG_DOUBLE, HEDDLE_FLOAT128, HEDDLE_COMPLEX_LONG_DOUBLE,
+                                         HEDDLE_COMPLEX_FLOAT128, HEDDLE_LONG_DOUBLE_INT})
+        if (basic == wide)
+            return false;
+    return true;
+}
+
 class Maker {
 public:
     explicit Maker(uint64_t seed) : rng_(seed) {}
@@ -47,6 +57,7 @@ public:
         result.device = machine.devices() > 0 ? static_cast<int>(rng_.in(0, machine.devices() - 1)) : 0;
         result.release_early = rng_.percent(40);
         result.calls = rng_.percent(30) ? static_cast<int>(rng_.in(2, 4)) : 1;
+        streamed_ = result.mode == Mode::stream;
         places_ = result.mode == Mode::stream ? machine.places_on_stream(result.device) : machine.places();
 
         int64_t moves = rng_.percent(50) ? 1 : rng_.scaled(40);
@@ -125,7 +136,8 @@ private:
         const heddle_predefined leaf = rng_.pick(std::vector{HEDDLE_BYTE, HEDDLE_INT16, HEDDLE_FLOAT, HEDDLE_DOUBLE,
                                                              HEDDLE_COMPLEX_DOUBLE, HEDDLE_2INT32});
         const int64_t extent = oracle::basic(leaf).extent;
-        const int64_t rows = rng_.scaled(200), columns = rng_.in(1, std::max<int64_t>(1, 20000 / rows));
+        const int64_t rows = rng_.percent(30) ? rng_.scaled(200) : rng_.in(16, 200);
+        const int64_t columns = rng_.in(1, std::max<int64_t>(1, 20000 / rows));
         const auto column = oracle::resized(
             oracle::vector(rows, 1, columns + (rng_.percent(50) ? 0 : rng_.in(1, 9)), oracle::predefined(leaf)), 0,
             extent);
@@ -147,14 +159,16 @@ private:
     Job moving()
     {
         const int64_t sort = rng_.in(0, 199);
-        Typed a = sort < 1 ? large() : sort < 8 ? transposed() : typed(recipe());
+        Typed a = sort < 2 ? large() : sort < 10 ? transposed() : typed(recipe());
         Typed b = rng_.percent(55) ? dense(a.total()) : partner(a);
         return job(std::move(a), std::move(b), HEDDLE_BYTE);
     }
 
     Job computing()
     {
-        const heddle_predefined basic = rng_.pick(oracle::all_basics());
+        heddle_predefined basic = rng_.pick(oracle::all_basics());
+        while (streamed_ && !devices_compute(basic))
+            basic = rng_.pick(oracle::all_basics());
         std::vector<heddle_op> ops;
         for (int op = 0; op < HEDDLE_OP_COUNT; ++op)
             if (oracle::op_defined(static_cast<heddle_op>(op), basic))
@@ -240,6 +254,7 @@ private:
     }
 
     Rng rng_;
+    bool streamed_ = false;
     std::vector<Place> places_;
     int64_t unit_ = 1;
 };
