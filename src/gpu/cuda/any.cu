@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Any two sides: each word is located by itself on both. Blocks stay for many words, so that an image's fixed
-// block is staged once for each of them.
+// Any two sides: each word is located by itself on both. Blocks stay for many words, so that an image
+// is staged once for each of them.
 #include "device_code.cuh"
 
 namespace heddle::gpu::cuda {
@@ -9,11 +9,10 @@ namespace {
 template <int width>
 __global__ void __launch_bounds__(block_threads) locate_words(const __grid_constant__ Work work, Signal signal)
 {
-    __shared__ StagedNodes from_nodes;
-    __shared__ StagedNodes to_nodes;
-    const ImageView from = stage_nodes(work.from, from_nodes);
-    const ImageView to = stage_nodes(work.to, to_nodes);
-    __syncthreads();
+    __shared__ StagedImage from_image;
+    __shared__ StagedImage to_image;
+    const ImageView from = stage_image(work.from, from_image);
+    const ImageView to = stage_image(work.to, to_image);
     const int64_t step = static_cast<int64_t>(gridDim.x) * block_threads * width;
     for (int64_t i = (static_cast<int64_t>(blockIdx.x) * block_threads + threadIdx.x) * width; i < work.bytes; i += step) {
         const char *source = work.from.base + place(work.from, from, work.from.first + i);

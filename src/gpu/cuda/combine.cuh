@@ -6,6 +6,7 @@
 #include "elements.hpp"
 
 #include <cstdint>
+#include <cuda_fp16.h>
 #include <type_traits>
 
 namespace heddle::gpu::cuda {
@@ -68,7 +69,21 @@ using Wrapping = std::conditional_t<sizeof(T) <= 4, uint32_t, std::conditional_t
 // The operator is the same for all threads, so this switch costs no divergence.
 template <class T> __device__ T combine(heddle_op op, T a, T b)
 {
-    if constexpr (IsComplex<T>::value) {
+    if constexpr (std::is_same_v<T, __half>) {
+        // A float holds the exact sum or product, or enough of it that rounding twice makes no difference.
+        const float x = __half2float(a);
+        const float y = __half2float(b);
+        switch (op) {
+        case HEDDLE_OP_SUM:
+            return __float2half_rn(x + y);
+        case HEDDLE_OP_PROD:
+            return __float2half_rn(x * y);
+        case HEDDLE_OP_MAX:
+            return x > y ? a : b;
+        default:
+            return x < y ? a : b;
+        }
+    } else if constexpr (IsComplex<T>::value) {
         if (op == HEDDLE_OP_SUM)
             return {a.re + b.re, a.im + b.im};
         return product(a, b);

@@ -58,26 +58,59 @@ __device__ __forceinline__ void reach(const Signal &signal)
     asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(signal.slot), "r"(signal.value) : "memory");
 }
 
-// Copies the fixed block of a side's image to shared memory, where there is room for it.
+// Copies a side's image to shared memory, where it has room for it: its fixed block, and its lookaside buffer
+// if that is short as well. Then a search in it costs tens of cycles a step, not hundreds.
 constexpr int staged_nodes = 32;
+constexpr int staged_numbers = 256;
 
-struct StagedNodes {
-    uint4 words[staged_nodes * sizeof(ImageNode) / sizeof(uint4)];
+struct StagedImage {
+    uint4 nodes[staged_nodes * sizeof(ImageNode) / sizeof(uint4)];
+    int64_t side[staged_numbers];
+    unsigned long long side_length;
 };
 
-// To be followed by __syncthreads().
-__device__ __forceinline__ ImageView stage_nodes(const Side &s, StagedNodes &shared)
+// How far a node's arrays reach into the lookaside buffer.
+__device__ __forceinline__ int64_t end_of_arrays(const ImageNode &n)
+{
+    switch (n.kind) {
+    case NodeKind::gather:
+        return n.side + n.count;
+    case NodeKind::spans:
+    case NodeKind::runs:
+        return n.side + 2 * n.count + 1;
+    case NodeKind::concat:
+        return n.side + 4 * n.count + 3;
+    default:
+        return 0;
+    }
+}
+
+// Called by all threads of a block.
+__device__ __forceinline__ ImageView stage_image(const Side &s, StagedImage &shared)
 {
     static_assert(sizeof(ImageNode) % sizeof(uint4) == 0);
     if (s.shape != Shape::image || s.nodes > staged_nodes)
         return s.image;
+    if (threadIdx.x == 0)
+        shared.side_length = 0;
     const auto *from = reinterpret_cast<const uint4 *>(s.image.nodes);
     for (int i = threadIdx.x; i < s.nodes * static_cast<int>(sizeof(ImageNode) / sizeof(uint4)); i += blockDim.x)
-        shared.words[i] = from[i];
-    return {reinterpret_cast<const ImageNode *>(shared.words), s.image.side};
+        shared.nodes[i] = from[i];
+    __syncthreads();
+    const auto *const nodes = reinterpret_cast<const ImageNode *>(shared.nodes);
+    if (static_cast<int>(threadIdx.x) < s.nodes)
+        atomicMax(&shared.side_length, static_cast<unsigned long long>(end_of_arrays(nodes[threadIdx.x])));
+    __syncthreads();
+    const unsigned long long length = shared.side_length;
+    if (length > staged_numbers)
+        return {nodes, s.image.side};
+    for (unsigned i = threadIdx.x; i < length; i += blockDim.x)
+        shared.side[i] = s.image.side[i];
+    __syncthreads();
+    return {nodes, shared.side};
 }
 
-// displacement() by an image whose nodes may have moved.
+// displacement() by an image that may have moved.
 __device__ __forceinline__ int64_t place(const Side &s, const ImageView &image, int64_t x)
 {
     if (s.shape != Shape::image)

@@ -30,6 +30,7 @@ constexpr Category category(heddle_predefined basic)
     case HEDDLE_BOOL:
     case HEDDLE_LOGICAL:
         return Category::logical;
+    case HEDDLE_FLOAT16:
     case HEDDLE_FLOAT:
     case HEDDLE_DOUBLE:
         return Category::floating;

@@ -10,7 +10,7 @@ namespace {
 constexpr int most_packed = 1024;  // bytes of a record, packed
 constexpr int most_extent = 2048;  // and in memory
 constexpr int word = 8;            // bytes that a thread puts together
-constexpr uint16_t gap = 0xffff;   // in a table: a byte of memory that the record does not have
+constexpr uint16_t gap = 0xffff;   // instead of a place: a byte of memory that the record does not have
 
 struct Records {
     char *mem;   // of the first record that is touched
@@ -24,15 +24,66 @@ struct Records {
     int64_t tiles;
     int32_t tile;      // bytes on the written side, a multiple of `word`
     int32_t staged_at; // in shared memory
-    int32_t covered_at;
     Side side; // to locate the bytes of a record
 };
 
-// Eight table entries for the eight bytes from one on.
-union Eight {
-    uint4 vector;
-    uint16_t entry[word];
+// A table entry: where on the staged side the eight bytes from one on of the written side lie. Mostly they
+// are two pieces, the first `split` / 8 bytes and the rest, each of which is an unaligned load.
+struct Entry {
+    uint16_t piece[2]; // the eight bytes' place if all were like this piece's, plus `slack`
+    uint8_t covered;   // a bit for each byte that is no gap
+    uint8_t split;     // bits; `many`: there are more pieces than two
+    uint16_t unused;
 };
+static_assert(sizeof(Entry) == word);
+constexpr int slack = 16; // bytes before and behind what is staged that a load may touch
+constexpr uint8_t many = 0xff;
+
+// The entry for bytes whose places are `places`, gaps included.
+__device__ __forceinline__ Entry make_entry(const int (&places)[word])
+{
+    Entry e{};
+    int base[2] = {-slack, -slack};
+    int pieces = 0;
+    e.split = 8 * word;
+#pragma unroll
+    for (int b = 0; b < word; ++b) {
+        if (places[b] == gap)
+            continue;
+        e.covered |= 1 << b;
+        if (pieces == 0 || (pieces == 1 && places[b] - b != base[0])) {
+            if (pieces == 1)
+                e.split = static_cast<uint8_t>(8 * b);
+            base[pieces++] = places[b] - b;
+        } else if (places[b] - b != base[pieces - 1]) {
+            e.split = many;
+        }
+    }
+    e.piece[0] = static_cast<uint16_t>(base[0] + slack);
+    e.piece[1] = static_cast<uint16_t>(base[1] + slack);
+    return e;
+}
+
+__device__ __forceinline__ uint64_t load_unaligned(const char *from)
+{
+    const auto address = reinterpret_cast<uintptr_t>(from);
+    const auto *const words = reinterpret_cast<const uint32_t *>(from - address % 4);
+    const auto shift = static_cast<uint32_t>(address % 4 * 8);
+    const uint32_t low = __funnelshift_r(words[0], words[1], shift);
+    const uint32_t high = __funnelshift_r(words[1], words[2], shift);
+    return static_cast<uint64_t>(high) << 32 | low;
+}
+
+// The eight bytes of an entry that has at most two pieces. `record` is where its record is staged.
+__device__ __forceinline__ uint64_t gather(const char *record, const Entry &e)
+{
+    uint64_t value = load_unaligned(record + e.piece[0] - slack);
+    if (e.split < 8 * word) {
+        const uint64_t first = (uint64_t{1} << e.split) - 1;
+        value = (value & first) | (load_unaligned(record + e.piece[1] - slack) & ~first);
+    }
+    return value;
+}
 
 // Copies [from, to) to shared memory, 16 bytes at a time; byte 0 of `staged` stands for the 16-byte boundary
 // at or below `zero`. Reads no byte outside the range.
@@ -54,50 +105,44 @@ __device__ __forceinline__ void stage(char *staged, const char *zero, const char
         staged[i] = bytes[i];
 }
 
-__device__ __forceinline__ uint64_t gather(const char *staged, const Eight &entries)
-{
-    Eight places;
-    places.vector = entries.vector; // one load
-    uint64_t value = 0;
-#pragma unroll
-    for (int b = 0; b < word; ++b)
-        value |= static_cast<uint64_t>(static_cast<unsigned char>(staged[places.entry[b]])) << (8 * b);
-    return value;
-}
-
 // Table entry o: where in memory, from the record's address, packed bytes o to o + 7 lie.
 __global__ void __launch_bounds__(block_threads) pack_records(const __grid_constant__ Records t, Signal signal)
 {
     extern __shared__ uint4 shared[];
+    __shared__ StagedImage staged_image;
     __shared__ uint16_t place_of[most_packed];
     __shared__ int lowest;
     __shared__ int highest;
-    auto *const table = reinterpret_cast<Eight *>(shared);
+    auto *const table = reinterpret_cast<Entry *>(shared);
     char *const staged = reinterpret_cast<char *>(shared) + t.staged_at;
     const int packed = static_cast<int>(t.packed.value);
     const int extent = static_cast<int>(t.extent.value);
+    const ImageView image = stage_image(t.side, staged_image);
     if (threadIdx.x == 0) {
         lowest = extent;
         highest = 0;
     }
     __syncthreads();
     for (int o = threadIdx.x; o < packed; o += block_threads) {
-        const int m = static_cast<int>(displacement(t.side, o));
+        const int m = static_cast<int>(place(t.side, image, o));
         place_of[o] = static_cast<uint16_t>(m);
         atomicMin(&lowest, m);
         atomicMax(&highest, m + 1);
     }
     __syncthreads();
     for (int o = threadIdx.x; o < packed; o += block_threads) {
+        int places[word];
         int at = o;
         int record = 0;
+#pragma unroll
         for (int b = 0; b < word; ++b) {
-            table[o].entry[b] = static_cast<uint16_t>(place_of[at] + record);
+            places[b] = place_of[at] + record;
             if (++at == packed) {
                 at = 0;
                 record += extent;
             }
         }
+        table[o] = make_entry(places);
     }
 
     // Tiles begin where words of the packed side do.
@@ -111,17 +156,18 @@ __global__ void __launch_bounds__(block_threads) pack_records(const __grid_const
         const int64_t last_record = t.packed.divide(high - 1);
         const char *const mem = t.mem + record * extent;
         __syncthreads();
-        stage(staged, mem, mem + lowest, t.mem + last_record * extent + highest);
+        stage(staged + slack, mem, mem + lowest, t.mem + last_record * extent + highest);
         __syncthreads();
-        const char *const here = staged + reinterpret_cast<uintptr_t>(mem) % 16;
+        const char *const here = staged + slack + reinterpret_cast<uintptr_t>(mem) % 16;
         const int64_t zero = record * packed;
         for (int64_t x = tile_begin + threadIdx.x * word; x < high; x += block_threads * word) {
             char *const to = t.dense + (x - t.first);
-            if (x >= low && x + word <= high) {
-                const auto y = static_cast<uint32_t>(x - zero);
-                const uint32_t r = t.packed32.divide(y);
-                const uint64_t value = gather(here + r * extent, table[y - r * packed]);
-                store_word<8>(to, make_uint2(static_cast<unsigned>(value), static_cast<unsigned>(value >> 32)));
+            const auto start = static_cast<uint32_t>(x - zero);
+            const bool whole = x >= low && x + word <= high;
+            const uint32_t start_record = whole ? t.packed32.divide(start) : 0;
+            const Entry e = table[whole ? start - start_record * packed : 0];
+            if (whole && e.split != many) {
+                *reinterpret_cast<uint64_t *>(to) = gather(here + start_record * extent, e);
             } else {
                 for (int b = 0; b < word; ++b)
                     if (x + b >= low && x + b < high) {
@@ -140,7 +186,7 @@ __global__ void __launch_bounds__(block_threads) pack_records(const __grid_const
 __device__ __forceinline__ void write_covered(char *to, uint64_t value, uint32_t mask)
 {
     if (mask == 0xff) {
-        store_word<8>(to, make_uint2(static_cast<unsigned>(value), static_cast<unsigned>(value >> 32)));
+        *reinterpret_cast<uint64_t *>(to) = value;
         return;
     }
 #pragma unroll
@@ -164,37 +210,36 @@ __device__ __forceinline__ void write_covered(char *to, uint64_t value, uint32_t
     }
 }
 
-// Table entry m: which packed bytes, from the record's first, lie at m to m + 7 of memory; and a bit for each
-// of these that is no gap.
+// Table entry m: which packed bytes, from the record's first, lie at m to m + 7 of memory.
 __global__ void __launch_bounds__(block_threads) unpack_records(const __grid_constant__ Records t, Signal signal)
 {
     extern __shared__ uint4 shared[];
+    __shared__ StagedImage staged_image;
     __shared__ uint16_t byte_at[most_extent];
-    auto *const table = reinterpret_cast<Eight *>(shared);
+    auto *const table = reinterpret_cast<Entry *>(shared);
     char *const staged = reinterpret_cast<char *>(shared) + t.staged_at;
-    auto *const covered = reinterpret_cast<unsigned char *>(shared) + t.covered_at;
     const int packed = static_cast<int>(t.packed.value);
     const int extent = static_cast<int>(t.extent.value);
     for (int m = threadIdx.x; m < extent; m += block_threads)
         byte_at[m] = gap;
+    const ImageView image = stage_image(t.side, staged_image);
     __syncthreads();
     for (int o = threadIdx.x; o < packed; o += block_threads)
-        byte_at[displacement(t.side, o)] = static_cast<uint16_t>(o);
+        byte_at[place(t.side, image, o)] = static_cast<uint16_t>(o);
     __syncthreads();
     for (int m = threadIdx.x; m < extent; m += block_threads) {
+        int places[word];
         int at = m;
         int record = 0;
-        uint32_t mask = 0;
+#pragma unroll
         for (int b = 0; b < word; ++b) {
-            const uint16_t o = byte_at[at];
-            mask |= (o != gap ? 1u : 0u) << b;
-            table[m].entry[b] = static_cast<uint16_t>(o != gap ? o + record : 0);
+            places[b] = byte_at[at] == gap ? gap : byte_at[at] + record;
             if (++at == extent) {
                 at = 0;
                 record += packed;
             }
         }
-        covered[m] = static_cast<unsigned char>(mask);
+        table[m] = make_entry(places);
     }
 
     // Tiles begin where words of the memory side do.
@@ -213,21 +258,21 @@ __global__ void __launch_bounds__(block_threads) unpack_records(const __grid_con
         const int64_t to = min(end, (last_record + 1) * packed);
         __syncthreads();
         if (from < to)
-            stage(staged, dense + zero, dense + from, dense + to);
+            stage(staged + slack, dense + zero, dense + from, dense + to);
         __syncthreads();
-        const char *const here = staged + reinterpret_cast<uintptr_t>(dense + zero) % 16;
+        const char *const here = staged + slack + reinterpret_cast<uintptr_t>(dense + zero) % 16;
         // Words of memory all of whose records are to be moved whole.
         const int64_t whole = zero >= t.first ? low : low + extent;
         const int64_t whole_end = (last_record + 1) * packed <= end ? high : high - extent;
         for (int64_t a = tile_begin + threadIdx.x * word; a < high; a += block_threads * word) {
             char *const at = t.mem + a;
-            if (a >= whole && a + word <= whole_end) {
-                const auto y = static_cast<uint32_t>(a - record * extent);
-                const uint32_t r = t.extent32.divide(y);
-                const uint32_t m = y - r * extent;
-                const uint32_t mask = covered[m];
-                if (mask != 0)
-                    write_covered(at, gather(here + r * packed, table[m]), mask);
+            const auto start = static_cast<uint32_t>(a - record * extent);
+            const bool inside = a >= whole && a + word <= whole_end;
+            const uint32_t start_record = inside ? t.extent32.divide(start) : 0;
+            const Entry e = table[inside ? start - start_record * extent : 0];
+            if (inside && e.split != many) {
+                if (e.covered != 0)
+                    write_covered(at, gather(here + start_record * packed, e), e.covered);
             } else {
                 for (int b = 0; b < word; ++b) {
                     if (a + b < low || a + b >= high)
@@ -273,6 +318,7 @@ bool is_inside(const Side &s)
 }
 
 constexpr int64_t staged_bytes = 24 * 1024; // about; several blocks are to share a multiprocessor
+
 constexpr int64_t align_up(int64_t n)
 {
     return (n + 15) / 16 * 16;
@@ -281,9 +327,10 @@ constexpr int64_t align_up(int64_t n)
 // The longest tile on the written side so that what is staged for it has room.
 int64_t tile_length(int64_t written, int64_t staged, int64_t shared_limit)
 {
-    const int64_t table = written * static_cast<int64_t>(sizeof(Eight) + 1) + most_extent * 2 + 64;
-    const int64_t room = std::min(staged_bytes, shared_limit - table);
-    return std::max<int64_t>((room - 32) / staged - 2, 1) * written / word * word;
+    const auto table = written * static_cast<int64_t>(sizeof(Entry));
+    const int64_t fixed = sizeof(StagedImage) + most_extent * sizeof(uint16_t) + 1024;
+    const int64_t room = std::min(staged_bytes, shared_limit - table - fixed);
+    return std::max<int64_t>(room / staged - 2, 1) * written / word * word;
 }
 
 } // namespace
@@ -323,9 +370,8 @@ cudaError_t run_records(Launcher &launcher, const Work &work)
     tile = std::clamp(divide_up(length, launcher.processors()) / word * word + word, std::min<int64_t>(tile, 2048), tile);
     t.tile = static_cast<int32_t>(tile);
     t.tiles = divide_up(start + length, tile);
-    t.staged_at = static_cast<int32_t>(written * static_cast<int64_t>(sizeof(Eight)));
-    t.covered_at = t.staged_at + static_cast<int32_t>(align_up((tile / written + 2) * staged + 32));
-    const int64_t shared = t.covered_at + (h.pack ? 0 : align_up(written));
+    t.staged_at = static_cast<int32_t>(align_up(written * static_cast<int64_t>(sizeof(Entry))));
+    const int64_t shared = t.staged_at + (tile / written + 2) * staged + 16 + 2 * slack;
     return launcher.start(h.pack ? pack_records : unpack_records,
                           std::min<int64_t>(t.tiles, int64_t{launcher.processors()} * 8), block_threads, shared, t);
 }

@@ -90,11 +90,10 @@ template <class T>
 __global__ void __launch_bounds__(block_threads)
     reduce_elements(const __grid_constant__ Work work, int from_width, int to_width, Signal signal)
 {
-    __shared__ StagedNodes from_nodes;
-    __shared__ StagedNodes to_nodes;
-    const ImageView from = stage_nodes(work.from, from_nodes);
-    const ImageView to = stage_nodes(work.to, to_nodes);
-    __syncthreads();
+    __shared__ StagedImage from_image;
+    __shared__ StagedImage to_image;
+    const ImageView from = stage_image(work.from, from_image);
+    const ImageView to = stage_image(work.to, to_image);
     constexpr int64_t size = sizeof(T);
     const int64_t step = static_cast<int64_t>(gridDim.x) * block_threads * size;
     for (int64_t i = (static_cast<int64_t>(blockIdx.x) * block_threads + threadIdx.x) * size; i < work.bytes; i += step) {

@@ -6,6 +6,8 @@ namespace heddle::gpu::cuda {
 cudaError_t run_reduce_floats(Launcher &launcher, const Work &work)
 {
     switch (work.basic) {
+    case HEDDLE_FLOAT16:
+        return run_elements<__half>(launcher, work);
     case HEDDLE_FLOAT:
         return run_elements<float>(launcher, work);
     case HEDDLE_DOUBLE:

@@ -10,11 +10,10 @@ template <class Value, class Index>
 __global__ void __launch_bounds__(block_threads)
     reduce_pairs(const __grid_constant__ Work work, int from_width, int to_width, Signal signal)
 {
-    __shared__ StagedNodes from_nodes;
-    __shared__ StagedNodes to_nodes;
-    const ImageView from = stage_nodes(work.from, from_nodes);
-    const ImageView to = stage_nodes(work.to, to_nodes);
-    __syncthreads();
+    __shared__ StagedImage from_image;
+    __shared__ StagedImage to_image;
+    const ImageView from = stage_image(work.from, from_image);
+    const ImageView to = stage_image(work.to, to_image);
     constexpr int64_t size = sizeof(Value) + sizeof(Index);
     const bool greatest = work.op == HEDDLE_OP_MAXLOC;
     const int64_t step = static_cast<int64_t>(gridDim.x) * block_threads * size;

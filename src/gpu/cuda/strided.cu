@@ -8,6 +8,8 @@
 namespace heddle::gpu::cuda {
 namespace {
 
+constexpr unsigned most_threads = 1024;
+
 template <int width, bool scatters> constexpr int words_a_thread = scatters && width == 16 ? 1 : 2;
 
 template <int width, bool scatters> __device__ __forceinline__ Word<width> read(const char *from)
@@ -24,22 +26,22 @@ template <int width, bool scatters> __device__ __forceinline__ void write(char *
 }
 
 template <int width, class Index, class From, class To>
-__global__ void __launch_bounds__(block_threads)
+__global__ void __launch_bounds__(most_threads)
     copy_words(const __grid_constant__ From from, const __grid_constant__ To to, Index words, Signal signal)
 {
     constexpr bool scatters = !std::is_same_v<To, DenseAccess>;
     constexpr int each = words_a_thread<width, scatters>;
-    const Index w = static_cast<Index>(blockIdx.x) * (block_threads * each) + threadIdx.x;
+    const Index w = static_cast<Index>(blockIdx.x) * (blockDim.x * each) + threadIdx.x;
     Word<width> word[each];
-    if (w + (each - 1) * block_threads < words) {
+    if (w + (each - 1) * blockDim.x < words) {
 #pragma unroll
         for (int i = 0; i < each; ++i)
-            word[i] = read<width, scatters>(from.template at<width>(w + i * block_threads));
+            word[i] = read<width, scatters>(from.template at<width>(w + i * blockDim.x));
 #pragma unroll
         for (int i = 0; i < each; ++i)
-            write<width, scatters>(to.template at<width>(w + i * block_threads), word[i]);
+            write<width, scatters>(to.template at<width>(w + i * blockDim.x), word[i]);
     } else {
-        for (Index i = w; i < words; i += block_threads)
+        for (Index i = w; i < words; i += blockDim.x)
             write<width, scatters>(to.template at<width>(i), read<width, scatters>(from.template at<width>(i)));
     }
     reach(signal);
@@ -49,10 +51,13 @@ template <int width, class From, class To>
 cudaError_t start(Launcher &launcher, const From &from, const To &to, int64_t bytes)
 {
     using Index = typename std::conditional_t<std::is_same_v<From, DenseAccess>, To, From>::Index;
-    constexpr int words_a_block = block_threads * words_a_thread<width, !std::is_same_v<To, DenseAccess>>;
+    constexpr int each = words_a_thread<width, !std::is_same_v<To, DenseAccess>>;
     const int64_t words = bytes / width;
-    return launcher.start(copy_words<width, Index, From, To>, divide_up(words, words_a_block), block_threads, 0,
-                          from, to, static_cast<Index>(words));
+    // A little goes to one block, or to few: the fewer end, the sooner the end is known.
+    const int64_t lanes = divide_up(words, each);
+    const int threads = lanes <= 2 * most_threads ? static_cast<int>(std::min<int64_t>(divide_up(lanes, 32) * 32, most_threads)) : block_threads;
+    return launcher.start(copy_words<width, Index, From, To>, divide_up(lanes, threads), threads, 0, from, to,
+                          static_cast<Index>(words));
 }
 
 template <int width, class Access> cudaError_t start_half(Launcher &launcher, const Work &work, const Halves &h)
