@@ -84,6 +84,12 @@ Machine &Machine::get()
     return *machine;
 }
 
+void Machine::reset()
+{
+    const char *given = getenv("HEDDLE_SIM");
+    configure(("reset " + switches + " " + (given ? given : "")).c_str());
+}
+
 std::vector<Place> Machine::places() const
 {
     std::vector<Place> all{{Kind::pageable, 0}};

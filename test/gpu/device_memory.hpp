@@ -46,6 +46,9 @@ public:
     /* Of the simulation alone: its switches (src/gpu/sim/sim.h). False where there is none. */
     virtual bool configure(const char *) { return false; }
     bool is_simulated() { return configure(""); }
+    /* Mends what failed, and sets the switches as they were at the start. */
+    void reset();
+    std::string switches; /* beyond HEDDLE_SIM, which reset() sets too */
     /* How often the device was asked for something, by a name that sim.h lists; -1 where nobody counts. */
     virtual int64_t count(const char *) { return -1; }
 

@@ -167,12 +167,13 @@ int run(const Options &options)
 {
     Machine &machine = Machine::get();
     print_info();
-    machine.configure(options.switches.c_str());
+    machine.switches = options.switches;
+    machine.reset();
     Tally tally;
     if (!options.only_named && options.named.empty()) {
         const bool passed = Run(options).execute();
         ++(passed ? tally.passed : tally.failed);
-        machine.configure("reset");
+        machine.reset();
         if (!passed || options.one_case)
             return passed ? 0 : 1;
     }

@@ -5,6 +5,7 @@
 #include "../unit/property/shrink.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <exception>
 
 namespace gpu {
@@ -25,7 +26,7 @@ std::string failure_of(const Case &c)
                 return {};
         }
         /* A device that failed before would fail everything. */
-        Machine::get().configure("reset");
+        Machine::get().reset();
         run_case(c);
     } catch (const oracle::Overflow &) {
     } catch (const std::exception &failure) {
@@ -71,7 +72,7 @@ public:
 private:
     template <class Change> bool try_change(Change &&change)
     {
-        if (attempts_-- <= 0)
+        if (std::chrono::steady_clock::now() > end_)
             return false;
         Case candidate = best_;
         try {
@@ -143,7 +144,7 @@ private:
 
     Case best_;
     std::string &what_;
-    int attempts_ = 3000;
+    const std::chrono::steady_clock::time_point end_ = std::chrono::steady_clock::now() + std::chrono::seconds(20);
 };
 
 } // namespace

@@ -184,7 +184,7 @@ void memory_kinds()
     OK(sim.backend->allocate_pinned(1, 100, &slab));
     std::vector<char> ordinary(100);
     const auto check = [](void *ptr, MemoryKind kind, int on) {
-        const Memory memory = sim.backend->query(ptr);
+        const Memory memory = sim.backend->query(ptr, true);
         if (memory.kind != kind || memory.device != on)
             fail("kind ", int(memory.kind), " on ", memory.device, ", expected ", int(kind), " on ", on);
     };
@@ -481,7 +481,7 @@ int far_end(const char *handle_text)
     OK(sim.backend->import_memory(0, handle, &memory));
     OK(sim.backend->import_memory(0, handle, &again));
     same(memory, again, "imported twice");
-    same(int(sim.backend->query(memory).kind), int(MemoryKind::device), "kind of imported memory");
+    same(int(sim.backend->query(memory, true).kind), int(MemoryKind::device), "kind of imported memory");
     const DeviceBytes ones(std::vector<char>(16, 1));
     Work work;
     work.from = dense(ones.at());

@@ -10,13 +10,15 @@ std::byte *Access::look_up(uintptr_t address, size_t bytes, size_t alignment)
 {
     const auto found = memories_.find(address);
     const char *why = nullptr;
+    if (!found && limits_.pageable)
+        return reinterpret_cast<std::byte *>(address);
     if (!found)
         why = "pageable host memory, freed memory, or beyond an allocation";
     else if (!found->holds(address, bytes))
         why = "beyond the end of an allocation";
     else if (address % alignment != 0)
         why = "misaligned address";
-    else if (found->kind == MemoryKind::device && !through_host_ &&
+    else if (found->kind == MemoryKind::device && !limits_.peers &&
              !memories_.reaches(device_, found->device))
         why = "memory of another device, without peer access";
     if (why)

@@ -6,11 +6,17 @@
 
 namespace heddle::gpu::sim {
 
+// What copies may do beyond what kernels may.
+struct CopyLimits {
+    bool peers = false;    // reach the memory of any device
+    bool pageable = false; // and the host's
+};
+
 class Access {
 public:
-    // `what` runs, for messages. `through_host`: as run_copy.
-    Access(const Memories &memories, int device, std::string what, bool through_host = false)
-        : memories_(memories), device_(device), what_(std::move(what)), through_host_(through_host)
+    // `what` runs, for messages.
+    Access(const Memories &memories, int device, std::string what, CopyLimits limits = {})
+        : memories_(memories), device_(device), what_(std::move(what)), limits_(limits)
     {
     }
 
@@ -38,7 +44,7 @@ private:
     const Memories &memories_;
     const int device_;
     const std::string what_;
-    const bool through_host_;
+    const CopyLimits limits_;
     Range range_; // the last one that was met
     Error error_; // the first one
 };

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "kernel.hpp"
 
-#include "access.hpp"
 #include "combine.hpp"
 
 #include <algorithm>
@@ -254,10 +253,10 @@ Error run_kernel(const Memories &memories, int device, Kernel kernel, const Work
     return work.op == HEDDLE_OP_REPLACE ? move(work, from, to) : reduce(work, from, to);
 }
 
-Error run_copy(const Memories &memories, int device, bool through_host, const Copy2D &copy)
+Error run_copy(const Memories &memories, int device, CopyLimits limits, const Copy2D &copy)
 {
-    Access from(memories, device, "copy reads", through_host);
-    Access to(memories, device, "copy writes", through_host);
+    Access from(memories, device, "copy reads", limits);
+    Access to(memories, device, "copy writes", limits);
     for (size_t row = 0; row < copy.rows && copy.width > 0; ++row) {
         const std::byte *source =
             from.reach(reinterpret_cast<uintptr_t>(copy.from) + row * copy.from_pitch, copy.width);

@@ -2,7 +2,7 @@
 // What the simulated device does when it runs: copies, and Works carried out word by word.
 #pragma once
 
-#include "memory.hpp"
+#include "access.hpp"
 
 namespace heddle::gpu::sim {
 
@@ -19,7 +19,6 @@ struct Copy2D {
     size_t width, rows;
 };
 
-// `through_host`: memory of a device that this one does not reach may be copied all the same.
-Error run_copy(const Memories &memories, int device, bool through_host, const Copy2D &copy);
+Error run_copy(const Memories &memories, int device, CopyLimits limits, const Copy2D &copy);
 
 } // namespace heddle::gpu::sim

@@ -86,7 +86,7 @@ std::string Machine::describe(int device) const
            (memories_.reaches(0, 1) ? "" : ", reaches no other");
 }
 
-Memory Machine::query(const void *ptr) const
+Memory Machine::query(const void *ptr, bool) const
 {
     const auto range = memories_.find(reinterpret_cast<uintptr_t>(ptr));
     if (!range)
@@ -219,7 +219,7 @@ Error Machine::put_copy(int device, Stream stream, const Copy2D &copy, Done *don
     auto run = [this, device, copy]() -> Error {
         if (Error error = switches_.enter(Call::execute))
             return error;
-        return run_copy(memories_, device, switches_.peer_copy(), copy);
+        return run_copy(memories_, device, {switches_.peer_copy(), switches_.pageable_copy()}, copy);
     };
     return queues_.put(device, stream, std::move(run), as_sim(done));
 }

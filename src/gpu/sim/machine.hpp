@@ -20,7 +20,7 @@ public:
     const char *name() const override { return "sim"; }
     int device_count() const override { return memories_.devices(); }
     std::string describe(int device) const override;
-    Memory query(const void *ptr) const override;
+    Memory query(const void *ptr, bool range) const override;
     bool reaches(int device, int peer) const override;
     bool combines(heddle_op op, heddle_predefined basic) const override;
 

@@ -58,7 +58,7 @@ Error nonsense(std::string_view word)
 
 struct Switches::Settings {
     bool reset = false;
-    std::optional<int64_t> delay_us, reorder, seed, device_memory, pinned_memory, peer_copy;
+    std::optional<int64_t> delay_us, reorder, seed, device_memory, pinned_memory, peer_copy, pageable_copy;
     std::vector<Failure> failures;
 };
 
@@ -126,6 +126,8 @@ Error Switches::parse_word(std::string_view word, Settings &settings)
         return set(settings.pinned_memory, -1, INT64_MAX);
     if (name == "peer_copy")
         return set(settings.peer_copy, 0, 1);
+    if (name == "pageable_copy")
+        return set(settings.pageable_copy, 0, 1);
     return nonsense(word);
 }
 
@@ -172,6 +174,7 @@ void Switches::apply(const Settings &settings)
         reorder_ = false;
         device_memory_ = pinned_memory_ = -1;
         peer_copy_ = true;
+        pageable_copy_ = false;
         random_ = 0;
         failures_.clear();
         for (auto &count : calls_)
@@ -189,6 +192,7 @@ void Switches::apply(const Settings &settings)
     set(device_memory_, settings.device_memory);
     set(pinned_memory_, settings.pinned_memory);
     set(peer_copy_, settings.peer_copy);
+    set(pageable_copy_, settings.pageable_copy);
     failures_.insert(failures_.end(), settings.failures.begin(), settings.failures.end());
     may_fail_ = !failures_.empty();
 }
