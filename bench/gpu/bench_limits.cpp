@@ -16,7 +16,7 @@ void register_limits()
                        BENCH_CUDA(
                            cudaMemcpyAsync(to.get(), from.get(), bytes, cudaMemcpyDeviceToDevice, stream));
                    },
-                   most_samples, 1),
+                   most_samples, 1, repeats(bytes)),
                "gpu");
         state.counters["bytes"] = bytes;
     });

@@ -12,6 +12,8 @@ namespace {
 
 // Rivals that take longer, in seconds, are not measured again.
 constexpr double too_slow = 0.2;
+// Of each of the limit programs, which are many.
+constexpr int least_samples = 9;
 
 struct Task {
     const Layout *layout;
@@ -60,7 +62,7 @@ void measure_heddle(benchmark::State &state, const Task &task)
     report(
         state,
         gpu_time([&](int i, cudaStream_t stream) { queued(space.ends(i, task.pack, task.pinned), stream); },
-                 most_samples, enough_seconds),
+                 most_samples, enough_seconds, repeats(made.bytes)),
         "gpu");
 }
 
@@ -85,7 +87,8 @@ void measure_rival(benchmark::State &state, const Task &task, const Mover &mover
     report(state, wall.call, "wall");
     if (!task.pinned)
         report(state,
-               gpu_time([&](int i, cudaStream_t on) { mover(ends(i), on); }, most_samples, enough_seconds),
+               gpu_time([&](int i, cudaStream_t on) { mover(ends(i), on); }, most_samples, enough_seconds,
+                        repeats(space.made().bytes)),
                "gpu");
 }
 
@@ -98,7 +101,7 @@ void measure_limit(benchmark::State &state, const Task &task)
     for (const Mover &each : space.made().limits) {
         const Time time =
             gpu_time([&](int i, cudaStream_t stream) { each(space.ends(i, task.pack, false), stream); },
-                     most_samples, enough_seconds);
+                     least_samples, enough_seconds, repeats(space.made().bytes));
         if (time.median < best.median)
             best = time;
     }

@@ -100,7 +100,7 @@ void measure(benchmark::State &state, const Shape &shape, int64_t bytes, bool ha
         throw std::runtime_error("wrong data");
     state.counters["bytes"] = static_cast<double>(bytes);
     state.counters["sectors"] = static_cast<double>(bytes); // of the target, all of it data
-    report(state, gpu_time(queued, most_samples, enough_seconds), "gpu");
+    report(state, gpu_time(queued, most_samples, enough_seconds, repeats(bytes)), "gpu");
     if (!hand) {
         const WallTime wall =
             wall_time([&](int) { BENCH_HEDDLE(heddle_transfer(&move, 1)); }, most_calls, enough_seconds);

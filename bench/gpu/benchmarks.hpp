@@ -17,6 +17,9 @@ void register_reductions(); // into a strided target
 constexpr int most_samples = 40, most_calls = 200;
 constexpr double enough_seconds = 0.06;
 
+// Moves between two events.
+constexpr int repeats(int64_t bytes) { return bytes >= 60 << 20 ? 4 : 1; }
+
 void report(benchmark::State &state, const Time &time, const char *name);
 
 // Registers `body(state)`, which reports times by itself; what it throws is the benchmark's error.

@@ -1,42 +1,52 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The frame of most hand-written kernels: two words a thread, in pack order; a shape says where each lies.
+// The frame of most hand-written kernels: a word a thread, in pack order; a shape says where each lies.
 #pragma once
 
 #include "layout.hpp"
 
 namespace bench {
 
-constexpr unsigned hand_threads = 256, hand_each = 2;
-
 // `place(i)`: the index, counted in words, of packed word i.
 template <class Word, bool Pack, class Place>
 __global__ void move_words(Word *__restrict user, Word *__restrict packed, unsigned words, Place place)
 {
-    const unsigned first = blockIdx.x * (hand_threads * hand_each) + threadIdx.x;
-    Word held[hand_each];
-#pragma unroll
-    for (unsigned k = 0; k < hand_each; ++k)
-        if (const unsigned i = first + k * hand_threads; i < words)
-            held[k] = __ldcs(Pack ? user + place(i) : packed + i);
-#pragma unroll
-    for (unsigned k = 0; k < hand_each; ++k)
-        if (const unsigned i = first + k * hand_threads; i < words)
-            __stcs(Pack ? packed + i : user + place(i), held[k]);
+    const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= words)
+        return;
+    if (Pack)
+        packed[i] = user[place(i)];
+    else
+        user[place(i)] = packed[i];
 }
 
-template <class Word, class Place> Mover words_mover(int64_t words, Place place)
+// How a kernel is started. Shared memory that it does not use keeps blocks off a multiprocessor: where every
+// word lies in a page of memory of its own, fewer of them in flight are faster.
+struct Start {
+    unsigned threads = 256;
+    unsigned shared = 0;
+};
+
+inline unsigned blocks_for(int64_t words, unsigned threads)
 {
-    return [words, place](const Ends &ends, cudaStream_t stream) {
-        const auto grid =
-            static_cast<unsigned>((words + hand_threads * hand_each - 1) / (hand_threads * hand_each));
-        auto *user = reinterpret_cast<Word *>(ends.user), *packed = reinterpret_cast<Word *>(ends.packed);
-        if (ends.pack)
-            move_words<Word, true>
-                <<<grid, hand_threads, 0, stream>>>(user, packed, static_cast<unsigned>(words), place);
-        else
-            move_words<Word, false>
-                <<<grid, hand_threads, 0, stream>>>(user, packed, static_cast<unsigned>(words), place);
+    return static_cast<unsigned>((words + threads - 1) / threads);
+}
+
+template <class Word, class Place> Mover words_mover(int64_t words, Place place, Start start = {})
+{
+    const auto go = [words, start, place](auto kernel, const Ends &ends, cudaStream_t stream) {
+        if (start.shared > 48 * 1024)
+            BENCH_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                            static_cast<int>(start.shared)));
+        kernel<<<blocks_for(words, start.threads), start.threads, start.shared, stream>>>(
+            reinterpret_cast<Word *>(ends.user), reinterpret_cast<Word *>(ends.packed),
+            static_cast<unsigned>(words), place);
         BENCH_CUDA(cudaGetLastError());
+    };
+    return [go](const Ends &ends, cudaStream_t stream) {
+        if (ends.pack)
+            go(move_words<Word, true, Place>, ends, stream);
+        else
+            go(move_words<Word, false, Place>, ends, stream);
     };
 }
 

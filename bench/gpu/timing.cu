@@ -54,7 +54,7 @@ Time time_of(std::vector<double> samples)
     return {at(0.5), at(0.1), at(0.9), static_cast<int>(samples.size())};
 }
 
-Time gpu_time(const std::function<void(int, cudaStream_t)> &enqueue, int most, double seconds)
+Time gpu_time(const std::function<void(int, cudaStream_t)> &enqueue, int most, double seconds, int repeat)
 {
     const Stream stream;
     const Event begin, end;
@@ -63,13 +63,14 @@ Time gpu_time(const std::function<void(int, cudaStream_t)> &enqueue, int most, d
         [&](int i, bool kept) {
             wait<<<1, 1, 0, stream>>>(waiting_cycles);
             BENCH_CUDA(cudaEventRecord(begin, stream));
-            enqueue(i, stream);
+            for (int k = 0; k < repeat; ++k)
+                enqueue(i * repeat + k, stream);
             BENCH_CUDA(cudaEventRecord(end, stream));
             BENCH_CUDA(cudaEventSynchronize(end));
             float milliseconds = 0;
             BENCH_CUDA(cudaEventElapsedTime(&milliseconds, begin, end));
             if (kept)
-                samples.push_back(1e-3 * milliseconds);
+                samples.push_back(1e-3 * milliseconds / repeat);
         },
         most, seconds);
     return time_of(std::move(samples));

@@ -18,8 +18,11 @@ Time time_of(std::vector<double> samples);
 
 // GPU time between two events around what `enqueue(i, stream)` puts on the stream. Both events and the work
 // are queued behind a kernel that waits, so that the time the CPU takes to queue them does not count. `i`
-// numbers the samples. No more samples than `most`, and fewer where they take longer than `seconds` in all.
-Time gpu_time(const std::function<void(int, cudaStream_t)> &enqueue, int most, double seconds);
+// numbers the calls. Each sample has `repeat` of them between the events and is divided by that: where a rate
+// is asked for, what the events themselves cost shall not count. No more samples than `most`, and fewer where
+// they take longer than `seconds` in all.
+Time gpu_time(const std::function<void(int, cudaStream_t)> &enqueue, int most, double seconds,
+              int repeat = 1);
 
 // Time of a blocking call, each sample beside one of the launch of an empty kernel and a wait for its stream.
 struct WallTime {
