@@ -25,7 +25,7 @@ enum class MemoryKind : uint8_t {
 struct Memory {
     MemoryKind kind = MemoryKind::host;
     int device = -1;       // that the memory is on; pinned: that it was made for; host: -1
-    char *base = nullptr;  // of the allocation, where known
+    char *base = nullptr;  // of the allocation, where known and asked for
     size_t size = 0;
 };
 
@@ -51,9 +51,9 @@ public:
     // A line about device `device`, for people: name, memory, where it sits.
     virtual std::string describe(int device) const = 0;
 
-    // What kind of memory `ptr` points into. Creates no context and never fails: what is not known is host
-    // memory.
-    virtual Memory query(const void *ptr) const = 0;
+    // What kind of memory `ptr` points into; with `range`, also how far it reaches, of device memory at least.
+    // Creates no context and never fails: what is not known is host memory.
+    virtual Memory query(const void *ptr, bool range) const = 0;
     // Whether kernels on `device` can reach the memory of `peer` (true for itself).
     virtual bool reaches(int device, int peer) const = 0;
     // Whether kernels can carry out `op` on elements of `basic`.

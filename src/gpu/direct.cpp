@@ -97,6 +97,7 @@ int make_work(const Move &move, Work &work)
     work.bytes = move.bytes;
     work.op = move.op;
     work.basic = move.basic;
+    work.remote = move.to.memory.kind != MemoryKind::device || move.to.memory.device != move.device->ordinal();
     return HEDDLE_SUCCESS;
 }
 
@@ -132,8 +133,6 @@ int launch(Device &device, std::span<const Direct> moves, Stream stream, Done *d
 
 int begin_direct(Device &device, std::span<const Direct> moves, Tasks &tasks)
 {
-    // Large moves go to streams of their own; the rest is one group.
-    std::vector<Direct> small;
     const auto begin = [&](std::span<const Direct> group) {
         Stream stream;
         if (const int e = device.stream(stream))
@@ -149,15 +148,34 @@ int begin_direct(Device &device, std::span<const Direct> moves, Tasks &tasks)
         tasks.add(std::make_unique<Launched>(std::move(done)));
         return int{HEDDLE_SUCCESS};
     };
-    if (moves.size() == 1)
-        return begin(moves);
-    for (const Direct &d : moves) {
-        if (d.move->bytes <= batched_bytes)
-            small.push_back(d);
-        else if (const int e = begin({&d, 1}))
+    // Large moves go to streams of their own; those between them are a group each.
+    size_t group = 0;
+    for (size_t i = 0; i < moves.size(); ++i) {
+        if (moves[i].move->bytes <= batched_bytes || moves.size() == 1)
+            continue;
+        if (group < i)
+            if (const int e = begin(moves.subspan(group, i - group)))
+                return e;
+        if (const int e = begin(moves.subspan(i, 1)))
             return e;
+        group = i + 1;
     }
-    return small.empty() ? HEDDLE_SUCCESS : begin(small);
+    return group < moves.size() ? begin(moves.subspan(group)) : HEDDLE_SUCCESS;
+}
+
+int run_direct(Device &device, const Direct &direct)
+{
+    Stream stream;
+    if (const int e = device.stream(stream))
+        return e;
+    DoneRef done;
+    if (const int e = done.acquire(device))
+        return e;
+    if (const int e = launch(device, {&direct, 1}, stream, done.get())) {
+        device.backend().stream_synchronize(device.ordinal(), stream);
+        return e;
+    }
+    return done.wait();
 }
 
 } // namespace heddle::gpu

@@ -64,7 +64,7 @@ int heddle_memory_kind(const void *ptr, int *device)
         devices = Devices::open();
         return HEDDLE_SUCCESS;
     });
-    const Memory m = devices ? devices->backend().query(ptr) : Memory{};
+    const Memory m = devices ? devices->backend().query(ptr, false) : Memory{};
     if (device)
         *device = m.device;
     return static_cast<int>(m.kind);

@@ -53,24 +53,21 @@ bool in_one_piece(const End &end)
     return end.buf || end.dense();
 }
 
-std::vector<Piece> pieces_of(const End &end, int64_t bytes, const Backend &backend)
+std::vector<Piece> pieces_of(const End &end, int64_t bytes, const Backend &backend, MemoryMap &map)
 {
     if (in_one_piece(end))
-        return {{bytes, backend.query(end.address())}};
+        return {{bytes, map.at(end.address())}};
     std::vector<Piece> pieces;
-    Memory last;
     visit_instances(*end.plan, false, end.count, end.offset, end.offset + bytes,
                     [&](int64_t displ, int64_t n, uint8_t) {
-                        const char *at = reinterpret_cast<const char *>(static_cast<uintptr_t>(displ));
-                        if (!within(at, last))
-                            last = backend.query(at);
-                        if (pieces.empty() || !together(backend, pieces.back().memory, last))
-                            pieces.push_back({n, last});
+                        const Memory m = map.at(reinterpret_cast<const char *>(static_cast<uintptr_t>(displ)));
+                        if (pieces.empty() || !together(backend, pieces.back().memory, m))
+                            pieces.push_back({n, m});
                         else
                             pieces.back().bytes += n;
                         // A device's memory tells where to work; what all can reach does not.
-                        if (last.kind == MemoryKind::device)
-                            pieces.back().memory = last;
+                        if (m.kind == MemoryKind::device)
+                            pieces.back().memory = m;
                         return true;
                     });
     return pieces;
@@ -93,30 +90,8 @@ bool reaches(const Backend &backend, int device, const Memory &m)
     }
 }
 
-} // namespace
-
-Move Move::part(int64_t at, int64_t length) const
-{
-    Move m = *this;
-    m.from = from.after(at);
-    m.to = to.after(at);
-    m.bytes = length;
-    return m;
-}
-
-int check_move(const heddle_move &asked, Move &move)
-{
-    if (asked.bytes < 0)
-        return HEDDLE_ERR_ARG;
-    if (const int e = make_end(asked.from, asked.bytes, move.from))
-        return e;
-    if (const int e = make_end(asked.to, asked.bytes, move.to))
-        return e;
-    move.bytes = asked.bytes;
-    return check_operator(asked, move);
-}
-
-void place_move(Move &m, Devices *devices)
+// The device that is best placed to do the move, by the memory that its ends name.
+void choose_device(Move &m, Devices *devices)
 {
     const Memory &from = m.from.memory;
     const Memory &to = m.to.memory;
@@ -143,21 +118,55 @@ void place_move(Move &m, Devices *devices)
         }
 }
 
-void resolve_move(const Move &move, Devices *devices, std::vector<Move> &moves)
+} // namespace
+
+Move Move::part(int64_t at, int64_t length) const
 {
-    if (!devices) {
-        moves.push_back(move);
-        return;
-    }
+    Move m = *this;
+    m.from = from.after(at);
+    m.to = to.after(at);
+    m.bytes = length;
+    return m;
+}
+
+int check_move(const heddle_move &asked, Move &move)
+{
+    if (asked.bytes < 0)
+        return HEDDLE_ERR_ARG;
+    if (const int e = make_end(asked.from, asked.bytes, move.from))
+        return e;
+    if (const int e = make_end(asked.to, asked.bytes, move.to))
+        return e;
+    move.bytes = asked.bytes;
+    return check_operator(asked, move);
+}
+
+Memory MemoryMap::at(const char *address)
+{
+    if (!backend_)
+        return {};
+    for (const Memory &m : last_)
+        if (within(address, m))
+            return m;
+    turn_ ^= 1;
+    return last_[turn_] = backend_->query(address, several_);
+}
+
+void place_move(Move &move, Devices *devices, MemoryMap &map)
+{
+    move.from.memory = map.at(move.from.address());
+    move.to.memory = map.at(move.to.address());
+    if (devices)
+        choose_device(move, devices);
+}
+
+void resolve_move(const Move &move, Devices *devices, MemoryMap &map, std::vector<Move> &moves)
+{
+    if (!devices || (in_one_piece(move.from) && in_one_piece(move.to)))
+        return place_move(moves.emplace_back(move), devices, map);
     const Backend &backend = devices->backend();
-    if (in_one_piece(move.from) && in_one_piece(move.to)) {
-        Move &m = moves.emplace_back(move);
-        m.from.memory = backend.query(m.from.address());
-        m.to.memory = backend.query(m.to.address());
-        return place_move(m, devices);
-    }
-    const std::vector<Piece> from = pieces_of(move.from, move.bytes, backend);
-    const std::vector<Piece> to = pieces_of(move.to, move.bytes, backend);
+    const std::vector<Piece> from = pieces_of(move.from, move.bytes, backend, map);
+    const std::vector<Piece> to = pieces_of(move.to, move.bytes, backend, map);
     size_t i = 0, j = 0;
     int64_t in_from = 0, in_to = 0;
     for (int64_t at = 0; at < move.bytes;) {
@@ -165,7 +174,7 @@ void resolve_move(const Move &move, Devices *devices, std::vector<Move> &moves)
         Move part = move.part(at, n);
         part.from.memory = from[i].memory;
         part.to.memory = to[j].memory;
-        place_move(part, devices);
+        choose_device(part, devices);
         moves.push_back(part);
         at += n;
         in_from += n;

@@ -25,11 +25,27 @@ struct Move {
 // Checks one transfer. Errors: as heddle_transfer.
 int check_move(const heddle_move &asked, Move &move);
 
-// Finds out what memory a checked move names and appends it to `moves`: one, or several where a type of
-// absolute addresses leads from memory of one kind to another's.
-void resolve_move(const Move &move, Devices *devices, std::vector<Move> &moves);
+// What memory addresses name, for the length of one call: nobody may free it meanwhile, so that what one
+// allocation's answer was serves for its other addresses, too.
+class MemoryMap {
+public:
+    // A null backend: all memory is the host's. `several` addresses are to come, so that ranges pay.
+    MemoryMap(const Backend *backend, bool several) : backend_(backend), several_(several) {}
 
-// The device that is best placed to do the move, by the memory that its ends name.
-void place_move(Move &move, Devices *devices);
+    Memory at(const char *address);
+
+private:
+    const Backend *backend_;
+    bool several_;
+    Memory last_[2]; // a source's and a target's, in turn
+    int turn_ = 0;
+};
+
+// Finds out what memory a move names that does not lead from one kind to another, as types of absolute
+// addresses may, and the device that is best placed to do it.
+void place_move(Move &move, Devices *devices, MemoryMap &map);
+// The same for any move: appends it to `moves`, in parts where a type of absolute addresses leads from memory
+// of one kind to another's.
+void resolve_move(const Move &move, Devices *devices, MemoryMap &map, std::vector<Move> &moves);
 
 } // namespace heddle::gpu

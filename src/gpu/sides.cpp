@@ -17,30 +17,24 @@ uint8_t widest_word(uint64_t bits)
 // A strided plan's dimensions, instances included; false where there are more than max_dims.
 bool set_strides(const Plan &plan, int64_t count, Side &side)
 {
-    const ImageNode *node = plan.image.nodes.data();
-    Dim dims[max_dims + 1]; // outermost first
-    int n = 0;
-    const bool joined = node->kind == NodeKind::stream && plan.extent == node->count * node->stride;
-    if (count > 1 && !joined)
-        dims[n++] = {plan.extent, count, {}};
-    const int outermost = n;
-    for (; node->kind == NodeKind::stream; node = &plan.image.nodes[static_cast<size_t>(node->child)]) {
-        if (n == max_dims)
-            return false;
-        dims[n++] = {node->stride, node->count, {}};
+    const ImageNode *const nodes = plan.image.nodes.data();
+    const int streams = plan.dimensions; // the first nodes, outermost first
+    const bool joined = streams > 0 && plan.extent == nodes->count * nodes->stride;
+    const bool repeated = (count > 1 && !joined) || streams == 0;
+    const int dims = streams + repeated;
+    if (dims > max_dims)
+        return false;
+    for (int i = 0; i < streams; ++i) {
+        const ImageNode &n = nodes[i];
+        side.dim[streams - 1 - i] = {n.stride, n.count, n.bytes, n.by_bytes};
     }
-    if (count > 1 && joined)
-        dims[outermost].count *= count;
-    if (n == 0)
-        dims[n++] = {node->bytes, 1, {}};
+    if (repeated)
+        side.dim[streams] = {plan.extent, count, plan.bytes, plan.by_bytes};
+    else if (count > 1)
+        side.dim[streams - 1].count *= count;
     side.shape = Shape::strided;
-    side.block = node->bytes;
-    side.by_block = Divisor::of(node->bytes);
-    side.dims = static_cast<uint8_t>(n);
-    for (int d = 0; d < n; ++d) {
-        side.dim[d] = dims[n - 1 - d];
-        side.dim[d].by_count = Divisor::of(side.dim[d].count);
-    }
+    side.block = nodes[streams].bytes;
+    side.dims = static_cast<uint8_t>(dims);
     return true;
 }
 

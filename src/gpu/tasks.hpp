@@ -46,12 +46,14 @@ int make_work(const Move &move, Work &work);
 struct Direct {
     const Move *move;
     Method method;
-    Work work;
+    Work work{};
 };
 // Puts them on a stream of their device: those that are small in one launch. `done` is reached after the last.
 int launch(Device &device, std::span<const Direct> moves, Stream stream, Done *done);
 // The same on streams of the device's own, side by side where that pays.
 int begin_direct(Device &device, std::span<const Direct> moves, Tasks &tasks);
+// One, to its end.
+int run_direct(Device &device, const Direct &direct);
 
 // Moves whose memory is resolved, on a stream of the caller's. Errors: as heddle_transfer_on_stream.
 int put_on_stream(std::span<Move> moves, Stream stream);

@@ -5,6 +5,8 @@
 
 #include "../mpi/datatype/engine/guard.hpp"
 
+#include <algorithm>
+
 using namespace heddle;
 using namespace heddle::gpu;
 
@@ -16,35 +18,49 @@ struct heddle_request {
 
 namespace {
 
+// Buffers with an address: the memory at the first byte is the memory of all.
+bool is_simple(const heddle_move &asked)
+{
+    return asked.from.buf && asked.to.buf;
+}
+
 // Checks all of them before the first byte moves.
 int resolve(const heddle_move *asked, int64_t n, std::vector<Move> &moves)
 {
     if (n < 0 || (n > 0 && !asked))
         return HEDDLE_ERR_ARG;
     Devices *const devices = Devices::open();
+    MemoryMap map(devices ? &devices->backend() : nullptr, true);
     moves.reserve(static_cast<size_t>(n));
     for (int64_t i = 0; i < n; ++i) {
         Move move;
         if (const int e = check_move(asked[i], move))
             return e;
         if (move.bytes > 0 && move.op != HEDDLE_OP_NO_OP)
-            resolve_move(move, devices, moves);
+            resolve_move(move, devices, map, moves);
     }
     return HEDDLE_SUCCESS;
 }
 
-// Begins the moves that need more than one launch, does the host's, and leaves the others in `direct`.
-int begin_move(const Move &move, std::vector<Direct> &direct, Tasks &tasks)
+int choose(Direct &d)
 {
-    Direct d{&move, Method::host, {}};
-    if (move.device)
-        if (const int e = make_work(move, d.work))
+    if (d.move->device)
+        if (const int e = make_work(*d.move, d.work))
             return e;
-    d.method = choose_method(move, move.device ? &d.work : nullptr);
+    d.method = choose_method(*d.move, d.move->device ? &d.work : nullptr);
+    return HEDDLE_SUCCESS;
+}
+
+bool is_one_launch(Method method)
+{
+    return method == Method::kernel || method == Method::copy_engine || method == Method::blocks;
+}
+
+// Carries out or begins what is more than a launch. Where it turns out to be one after all, `d` says so.
+int begin_stages(Direct &d, Tasks &tasks)
+{
+    const Move &move = *d.move;
     switch (d.method) {
-    case Method::host:
-        host_move(move.from, move.to, move.bytes, move.op, move.basic);
-        return HEDDLE_SUCCESS;
     case Method::staged:
         tasks.add(begin_staged(move, *Devices::open()));
         return HEDDLE_SUCCESS;
@@ -55,25 +71,24 @@ int begin_move(const Move &move, std::vector<Direct> &direct, Tasks &tasks)
         std::unique_ptr<Task> task;
         if (const int e = begin_chunked(move, task))
             return e;
-        if (task) {
+        if (task)
             tasks.add(std::move(task));
-            return HEDDLE_SUCCESS;
-        }
-        d.method = Method::kernel; // no slab to be had: straight to the host
-        break;
+        else
+            d.method = Method::kernel; // no slab to be had: straight to the host
+        return HEDDLE_SUCCESS;
     }
     default:
-        break;
+        host_move(move.from, move.to, move.bytes, move.op, move.basic);
+        return HEDDLE_SUCCESS;
     }
-    direct.push_back(std::move(d));
-    return HEDDLE_SUCCESS;
 }
 
 // One launch for each device's moves.
 int begin_all(std::vector<Direct> &direct, Tasks &tasks)
 {
-    std::stable_sort(direct.begin(), direct.end(),
-                     [](const Direct &a, const Direct &b) { return a.move->device < b.move->device; });
+    const auto by_device = [](const Direct &a, const Direct &b) { return a.move->device < b.move->device; };
+    if (!std::is_sorted(direct.begin(), direct.end(), by_device)) // they are large
+        std::stable_sort(direct.begin(), direct.end(), by_device);
     for (size_t i = 0; i < direct.size();) {
         size_t end = i + 1;
         while (end < direct.size() && direct[end].move->device == direct[i].move->device)
@@ -89,11 +104,39 @@ int begin_moves(const std::vector<Move> &moves, Tasks &tasks)
 {
     std::vector<Direct> direct;
     direct.reserve(moves.size());
-    int error = HEDDLE_SUCCESS;
-    for (const Move &move : moves)
-        if (!error)
-            error = begin_move(move, direct, tasks);
-    return error ? error : begin_all(direct, tasks);
+    for (const Move &move : moves) {
+        Direct &d = direct.emplace_back(&move, Method::host);
+        if (const int e = choose(d))
+            return e;
+        if (is_one_launch(d.method))
+            continue;
+        if (const int e = begin_stages(d, tasks))
+            return e;
+        if (!is_one_launch(d.method))
+            direct.pop_back();
+    }
+    return begin_all(direct, tasks);
+}
+
+// A single transfer, with nothing in the way of the one launch that it is most of the time.
+int transfer_one(const heddle_move &asked)
+{
+    Move move;
+    if (const int e = check_move(asked, move))
+        return e;
+    if (move.bytes == 0 || move.op == HEDDLE_OP_NO_OP)
+        return HEDDLE_SUCCESS;
+    Devices *const devices = Devices::open();
+    MemoryMap map(devices ? &devices->backend() : nullptr, false);
+    place_move(move, devices, map);
+    Direct d{&move, Method::host};
+    if (const int e = choose(d))
+        return e;
+    Tasks tasks;
+    if (!is_one_launch(d.method))
+        if (const int e = begin_stages(d, tasks))
+            return e;
+    return is_one_launch(d.method) ? run_direct(*move.device, d) : tasks.wait();
 }
 
 } // namespace
@@ -102,6 +145,8 @@ int heddle_transfer(const heddle_move *asked, int64_t n)
 {
     clear_error_detail();
     return guard([&] {
+        if (n == 1 && asked && is_simple(*asked))
+            return transfer_one(*asked);
         std::vector<Move> moves;
         Tasks tasks;
         if (const int e = resolve(asked, n, moves))

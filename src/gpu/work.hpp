@@ -21,9 +21,10 @@ enum class Shape : uint8_t {
 
 // One dimension of a strided side, fastest first. The outermost one's count bounds nothing.
 struct Dim {
-    int64_t stride; // bytes
+    int64_t stride; // in memory
     int64_t count;
-    Divisor by_count;
+    int64_t bytes;  // packed, of one step
+    Divisor by_bytes;
 };
 
 constexpr int max_dims = 12;
@@ -39,7 +40,7 @@ struct RunList {
     int64_t count = 0;
     int64_t bytes = 0;               // packed bytes of a stretch, and how far apart stretches lie
     int64_t extent = 0;
-    Divisor by_bytes;
+    Divisor by_bytes{};
     int32_t most = 0;                // most runs that touch one tile
 };
 constexpr int tile_bytes = 4096;
@@ -53,11 +54,10 @@ struct Side {
                           // displacements
     int32_t nodes = 0;    // image: in its fixed block
     int64_t block = 0;    // strided: bytes of a block
-    Divisor by_block;
-    Dim dim[max_dims] = {};
+    Dim dim[max_dims];    // the first `dims` of them
     int64_t bytes = 0;    // image: of one instance, which lie `extent` apart
     int64_t extent = 0;
-    Divisor by_bytes;
+    Divisor by_bytes{};
     ImageView image{nullptr, nullptr};
     RunList runs;
 };
@@ -69,14 +69,13 @@ HEDDLE_HD inline int64_t displacement(const Side &s, int64_t x)
     if (s.shape == Shape::dense)
         return x;
     if (s.shape == Shape::strided) {
-        int64_t i = s.by_block.divide(x);
-        int64_t displ = x - i * s.block;
-        for (int d = 0; d < s.dims - 1; ++d) {
-            const int64_t next = s.dim[d].by_count.divide(i);
-            displ += (i - next * s.dim[d].count) * s.dim[d].stride;
-            i = next;
+        int64_t displ = 0;
+        for (int d = s.dims - 1; d >= 0; --d) {
+            const int64_t i = s.dim[d].by_bytes.divide(x);
+            displ += i * s.dim[d].stride;
+            x -= i * s.dim[d].bytes;
         }
-        return displ + i * s.dim[s.dims - 1].stride;
+        return displ + x;
     }
     const int64_t instance = s.by_bytes.divide(x);
     return instance * s.extent + locate(s.image, x - instance * s.bytes).displ;
@@ -90,6 +89,7 @@ struct Work {
     int64_t bytes = 0;
     heddle_op op = HEDDLE_OP_REPLACE;
     heddle_predefined basic = HEDDLE_BYTE;
+    bool remote = true; // the target may be memory that is not the device's own: others see it over a link
 };
 
 // The kernels, each for what the ones before it do not take. choose.hpp says which.

@@ -140,8 +140,7 @@ Side strided(void *at, int64_t block, int64_t stride, uint8_t word)
     side.shape = Shape::strided;
     side.dims = 1;
     side.block = block;
-    side.by_block = Divisor::of(block);
-    side.dim[0].stride = stride;
+    side.dim[0] = {stride, 1, block, Divisor::of(block)};
     return side;
 }
 

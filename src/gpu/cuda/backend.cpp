@@ -71,9 +71,8 @@ int CudaBackend::enter(int device, Scope &scope, Device **found)
 
 // ---- memory ----
 
-Memory CudaBackend::query(const void *ptr) const
+Memory CudaBackend::query(const void *ptr, bool range) const
 {
-    // The range of device memory alone, by a second call: it costs half as much again for every pointer.
     unsigned type = 0;
     int ordinal = -1;
     unsigned managed = 0;
@@ -93,13 +92,13 @@ Memory CudaBackend::query(const void *ptr) const
     else
         return memory;
     memory.device = ordinal;
-    if (memory.kind != MemoryKind::device)
+    if (memory.kind != MemoryKind::device || !range)
         return memory;
     CUdeviceptr start = 0;
     size_t size = 0;
-    CUpointer_attribute range[] = {CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE};
+    CUpointer_attribute range_attributes[] = {CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE};
     void *range_answers[] = {&start, &size};
-    if (cuPointerGetAttributes(2, range, range_answers, address) == CUDA_SUCCESS) {
+    if (cuPointerGetAttributes(2, range_attributes, range_answers, address) == CUDA_SUCCESS) {
         memory.base = reinterpret_cast<char *>(start);
         memory.size = size;
     }
@@ -307,6 +306,11 @@ template <class Put> int CudaBackend::finish(Device &d, Stream stream, Done *don
 
 int CudaBackend::done_acquire(int device, Done **done)
 {
+    if (is_device(device))
+        if (CudaDone *const idle = devices_[static_cast<size_t>(device)]->dones().idle()) {
+            *done = idle;
+            return HEDDLE_SUCCESS;
+        }
     Scope scope;
     Device *d = nullptr;
     if (const int e = enter(device, scope, &d))

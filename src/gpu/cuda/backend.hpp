@@ -21,7 +21,7 @@ public:
     int device_count() const override;
     std::string describe(int device) const override;
 
-    Memory query(const void *ptr) const override;
+    Memory query(const void *ptr, bool range) const override;
     bool reaches(int device, int peer) const override;
     bool combines(heddle_op op, heddle_predefined basic) const override;
     int allocate(int device, size_t bytes, void **ptr) override;

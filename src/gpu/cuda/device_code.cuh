@@ -39,8 +39,9 @@ template <int width> __device__ __forceinline__ void store_word(char *to, Word<w
 }
 
 // The end of every kernel: all threads of all blocks come here. What they wrote is visible to whoever sees the
-// number, the host and other devices included: the last block has seen the others' writes by way of the
-// counter, and its store releases them together with its own.
+// number: the last block has seen the others' writes by way of the counter, and its store releases them together
+// with its own. Writes that crossed a link are waited for, which takes a microsecond and a half on an H200; what
+// went to the device's own memory is there for all that the host may start next.
 __device__ __forceinline__ void reach(const Signal &signal)
 {
     if (!signal.slot)
@@ -55,7 +56,12 @@ __device__ __forceinline__ void reach(const Signal &signal)
             return;
         *signal.counter = 0;
     }
-    asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(signal.slot), "r"(signal.value) : "memory");
+    if (signal.remote) {
+        asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(signal.slot), "r"(signal.value) : "memory");
+    } else {
+        __threadfence();
+        asm volatile("st.relaxed.sys.global.u32 [%0], %1;" ::"l"(signal.slot), "r"(signal.value) : "memory");
+    }
 }
 
 // Copies a side's image to shared memory, where it has room for it: its fixed block, and its lookaside buffer

@@ -3,6 +3,8 @@
 
 #include "error.hpp"
 
+#include <algorithm>
+
 namespace heddle::gpu::cuda {
 namespace {
 
@@ -66,7 +68,9 @@ int dispatch(const Device &device, cudaStream_t stream, std::span<const Launch> 
             const std::span<const Work *const> rest(works + k, n - k);
             const size_t taken = batch_of(rest);
             const bool ends = next > last && k + taken == n;
-            Launcher launcher(stream, device.processors(), device.shared_limit(), ends ? signal : Signal{});
+            Signal end = ends ? signal : Signal{};
+            end.remote = std::any_of(works + k, works + k + taken, [](const Work *w) { return w->remote; });
+            Launcher launcher(stream, device.processors(), device.shared_limit(), end);
             const cudaError_t e = taken == 1 ? run(launcher, n == 1 ? wanted : Kernel::strided, *rest[0])
                                              : run_batch(launcher, rest.first(taken));
             if (const int code = check("cudaLaunchKernel", e))

@@ -7,6 +7,16 @@
 
 namespace heddle::gpu::cuda {
 
+CudaDone *DonePool::idle()
+{
+    const std::lock_guard lock(mutex_);
+    if (free_.empty())
+        return nullptr;
+    CudaDone *const done = free_.back();
+    free_.pop_back();
+    return done;
+}
+
 int DonePool::acquire(int device, cudaStream_t stream, CudaDone **done)
 {
     const std::lock_guard lock(mutex_);

@@ -29,6 +29,9 @@ struct CudaDone : Done {
 // The completion objects of one device. All calls are made with the device's context current.
 class DonePool {
 public:
+    // One that lies idle; null where all are in use.
+    CudaDone *idle();
+    // One that lies idle or is made, in the device's context.
     int acquire(int device, cudaStream_t stream, CudaDone **done);
     void release(CudaDone *done);
 

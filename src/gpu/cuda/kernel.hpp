@@ -16,6 +16,7 @@ struct Signal {
     uint32_t *slot = nullptr;    // in pinned host memory, at the same address for host and device
     uint32_t *counter = nullptr; // in device memory: blocks that have ended; 0 between kernels
     uint32_t value = 0;
+    bool remote = true;          // Work::remote of what the kernel does
 };
 
 // Starts kernels on a stream. The signal goes to the kernel itself where it has few blocks: a flag that the

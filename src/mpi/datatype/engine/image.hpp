@@ -18,8 +18,8 @@ namespace heddle {
 // Division of nonnegative 63-bit numbers by a divisor known beforehand: one multiplication and a shift
 // (Granlund and Montgomery, "Division by invariant integers using multiplication", PLDI 1994).
 struct Divisor {
-    uint64_t magic = 0; // 0: the divisor is a power of two
-    int shift = 0;
+    uint64_t magic; // 0: the divisor is a power of two
+    int shift;
 
     HEDDLE_HD int64_t divide(int64_t n) const
     {

@@ -34,7 +34,7 @@ struct Plan {
     int64_t bytes;                // of one instance
     int64_t runs;                 // of one instance
     int64_t extent;
-    Divisor by_bytes;
+    Divisor by_bytes{};
     int64_t grain; // bytes of a primitive where all are alike, else 0
     int16_t dimensions;
     uint8_t kind;  // enum heddle_plan_kind
