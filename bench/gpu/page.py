@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The page and the diagrams of what bench/gpu/run wrote."""
+import matplotlib.pyplot as plt
+
+NAMES = {"heddle": "Heddle", "hand": "hand-written kernel", "copy": "cudaMemcpy2D/3DAsync",
+         "cub": "cub::DeviceMemcpy::Batched", "limit": "gather or scatter alone", "memcpy": "cudaMemcpy, contiguous",
+         "yaksa": "yaksa", "tempi": "TEMPI"}
+STYLE = {"heddle": {"color": "#c0392b", "marker": "o", "linewidth": 2.2, "zorder": 5},
+         "hand": {"color": "#555555", "marker": "x", "linestyle": "--"},
+         "copy": {"color": "#2471a3", "marker": "s"},
+         "cub": {"color": "#7d8c2f", "marker": "^"},
+         "limit": {"color": "#b7950b", "linestyle": ":"},
+         "memcpy": {"color": "#111111", "linestyle": ":"},
+         "yaksa": {"color": "#884ea0", "marker": "v"},
+         "tempi": {"color": "#117864", "marker": "d"}}
+CLOCK = {"device": "gpu", "pinned": "wall"}
+
+
+def series(cases, who, clock):
+    """[(bytes, seconds)] in the order of size."""
+    return sorted((case["bytes"], case["times"][who][clock]["median"]) for case in cases
+                  if clock in case["times"].get(who, {}) and case["bytes"])
+
+
+def draw_panel(axis, cases, clock, rate):
+    for who, style in STYLE.items():
+        points = series(cases, who, clock)
+        if points:
+            axis.plot([size for size, _ in points],
+                      [1e-9 * size / time if rate else 1e6 * time for size, time in points],
+                      label=NAMES[who], markersize=4, **style)
+    axis.set_xscale("log", base=2)
+    axis.set_yscale("log")
+    axis.set_ylabel("GB/s packed" if rate else "us", fontsize=8)
+    axis.tick_params(labelsize=7)
+    axis.grid(alpha=0.3)
+
+
+def draw(cases, layouts, place, path):
+    """A row a layout: time and bandwidth of pack, time and bandwidth of unpack."""
+    panels = [("pack", False), ("pack", True), ("unpack", False), ("unpack", True)]
+    figure, axes = plt.subplots(len(layouts), 4, figsize=(15, 2.3 * len(layouts)), squeeze=False)
+    labels = {}
+    for row, layout in zip(axes, layouts):
+        for axis, (operation, rate) in zip(row, panels):
+            here = [case for case in cases if case["layout"] == layout and case["operation"] == operation
+                    and case["place"] == place]
+            draw_panel(axis, here, CLOCK[place], rate)
+            axis.set_title(f"{layout}: {operation}", fontsize=8)
+            labels.update((label, handle) for handle, label in zip(*axis.get_legend_handles_labels()))
+    for axis in axes[-1]:
+        axis.set_xlabel("bytes packed", fontsize=8)
+    figure.legend(list(labels.values()), list(labels), loc="upper center", ncol=6, fontsize=9)
+    figure.tight_layout(rect=(0, 0, 1, 1 - 0.45 / (2.3 * len(layouts))))
+    figure.savefig(path, dpi=65)
+    plt.close(figure)
+
+
+def table(header, rows):
+    lines = ["| " + " | ".join(header) + " |", "|---" * len(header) + "|"]
+    return lines + ["| " + " | ".join(row) + " |" for row in rows] + [""]
+
+
+def cell(case, who, clock):
+    time = case["times"].get(who, {}).get(clock)
+    if not time:
+        return ""
+    spread = (time["high"] - time["low"]) / time["median"]
+    return f"{1e6 * time['median']:.2f}" + (f" ± {50 * spread:.0f} %" if spread > 0.1 else "")
+
+
+def verdicts(judged):
+    rows = []
+    for each in judged:
+        if "met" not in each:
+            rows.append([each["what"], "not measured", "", "", ""])
+            continue
+        worst = each["worst"][0]
+        rows.append([each["what"], f"{each['value']:.3g} {each['unit']}",
+                     f"at {'most' if each['most'] else 'least'} {each['limit']:g}",
+                     "met" if each["met"] else f"**missed** by {each['missed']} of {each['cases']}",
+                     f"{worst['case']} {worst['details']}".strip()])
+    return table(["target", "worst case", "limit", "", "which"], rows)
+
+
+def page(data, drawings, source):
+    machine, limits = data["machine"], data["limits"]
+    lines = ["# Pack, unpack and reduce on one GPU", "",
+             "GPU time by events around `heddle_transfer_on_stream` (from 60 MiB on, a quarter of four in a row), wall",
+             "time of the blocking `heddle_transfer`; medians. Everyone's data was compared with what `heddle_pack` and",
+             "`heddle_unpack` do on the host before it was timed.",
+             f"Made by `bench/gpu/run` and `bench/plot` from [{source}]({source}).", "",
+             f"- {machine['date']}; {machine['gpu']}, driver {machine['driver']}, CUDA {machine['cuda_runtime']}; "
+             f"{machine['cores']} cores, Linux {machine['kernel']}; Heddle {machine['heddle']}"
+             + (f" ({machine['commit']})" if machine.get("commit") else "")]
+    if limits["copy_bytes_per_second"]:
+        lines.append(f"- C, a copy of 512 MiB on the device: {1e-12 * limits['copy_bytes_per_second']:.3f} TB/s read "
+                     "plus write")
+    if limits["launch_seconds"]:
+        lines.append(f"- L, launch of an empty kernel and synchronize: {1e6 * limits['launch_seconds']:.2f} us (median "
+                     "over the run; each case is compared with those beside it); the empty kernel by events "
+                     f"{1e6 * (limits['launch_gpu_seconds'] or 0):.2f} us")
+    lines += ["", "## Targets", "", *verdicts(data["rows"])]
+    if data["errors"]:
+        lines += ["## Errors", "", *(f"- {each['name']}: {each['error']}" for each in data["errors"]), ""]
+    lines += ["## Time and bandwidth over size", ""]
+    lines += [f"![{what}]({path.name})\n" for what, path in drawings.items()]
+    for place, clock, what in (("device", "gpu", "On the device: GPU time"),
+                               ("device", "wall", "On the device: wall time of the blocking call, up to 1 MiB"),
+                               ("pinned", "wall", "To and from pinned host memory: wall time")):
+        cases = [case for case in data["cases"] if case["place"] == place
+                 and (clock == "gpu" or place == "pinned" or case["bytes"] <= 1 << 20)]
+        who = [each for each in STYLE if any(clock in case["times"].get(each, {}) for case in cases)]
+        if not who:
+            continue
+        header = ["layout", "size", "bytes", "", *(NAMES[each] for each in who)]
+        if clock == "wall":
+            header.append("L beside it")
+        lines += [f"## {what}", "", "Microseconds; the spread from the first to the last tenth where above 10 %.", ""]
+        lines += table(header, [[case["layout"], str(case["size"]), str(case["bytes"]), case["operation"],
+                                 *(cell(case, each, clock) for each in who),
+                                 *([cell(case, "heddle", "launch")] if clock == "wall" else [])] for case in cases])
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def write(data, path, source):
+    """Writes the page and the diagrams beside it; returns the paths of the diagrams."""
+    layouts = list(dict.fromkeys(case["layout"] for case in data["cases"]
+                                 if case["operation"] in ("pack", "unpack")))
+    drawings = {}
+    if layouts:
+        drawings["on the device"] = path.with_suffix(".png")
+        draw(data["cases"], layouts, "device", drawings["on the device"])
+        pinned = [layout for layout in layouts
+                  if any(case["layout"] == layout and case["place"] == "pinned" for case in data["cases"])]
+        if pinned:
+            drawings["to and from pinned memory"] = path.with_name(path.stem + "-pinned.png")
+            draw(data["cases"], pinned, "pinned", drawings["to and from pinned memory"])
+    path.write_text(page(data, drawings, source), encoding="utf-8")
+    return list(drawings.values())
