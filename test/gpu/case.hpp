@@ -45,6 +45,9 @@ struct Case {
 
 Case random_case(uint64_t seed);
 
+/* Floating point of more than 64 bits is the host's, which a stream cannot call. */
+bool devices_compute(heddle_predefined basic);
+
 std::string to_text(const Case &);
 
 /* Throws property::Failure where the results are wrong. False where it could not be tried: too large. */

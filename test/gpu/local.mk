@@ -21,6 +21,8 @@ check_PROGRAMS += test/gpu/gpu
 TESTS += test/gpu/gpu
 endif
 test_gpu_gpu_SOURCES = \
+    test/gpu/buffer.cpp \
+    test/gpu/buffer.hpp \
     test/gpu/case.hpp \
     test/gpu/cuda_memory.cpp \
     test/gpu/device_memory.cpp \
@@ -34,6 +36,13 @@ test_gpu_gpu_SOURCES = \
     test/gpu/run_case.cpp \
     test/gpu/shrink_case.cpp \
     test/gpu/simulation.cpp \
+    test/gpu/test_environment.cpp \
+    test/gpu/test_errors.cpp \
+    test/gpu/test_failures.cpp \
+    test/gpu/test_far.cpp \
+    test/gpu/test_memory.cpp \
+    test/gpu/test_operators.cpp \
+    test/gpu/test_streams.cpp \
     test/unit/property/failure.hpp \
     test/unit/property/shrink.cpp \
     test/unit/property/shrink.hpp

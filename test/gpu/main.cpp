@@ -32,6 +32,7 @@ struct Options {
     bool print = false;
     std::string named;
     bool only_named = false;
+    bool no_named = false;
     std::string switches = "reorder=1";
 };
 
@@ -174,7 +175,7 @@ int run(const Options &options)
         const bool passed = Run(options).execute();
         ++(passed ? tally.passed : tally.failed);
         machine.reset();
-        if (!passed || options.one_case)
+        if (!passed || options.one_case || options.no_named)
             return passed ? 0 : 1;
     }
     run_named(options.named, tally);
@@ -199,6 +200,7 @@ int main(int argc, char **argv)
     app.add_option("--threads", options.threads, "threads that share the cases")->check(CLI::Range(1u, 256u));
     app.add_option("--named", options.named, "only tests whose name contains this");
     app.add_flag("--only-named", options.only_named, "no random cases");
+    app.add_flag("--no-named", options.no_named, "random cases alone");
     app.add_option("--switches", options.switches, "of the simulated device during the random cases (sim.h)");
     app.add_flag("!--no-shrink", options.shrink, "do not look for a smaller failing case");
     app.add_flag("--print", options.print, "print each case");

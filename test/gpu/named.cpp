@@ -16,7 +16,8 @@ std::vector<Named> &named_tests()
 void run_named(const std::string &filter, Tally &tally)
 {
     for (const Named &test : named_tests()) {
-        if (!strstr(test.name, filter.c_str()))
+        const bool inside = strncmp(test.name, "inside:", 7) == 0; /* of a process that a test starts */
+        if (!strstr(test.name, filter.c_str()) || (inside && filter.empty()))
             continue;
         const auto began = std::chrono::steady_clock::now();
         const auto tell = [&](const char *verdict, const char *why) {

@@ -28,16 +28,6 @@ int64_t element_size(heddle_predefined basic)
     return size;
 }
 
-/* Floating point of more than 64 bits is the host's, which a stream cannot call. */
-bool devices_compute(heddle_predefined basic)
-{
-    for (const heddle_predefined wide : {HEDDLE_LONG_DOUBLE, HEDDLE_FLOAT128, HEDDLE_COMPLEX_LONG_DOUBLE,
-                                         HEDDLE_COMPLEX_FLOAT128, HEDDLE_LONG_DOUBLE_INT})
-        if (basic == wide)
-            return false;
-    return true;
-}
-
 class Maker {
 public:
     explicit Maker(uint64_t seed) : rng_(seed) {}
@@ -266,6 +256,15 @@ std::string to_text(const SideSpec &side)
 }
 
 } // namespace
+
+bool devices_compute(heddle_predefined basic)
+{
+    for (const heddle_predefined wide : {HEDDLE_LONG_DOUBLE, HEDDLE_FLOAT128, HEDDLE_COMPLEX_LONG_DOUBLE,
+                                         HEDDLE_COMPLEX_FLOAT128, HEDDLE_LONG_DOUBLE_INT})
+        if (basic == wide)
+            return false;
+    return true;
+}
 
 Case random_case(uint64_t seed) { return Maker(seed).make(seed); }
 

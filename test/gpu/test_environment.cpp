@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What can be tried in a process of its own alone: no device, little memory, devices that do not reach each other,
+ * methods that are forced.
+ */
+#include "buffer.hpp"
+
+#include <cstdlib>
+#include <cstring>
+
+namespace gpu {
+namespace {
+
+const std::vector<std::string> some_cases{"--cases", "400", "--seed", "1", "--no-named"};
+
+std::string info_text()
+{
+    size_t length = 0;
+    succeeds(heddle_info(nullptr, 0, &length), "heddle_info");
+    std::string info(length + 1, '\0');
+    succeeds(heddle_info(info.data(), info.size(), &length), "heddle_info");
+    info.resize(strlen(info.c_str()));
+    return info;
+}
+
+void info()
+{
+    const std::string whole = info_text();
+    if (Machine::get().devices() > 0 && whole.find("device 0") == whole.npos)
+        fail("heddle_info names no device 0: ", whole);
+    char part[6];
+    size_t length = 0;
+    succeeds(heddle_info(part, sizeof part, &length), "heddle_info");
+    same(std::string(part), whole.substr(0, 5), "the beginning of heddle_info");
+}
+
+/* Run by the next test, in a process whose device cannot be opened. */
+void inside_without_a_device()
+{
+    if (Machine::get().devices() > 0)
+        throw Skip("there is a device");
+    same(heddle_device_open(), int{HEDDLE_ERR_NO_DEVICE}, "opening");
+    same(heddle_device_open(), int{HEDDLE_ERR_NO_DEVICE}, "opening again");
+    if (const char *reason = getenv("EXPECTED_REASON"))
+        if (info_text().find(reason) == std::string::npos)
+            fail("heddle_info does not say ", reason, ": ", info_text());
+    const Buffer memory({}, 100, 1);
+    const heddle_move move{bytes_at(memory.at(), 40), bytes_at(memory.at(50), 40), 40, HEDDLE_OP_REPLACE};
+    same(heddle_transfer_on_stream(&move, 1, nullptr), int{HEDDLE_ERR_NO_DEVICE}, "a stream without a device");
+    memory.check("a stream without a device");
+    same(heddle_memory_kind(memory.at(), nullptr), int{HEDDLE_MEMORY_HOST}, "kind of memory");
+}
+
+void without_a_device()
+{
+    struct {
+        const char *device, *devices, *reason;
+    } const ways[] = {{"none", "2", "HEDDLE_DEVICE=none"},
+                      {"/nowhere/libheddle-no.so", "2", "/nowhere/libheddle-no.so"},
+                      {"/proc/self/exe", "2", "no device"}};
+    for (const auto &way : ways) {
+        const std::vector<std::pair<std::string, std::string>> environment{{"HEDDLE_DEVICE", way.device},
+                                                                           {"EXPECTED_REASON", way.reason}};
+        self_succeeds({"--cases", "100", "--seed", "1", "--no-named"}, environment);
+        self_succeeds({"--only-named", "--named", "inside: without a device"}, environment);
+    }
+    need_simulation();
+    const char *plugin = getenv("HEDDLE_DEVICE");
+    self_succeeds({"--only-named", "--named", "inside: without a device"},
+                  {{"HEDDLE_DEVICE", plugin}, {"HEDDLE_SIM_DEVICES", "0"}, {"EXPECTED_REASON", "HEDDLE_SIM_DEVICES is 0"}});
+    self_succeeds({"--only-named", "--named", "inside: without a device"},
+                  {{"HEDDLE_DEVICE", plugin}, {"HEDDLE_SIM", "nonsense"}, {"EXPECTED_REASON", "nonsense"}});
+}
+
+void with_switches(const char *switches)
+{
+    need_simulation();
+    self_succeeds(some_cases, {{"HEDDLE_SIM", switches}});
+    self_succeeds(some_cases, {{"HEDDLE_SIM", switches}, {"HEDDLE_CHUNK", "1000"}});
+}
+
+void no_pinned_memory() { with_switches("pinned_memory=0"); }
+void little_pinned_memory() { with_switches("pinned_memory=100000"); }
+void no_device_memory() { with_switches("device_memory=0"); }
+void little_device_memory() { with_switches("device_memory=100000"); }
+void no_memory_at_all() { with_switches("device_memory=0 pinned_memory=0"); }
+
+void no_peer_access()
+{
+    need_simulation();
+    self_succeeds(some_cases, {{"HEDDLE_SIM_PEER", "0"}});
+    self_succeeds(some_cases, {{"HEDDLE_SIM_PEER", "0"}, {"HEDDLE_SIM_DEVICES", "5"}, {"HEDDLE_CHUNK", "500"}});
+    self_succeeds({"--only-named", "--named", "between devices"}, {{"HEDDLE_SIM_PEER", "0"}});
+    self_succeeds({"--only-named", "--named", "absolute"}, {{"HEDDLE_SIM_PEER", "0"}});
+}
+
+void forced_methods()
+{
+    need_devices();
+    for (const char *method : {"host", "copy_engine", "blocks", "kernel", "chunked", "staged", "combined"})
+        self_succeeds(some_cases, {{"HEDDLE_METHOD", method}, {"HEDDLE_CHUNK", "3000"}});
+    self_succeeds(some_cases, {{"HEDDLE_KERNEL", "any"}});
+    self_succeeds(some_cases, {{"HEDDLE_COPY_ENGINE", "1"}});
+}
+
+const AddTests tests{{"information", info},
+                     {"inside: without a device", inside_without_a_device},
+                     {"without a device", without_a_device},
+                     {"no pinned memory", no_pinned_memory},
+                     {"little pinned memory", little_pinned_memory},
+                     {"no device memory", no_device_memory},
+                     {"little device memory", little_device_memory},
+                     {"no memory at all", no_memory_at_all},
+                     {"no peer access", no_peer_access},
+                     {"forced methods", forced_methods}};
+
+} // namespace
+} // namespace gpu

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Devices that fail, on the simulated one: each error comes back with its words, nothing hangs, nothing runs on
+ * afterwards, and the next transfer works.
+ */
+#include "buffer.hpp"
+#include "case.hpp"
+
+#include <atomic>
+#include <cstring>
+#include <thread>
+
+namespace gpu {
+namespace {
+
+/* The switches hold for one test only. */
+class Switched {
+public:
+    explicit Switched(const std::string &switches) { Machine::get().configure(switches.c_str()); }
+    Switched(const Switched &) = delete;
+    ~Switched() { Machine::get().reset(); }
+};
+
+/* A strided pack of `bytes` bytes, and its result. */
+struct Pack {
+    Pack(Place from_place, Place to_place, int64_t bytes)
+        : from(from_place, static_cast<size_t>(bytes) * 2, 1), to(to_place, static_cast<size_t>(bytes), 2),
+          type(oracle::Type::from(
+              [&](auto **t) {
+                  return heddle_type_vector(bytes / 8, 1, 2, heddle_type_predefined(HEDDLE_DOUBLE), t);
+              },
+              "vector"))
+    {
+        type.commit();
+        for (size_t i = 0; i < to.expected.size(); ++i)
+            to.expected[i] = from.expected[i / 8 * 16 + i % 8];
+        move = {side_of(from.at(), 1, type), bytes_at(to.at(), bytes), bytes, HEDDLE_OP_REPLACE};
+    }
+
+    /* Memory is uploaded once; this makes the target something else again. */
+    void spoil()
+    {
+        const std::vector<std::byte> junk(to.size(), std::byte{0x5a});
+        Machine::get().copy(to.at(), junk.data(), junk.size());
+    }
+
+    Buffer from, to;
+    oracle::Type type;
+    heddle_move move{};
+};
+
+constexpr const char *calls[] = {"allocate",      "free",          "allocate_pinned", "free_pinned", "stream_create",
+                                 "stream_destroy", "stream_device", "stream_synchronize", "launch",  "copy",
+                                 "copy_2d",       "done_acquire",  "done_test",       "done_wait",   "stream_wait"};
+
+/* Right, or an error of the device's with its words; never wrong. Whether it failed. */
+bool right_or_failed(Pack &pack, Way way, const std::string &where)
+{
+    pack.spoil();
+    const int error = transfer(way, {pack.move});
+    if (error == HEDDLE_SUCCESS) {
+        pack.to.check(where);
+        return false;
+    }
+    same(error, int{HEDDLE_ERR_DEVICE}, where, ": ", heddle_strerror(error));
+    if (!strstr(heddle_error_detail(), "asked to fail"))
+        fail(where, ": the detail is \"", heddle_error_detail(), "\"");
+    pack.from.check(where);
+    return true;
+}
+
+/* Each call fails at its first, second and third time, on each kind of path. */
+void each_call_fails_once()
+{
+    need_simulation();
+    struct Path {
+        Place from, to;
+        int64_t bytes;
+    };
+    const Place device{Kind::device, 0}, pinned{Kind::pinned, 0}, pageable{};
+    const Path paths[] = {{device, device, 4096},     {device, pinned, 4096},      {device, pageable, 4096},
+                          {pageable, device, 100000}, {device, pinned, 6 << 20},   {pinned, device, 6 << 20},
+                          {device, pageable, 6 << 20}};
+    int failures = 0;
+    for (const Path &path : paths) {
+        Pack pack(path.from, path.to, path.bytes);
+        for (const char *call : calls)
+            for (int when = 1; when <= 3; ++when)
+                for (const Way way : all_ways) {
+                    if (way == Way::on_stream && (path.from.kind == Kind::pageable || path.to.kind == Kind::pageable))
+                        continue;
+                    const std::string where = text(call, " fails at time ", when, ", ", to_text(way), " of ", path.bytes,
+                                                   " bytes from ", to_text(path.from), " to ", to_text(path.to));
+                    {
+                        const Switched on("reset delay_us=50 fail=" + std::string(call) + ":" + std::to_string(when));
+                        failures += right_or_failed(pack, way, where);
+                    }
+                    pack.spoil();
+                    transfer_all(Way::blocking, {pack.move});
+                    pack.to.check("after ", where);
+                }
+    }
+    same(failures > 0, true, "some failed");
+}
+
+/* A kernel or copy fails while it runs: waiting for it says so, and so does all that follows on that device. */
+void a_device_fails()
+{
+    need_simulation();
+    const Place device{Kind::device, 0};
+    for (const int64_t bytes : {int64_t{4096}, int64_t{6} << 20})
+        for (const Kind kind : {Kind::device, Kind::pinned, Kind::pageable})
+            for (const Way way : {Way::blocking, Way::begun}) {
+                Pack pack(device, {kind, 0}, bytes);
+                const std::string where = text(bytes, " bytes to ", to_text(Place{kind, 0}), ", ", to_text(way));
+                {
+                    const Switched on("reset fail=execute:1");
+                    same(transfer(way, {pack.move}), int{HEDDLE_ERR_DEVICE}, "a device that fails, ", where);
+                    if (!strstr(heddle_error_detail(), "execute"))
+                        fail("a device that fails, ", where, ": the detail is \"", heddle_error_detail(), "\"");
+                    same(transfer(way, {pack.move}), int{HEDDLE_ERR_DEVICE}, "a device that has failed, ", where);
+                }
+                transfer_all(way, {pack.move});
+                pack.to.check("once it is mended, ", where);
+            }
+}
+
+void detail_is_empty_without_an_error()
+{
+    same(heddle_transfer(nullptr, -1), int{HEDDLE_ERR_ARG}, "a negative number");
+    same(std::string(heddle_error_detail()), std::string(), "the detail of an error of the caller's");
+    need_simulation();
+    {
+        Pack pack({Kind::device, 0}, {Kind::device, 0}, 4096);
+        const Switched on("reset fail=launch:1");
+        same(transfer(Way::blocking, {pack.move}), int{HEDDLE_ERR_DEVICE}, "a launch that fails");
+        same(*heddle_error_detail() != '\0', true, "it has a detail");
+        std::thread([] { same(std::string(heddle_error_detail()), std::string(), "another thread's detail"); }).join();
+        transfer_all(Way::blocking, {pack.move});
+    }
+    same(std::string(heddle_error_detail()), std::string(), "the detail after success");
+}
+
+/* Random transfers while any call fails now and then, in several threads. Each is right or fails. */
+void random_failures()
+{
+    need_simulation();
+    std::atomic<int> failed{0}, passed{0};
+    std::string wrong;
+    for (const char *switches : {"fail=any:2%", "fail=execute:1%", "fail=any:20%"}) {
+        const Switched on(std::string("reset reorder=1 delay_us=20 ") + switches);
+        std::vector<std::jthread> crowd;
+        for (uint64_t t = 0; t < 4; ++t)
+            crowd.emplace_back([&, t] {
+                for (uint64_t i = 0; i < 60; ++i)
+                    try {
+                        passed += run_case(random_case(oracle::Rng::mix(t, i)));
+                    } catch (const std::exception &failure) {
+                        const bool honest = strstr(failure.what(), "asked to fail") || strstr(failure.what(), "failed");
+                        if (!honest)
+                            wrong = text(switches, ", case ", oracle::Rng::mix(t, i), ": ", failure.what());
+                        ++failed;
+                    }
+            });
+    }
+    if (!wrong.empty())
+        fail(wrong);
+    same(passed > 0 && failed > 0, true, "some pass, some fail");
+}
+
+const AddTests tests{{"each call fails once", each_call_fails_once},
+                     {"a device fails", a_device_fails},
+                     {"the detail is empty without an error", detail_is_empty_without_an_error},
+                     {"random failures", random_failures}};
+
+} // namespace
+} // namespace gpu

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Kinds of memory; types of absolute addresses that name several at once; targets that overlap.
+ */
+#include "buffer.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <numeric>
+
+namespace gpu {
+namespace {
+
+using oracle::Rng;
+using oracle::Type;
+
+void memory_kinds()
+{
+    for (const Place &place : Machine::get().places()) {
+        const Buffer buffer(place, 1000, 1);
+        const int expected = place.kind == Kind::pageable  ? HEDDLE_MEMORY_HOST
+                             : place.kind == Kind::pinned  ? HEDDLE_MEMORY_PINNED
+                             : place.kind == Kind::managed ? HEDDLE_MEMORY_MANAGED
+                                                           : HEDDLE_MEMORY_DEVICE;
+        for (const size_t offset : {0, 1, 999}) {
+            int device = -7;
+            same(heddle_memory_kind(buffer.at(offset), &device), expected, "kind of ", to_text(place), "+", offset);
+            if (place.kind == Kind::device)
+                same(device, place.device, "device of ", to_text(place));
+            if (place.kind == Kind::pageable)
+                same(device, -1, "device of ", to_text(place));
+        }
+        same(heddle_memory_kind(buffer.at(), nullptr), expected, "kind of ", to_text(place), ", no device asked");
+    }
+    int on_stack = 0, device = 0;
+    same(heddle_memory_kind(&on_stack, &device), int{HEDDLE_MEMORY_HOST}, "the stack");
+    same(device, -1, "device of the stack");
+    same(heddle_memory_kind(nullptr, &device), int{HEDDLE_MEMORY_HOST}, "null");
+    same(heddle_memory_kind(reinterpret_cast<void *>(UINTPTR_MAX), nullptr), int{HEDDLE_MEMORY_HOST}, "no address");
+}
+
+/* A type of absolute addresses over several buffers, and in which order it names their bytes. */
+struct Absolute {
+    std::deque<Buffer> buffers;
+    Type type;
+    std::vector<std::pair<size_t, size_t>> places; /* of each packed byte: buffer, offset */
+
+    std::byte &expected(size_t packed)
+    {
+        return buffers[places[packed].first].expected[places[packed].second];
+    }
+};
+
+Absolute absolute(Rng &rng, size_t element, heddle_predefined basic)
+{
+    Absolute result;
+    const std::vector<Place> all = Machine::get().places();
+    for (int64_t i = rng.in(1, 6); i > 0; --i)
+        result.buffers.emplace_back(rng.pick(all), static_cast<size_t>(rng.in(20, 60)) * element, rng.next());
+
+    /* Blocks of elements, with gaps, in an order that leads to and fro between the buffers. */
+    struct Block {
+        size_t buffer, offset;
+        int64_t length;
+    };
+    std::vector<Block> blocks;
+    for (size_t b = 0; b < result.buffers.size(); ++b)
+        for (size_t at = static_cast<size_t>(rng.in(0, 3)) * element; at < result.buffers[b].size();) {
+            const auto room = static_cast<int64_t>((result.buffers[b].size() - at) / element);
+            const int64_t length = std::min(room, rng.in(1, 9));
+            if (length == 0)
+                break;
+            blocks.push_back({b, at, length});
+            at += (static_cast<size_t>(length) + static_cast<size_t>(rng.in(0, 3))) * element;
+        }
+    if (rng.percent(60))
+        rng.shuffle(blocks);
+    std::vector<int64_t> lengths, addresses;
+    for (const Block &block : blocks) {
+        lengths.push_back(block.length);
+        addresses.push_back(static_cast<int64_t>(reinterpret_cast<uintptr_t>(result.buffers[block.buffer].at(block.offset))));
+        for (size_t i = 0; i < static_cast<size_t>(block.length) * element; ++i)
+            result.places.emplace_back(block.buffer, block.offset + i);
+    }
+    result.type = Type::from(
+        [&](auto **t) {
+            return heddle_type_hindexed(static_cast<int64_t>(blocks.size()), lengths.data(), addresses.data(),
+                                        heddle_type_predefined(basic), t);
+        },
+        "hindexed");
+    result.type.commit();
+    return result;
+}
+
+void check_all(Absolute &a, const char *what, int round)
+{
+    for (const Buffer &buffer : a.buffers)
+        buffer.check(what, ", round ", round);
+}
+
+void absolute_addresses()
+{
+    Rng rng(20261120);
+    for (int round = 0; round < 200; ++round) {
+        Absolute from = absolute(rng, 4, HEDDLE_UINT32), to = absolute(rng, 4, HEDDLE_UINT32);
+        const auto elements = static_cast<int64_t>(std::min(from.places.size(), to.places.size()) / 4);
+        const int64_t first = rng.in(0, elements - 1), n = rng.in(1, elements - first);
+        const bool adds = rng.percent(30);
+        const auto offset = static_cast<size_t>(first) * 4;
+        for (size_t i = offset; i < offset + static_cast<size_t>(n) * 4; i += 4) {
+            uint32_t sum = 0, a = 0, b = 0;
+            for (size_t j = 0; j < 4; ++j) {
+                a |= static_cast<uint32_t>(from.expected(i + j)) << 8 * j;
+                b |= static_cast<uint32_t>(to.expected(i + j)) << 8 * j;
+            }
+            sum = adds ? a + b : a;
+            for (size_t j = 0; j < 4; ++j)
+                to.expected(i + j) = static_cast<std::byte>(sum >> 8 * j);
+        }
+        transfer_all(rng.percent(50) ? Way::blocking : Way::begun,
+                     {{side_of(nullptr, 1, from.type, first * 4), side_of(nullptr, 1, to.type, first * 4), n * 4,
+                       adds ? HEDDLE_OP_SUM : HEDDLE_OP_REPLACE}});
+        check_all(from, "the source of absolute addresses", round);
+        check_all(to, "the target of absolute addresses", round);
+    }
+}
+
+void absolute_and_packed()
+{
+    Rng rng(20261121);
+    for (int round = 0; round < 100; ++round) {
+        Absolute from = absolute(rng, 1, HEDDLE_BYTE);
+        const auto n = static_cast<int64_t>(from.places.size());
+        const std::vector<Place> all = Machine::get().places();
+        Buffer packed(rng.pick(all), from.places.size(), rng.next());
+        for (size_t i = 0; i < from.places.size(); ++i)
+            packed.expected[i] = from.expected(i);
+        transfer_all(Way::blocking, {{side_of(nullptr, 1, from.type), bytes_at(packed.at(), n), n, HEDDLE_OP_REPLACE}});
+        packed.check("packed from absolute addresses, round ", round);
+        Buffer other(rng.pick(all), from.places.size(), rng.next());
+        for (size_t i = 0; i < from.places.size(); ++i)
+            from.expected(i) = other.expected[i];
+        transfer_all(Way::begun, {{bytes_at(other.at(), n), side_of(nullptr, 1, from.type), n, HEDDLE_OP_REPLACE}});
+        check_all(from, "unpacked to absolute addresses", round);
+    }
+}
+
+/* A byte that is written several times keeps one of the values meant for it; others stay. */
+void overlapping_targets()
+{
+    constexpr int64_t blocks = 40;
+    for (const Place &place : Machine::get().places()) {
+        Buffer target(place, 400, 5);
+        const Buffer source(place, blocks * 8, 6);
+        Type type = Type::from(
+            [](auto **t) { return heddle_type_hvector(blocks, 8, 5, heddle_type_predefined(HEDDLE_BYTE), t); },
+            "hvector");
+        type.commit();
+        transfer_all(Way::blocking, {{bytes_at(source.at(), blocks * 8), side_of(target.at(50), 1, type), blocks * 8,
+                                      HEDDLE_OP_REPLACE}});
+        const std::vector<std::byte> now = target.bytes();
+        for (size_t at = 0; at < now.size(); ++at) {
+            bool meant = false, right = false;
+            for (size_t x = 0; x < blocks * 8; ++x)
+                if (50 + x / 8 * 5 + x % 8 == at) {
+                    meant = true;
+                    right = right || now[at] == source.expected[x];
+                }
+            same(meant ? right : now[at] == target.expected[at], true, "byte ", at, " of an overlapping target in ",
+                 to_text(place));
+        }
+    }
+}
+
+/* One source to many targets at once, and many pieces to one target. */
+void one_buffer_in_many_moves()
+{
+    for (const Place &place : Machine::get().places()) {
+        const Buffer source(place, 4000, 7);
+        std::deque<Buffer> targets;
+        std::vector<heddle_move> moves;
+        for (int i = 0; i < 30; ++i) {
+            Buffer &target = targets.emplace_back(place, 4001, 8 + i);
+            std::copy(source.expected.begin(), source.expected.end(), target.expected.begin() + i % 2);
+            moves.push_back({bytes_at(source.at(), 4000), bytes_at(target.at(i % 2), 4000), 4000, HEDDLE_OP_REPLACE});
+        }
+        transfer_all(Way::begun, moves);
+        for (const Buffer &target : targets)
+            target.check("one of many targets");
+        Buffer joined(place, 4000, 99);
+        joined.expected = source.expected;
+        moves.clear();
+        for (int64_t at = 0; at < 4000; at += 5) /* bytes of one word by several moves */
+            moves.push_back(
+                {bytes_at(source.at(), 4000, at), bytes_at(joined.at(), 4000, at), 5, HEDDLE_OP_REPLACE});
+        transfer_all(Way::blocking, moves);
+        joined.check("a target of many pieces");
+    }
+}
+
+const AddTests tests{{"memory kinds", memory_kinds},
+                     {"absolute addresses", absolute_addresses},
+                     {"absolute addresses and packed bytes", absolute_and_packed},
+                     {"overlapping targets", overlapping_targets},
+                     {"one buffer in many moves", one_buffer_in_many_moves}};
+
+} // namespace
+} // namespace gpu

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Every operator on every predefined type, in every kind of memory.
+ */
+#include "../unit/oracle/basics.hpp"
+#include "../unit/oracle/operators.hpp"
+#include "case.hpp"
+#include "named.hpp"
+
+namespace gpu {
+namespace {
+
+/* Strided onto strided, and packed onto strided; more elements than a thread block has threads. */
+Case case_of(heddle_op op, heddle_predefined basic, Place place, bool packed, Mode mode)
+{
+    constexpr int64_t elements = 700;
+    int64_t size = 0;
+    for (const oracle::Primitive &part : oracle::basic(basic).primitives)
+        size += oracle::primitive_size(part.kind);
+    Job job;
+    job.op = op;
+    job.basic = basic;
+    job.bytes = elements * size;
+    job.ends = {300 * size, job.bytes};
+    job.to = {oracle::vector(elements, 1, 2, oracle::predefined(basic)), 1, 0, place, 0};
+    if (packed)
+        job.from = {oracle::predefined(HEDDLE_BYTE), job.bytes, 0, place, 1};
+    else
+        job.from = {oracle::indexed({300, 100, 301}, {5, 400, 600}, oracle::predefined(basic)), 1, size, place, 0};
+    if (!packed && mode != Mode::blocking)
+        job.from.place.kind = Kind::pinned;
+    Case result;
+    result.jobs = {job};
+    result.mode = mode;
+    result.device = place.device;
+    result.seed = static_cast<uint64_t>(op) * 100 + basic;
+    return result;
+}
+
+void every_operator()
+{
+    const Machine &machine = Machine::get();
+    const std::vector<Place> places = machine.places();
+    for (int b = 0; b < HEDDLE_PREDEFINED_COUNT; ++b)
+        for (int o = 0; o < HEDDLE_OP_COUNT; ++o) {
+            const auto basic = static_cast<heddle_predefined>(b);
+            const auto op = static_cast<heddle_op>(o);
+            const std::string where = text("operator ", o, " on ", oracle::basic(basic).name);
+            same(heddle_op_is_defined(op, basic) != 0, oracle::op_defined(op, basic), where, ": defined");
+            if (!oracle::op_defined(op, basic))
+                continue;
+            for (const Place &place : places) {
+                const bool on_stream = place.kind == Kind::device && devices_compute(basic);
+                for (const bool packed : {false, true})
+                    for (const Mode mode : {Mode::blocking, on_stream ? Mode::stream : Mode::wait})
+                        try {
+                            if (!run_case(case_of(op, basic, place, packed, mode)))
+                                fail("could not be tried");
+                        } catch (const std::exception &failure) {
+                            fail(where, " in ", to_text(place), packed ? ", packed" : "", ", mode ", int(mode), ": ",
+                                 failure.what());
+                        }
+            }
+        }
+}
+
+/* A stream cannot call the host. */
+void wide_numbers_on_a_stream()
+{
+    if (Machine::get().devices() == 0)
+        throw Skip("no device");
+    const Memory memory({Kind::device, 0}, 320);
+    void *stream = Machine::get().make_stream(0);
+    for (int b = 0; b < HEDDLE_PREDEFINED_COUNT; ++b) {
+        const auto basic = static_cast<heddle_predefined>(b);
+        const heddle_op op = oracle::is_pair(basic) ? HEDDLE_OP_MAXLOC : HEDDLE_OP_SUM;
+        if (devices_compute(basic) || !oracle::op_defined(op, basic))
+            continue;
+        const heddle_side from{memory.at(), 1, heddle_type_predefined(basic), 0};
+        const heddle_side to{memory.at() + 64, 1, heddle_type_predefined(basic), 0};
+        heddle_type_info info{};
+        heddle_type_get_info(heddle_type_predefined(basic), &info);
+        const heddle_move move{from, to, info.size, op};
+        same(heddle_transfer_on_stream(&move, 1, stream), int{HEDDLE_ERR_OP}, oracle::basic(basic).name,
+             " on a stream");
+    }
+    Machine::get().end_stream(0, stream);
+}
+
+const AddTests tests{{"every operator on every type", every_operator},
+                     {"wide numbers on a stream", wide_numbers_on_a_stream}};
+
+} // namespace
+} // namespace gpu

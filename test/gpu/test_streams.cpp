@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Streams of the caller's, requests, and what may be released while they run; several devices; several threads.
+ */
+#include "buffer.hpp"
+#include "case.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <deque>
+#include <list>
+#include <thread>
+
+namespace gpu {
+namespace {
+
+using oracle::Rng;
+using oracle::Type;
+
+/* Makes the simulated device late and disorderly for one test. */
+class Late {
+public:
+    explicit Late(const char *switches) { Machine::get().configure(switches); }
+    Late(const Late &) = delete;
+    ~Late() { Machine::get().reset(); }
+};
+
+Type irregular(int64_t seed)
+{
+    Rng rng(static_cast<uint64_t>(seed));
+    std::vector<int64_t> lengths, displacements;
+    int64_t at = 0;
+    for (int i = 0; i < 50; ++i) {
+        lengths.push_back(rng.in(1, 9));
+        displacements.push_back(at);
+        at += lengths.back() + rng.in(1, 5);
+    }
+    Type type = Type::from(
+        [&](auto **t) {
+            return heddle_type_hindexed(50, lengths.data(), displacements.data(), heddle_type_predefined(HEDDLE_BYTE),
+                                        t);
+        },
+        "hindexed");
+    return type.commit();
+}
+
+/* Each transfer on the stream takes what the one before it made. */
+void a_stream_keeps_its_order()
+{
+    need_devices();
+    const Late late("delay_us=200 reorder=1");
+    constexpr int steps = 40;
+    for (int device = 0; device < Machine::get().devices(); ++device) {
+        void *stream = Machine::get().make_stream(device);
+        std::deque<Buffer> chain;
+        for (int i = 0; i <= steps; ++i)
+            chain.emplace_back(i % 3 == 1 ? Place{Kind::pinned, 0} : Place{Kind::device, device}, size_t{800},
+                               static_cast<uint64_t>(i));
+        for (int i = 0; i < steps; ++i) {
+            const Type type = irregular(i); /* released before the stream gets there */
+            const int64_t size = type.info().size;
+            const heddle_move move =
+                i % 2 == 0
+                    ? heddle_move{side_of(chain[i].at(), 1, type), bytes_at(chain[i + 1].at(), size), size, {}}
+                    : heddle_move{bytes_at(chain[i].at(), size), side_of(chain[i + 1].at(), 1, type), size, {}};
+            succeeds(heddle_transfer_on_stream(&move, 1, stream), "step ", i, " on a stream: ", heddle_error_detail());
+            const auto expect = [&](bool packs) {
+                int64_t x = 0;
+                for (int64_t run; x < size; x += run) {
+                    int64_t displ = 0;
+                    succeeds(heddle_locate(1, type.get(), x, &displ, &run), "locate");
+                    for (int64_t j = 0; j < run; ++j) {
+                        auto &to = chain[i + 1].expected[static_cast<size_t>(packs ? x + j : displ + j)];
+                        to = chain[i].expected[static_cast<size_t>(packs ? displ + j : x + j)];
+                    }
+                }
+            };
+            expect(i % 2 == 0);
+        }
+        Machine::get().synchronize(device, stream);
+        Machine::get().end_stream(device, stream);
+        for (int i = 0; i <= steps; ++i)
+            chain[i].check("link ", i, " of a chain on a stream");
+    }
+}
+
+void many_requests_at_once()
+{
+    const Late late("delay_us=100 reorder=1");
+    Rng rng(3);
+    const std::vector<Place> places = Machine::get().places();
+    struct One {
+        One(Buffer a, Buffer b) : from(std::move(a)), to(std::move(b)) {}
+        One(const One &) = delete;
+        ~One() { heddle_wait(&request); }
+        Buffer from, to;
+        heddle_request *request = nullptr;
+    };
+    std::list<One> all;
+    for (int i = 0; i < 200; ++i) {
+        One &one = all.emplace_back(Buffer(rng.pick(places), 600, rng.next()), Buffer(rng.pick(places), 600, rng.next()));
+        const Type type = irregular(i);
+        const int64_t size = type.info().size;
+        for (int64_t x = 0, displ, run; x < size; x += run) {
+            succeeds(heddle_locate(1, type.get(), x, &displ, &run), "locate");
+            for (int64_t j = 0; j < run; ++j)
+                one.to.expected[static_cast<size_t>(x + j)] = one.from.expected[static_cast<size_t>(displ + j)];
+        }
+        const heddle_move move{side_of(one.from.at(), 1, type), bytes_at(one.to.at(), size), size, HEDDLE_OP_REPLACE};
+        succeeds(heddle_transfer_begin(&move, 1, &one.request), "begin ", i);
+    }
+    while (!all.empty()) {
+        const auto chosen = std::next(all.begin(), rng.in(0, static_cast<int64_t>(all.size()) - 1));
+        One &one = *chosen;
+        int done = 0;
+        if (rng.percent(50))
+            succeeds(heddle_test(&one.request, &done), "test");
+        else
+            succeeds(heddle_wait(&one.request), "wait"), done = 1;
+        if (!done)
+            continue;
+        one.from.check("source of one of many");
+        one.to.check("target of one of many");
+        all.erase(chosen);
+    }
+}
+
+void between_devices()
+{
+    need_devices(2);
+    const int n = Machine::get().devices();
+    for (int a = 0; a < n; ++a)
+        for (int b = 0; b < n; ++b)
+            for (const size_t bytes : {size_t{1}, size_t{1000}, size_t{5} << 20}) {
+                const Buffer from({Kind::device, a}, bytes + 3, 1);
+                Buffer to({Kind::device, b}, bytes + 3, 2);
+                std::copy(from.expected.begin(), from.expected.begin() + static_cast<std::ptrdiff_t>(bytes),
+                          to.expected.begin() + 3);
+                const auto length = static_cast<int64_t>(bytes);
+                transfer_all(Way::blocking, {{bytes_at(from.at(), length), bytes_at(to.at(3), length), length, {}}});
+                from.check("device ", a, " to ", b, ", source");
+                to.check("device ", a, " to ", b, ", target");
+            }
+}
+
+void sixteen_threads()
+{
+    const Late late("delay_us=30 reorder=1");
+    std::atomic<int> failed{0};
+    std::string what;
+    {
+        std::vector<std::jthread> crowd;
+        for (uint64_t t = 0; t < 16; ++t)
+            crowd.emplace_back([&, t] {
+                for (uint64_t i = 0; i < 30 && !failed; ++i) {
+                    const uint64_t seed = Rng::mix(t, i);
+                    try {
+                        run_case(random_case(seed));
+                    } catch (const std::exception &failure) {
+                        if (failed++ == 0)
+                            what = text("--case-seed ", seed, ": ", failure.what());
+                    }
+                }
+            });
+    }
+    if (failed)
+        fail(what);
+}
+
+/* All threads use one type for the first time at once. */
+void one_type_in_all_threads()
+{
+    need_devices();
+    for (int round = 0; round < 20; ++round) {
+        const Type type = irregular(1000 + round);
+        const int64_t size = type.info().size;
+        const Buffer from({Kind::device, 0}, 600, 1);
+        std::vector<std::byte> expected(static_cast<size_t>(size));
+        for (int64_t x = 0, displ, run; x < size; x += run) {
+            succeeds(heddle_locate(1, type.get(), x, &displ, &run), "locate");
+            std::copy_n(from.expected.begin() + displ, run, expected.begin() + x);
+        }
+        std::atomic<int> wrong{0}, ready{0};
+        {
+            std::vector<std::jthread> crowd;
+            for (int t = 0; t < 8; ++t)
+                crowd.emplace_back([&] {
+                    try {
+                        Buffer to({Kind::device, 0}, static_cast<size_t>(size), 2);
+                        to.expected = expected;
+                        for (++ready; ready < 8;)
+                            std::this_thread::yield();
+                        transfer_all(Way::blocking, {{side_of(from.at(), 1, type), bytes_at(to.at(), size), size, {}}});
+                        to.check("");
+                    } catch (const std::exception &) {
+                        ++wrong;
+                        ready = 8;
+                    }
+                });
+        }
+        same(wrong.load(), 0, "wrong results with one new type in all threads");
+    }
+}
+
+const AddTests tests{{"a stream keeps its order", a_stream_keeps_its_order},
+                     {"many requests at once", many_requests_at_once},
+                     {"between devices", between_devices},
+                     {"sixteen threads", sixteen_threads},
+                     {"one type in all threads", one_type_in_all_threads}};
+
+} // namespace
+} // namespace gpu
