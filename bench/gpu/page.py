@@ -125,8 +125,11 @@ def page(data, drawings, source):
 
 def write(data, path, source):
     """Writes the page and the diagrams beside it; returns the paths of the diagrams."""
-    layouts = list(dict.fromkeys(case["layout"] for case in data["cases"]
-                                 if case["operation"] in ("pack", "unpack")))
+    sizes = {}
+    for case in data["cases"]:
+        if case["operation"] in ("pack", "unpack"):
+            sizes.setdefault(case["layout"], set()).add(case["size"])
+    layouts = [layout for layout, each in sizes.items() if len(each) > 1]
     drawings = {}
     if layouts:
         drawings["on the device"] = path.with_suffix(".png")
