@@ -97,6 +97,7 @@ int make_work(const Move &move, Work &work)
     work.bytes = move.bytes;
     work.op = move.op;
     work.basic = move.basic;
+    work.split = move.op != HEDDLE_OP_REPLACE && move.from.type->basic != move.basic && !move.from.dense();
     work.remote = move.to.memory.kind != MemoryKind::device || move.to.memory.device != move.device->ordinal();
     return HEDDLE_SUCCESS;
 }

@@ -89,6 +89,7 @@ struct Work {
     int64_t bytes = 0;
     heddle_op op = HEDDLE_OP_REPLACE;
     heddle_predefined basic = HEDDLE_BYTE;
+    bool split = false; // the source is bytes in pieces: an element may lie in several
     bool remote = true; // the target may be memory that is not the device's own: others see it over a link
 };
 

@@ -86,6 +86,20 @@ __global__ void __launch_bounds__(block_threads)
 
 // ---- any two sides, any alignment ----
 
+// The source's element at packed byte `x`.
+template <class T>
+__device__ __forceinline__ T load_source(const Work &work, const ImageView &image, int64_t x, int width)
+{
+    const Side &s = work.from;
+    if (!work.split)
+        return load_element<T>(s.base + place(s, image, x), width);
+    T value;
+#pragma unroll 1 // seldom needed, and long
+    for (int i = 0; i < static_cast<int>(sizeof(T)); ++i)
+        reinterpret_cast<char *>(&value)[i] = s.base[place(s, image, x + i)];
+    return value;
+}
+
 template <class T>
 __global__ void __launch_bounds__(block_threads)
     reduce_elements(const __grid_constant__ Work work, int from_width, int to_width, Signal signal)
@@ -97,10 +111,9 @@ __global__ void __launch_bounds__(block_threads)
     constexpr int64_t size = sizeof(T);
     const int64_t step = static_cast<int64_t>(gridDim.x) * block_threads * size;
     for (int64_t i = (static_cast<int64_t>(blockIdx.x) * block_threads + threadIdx.x) * size; i < work.bytes; i += step) {
-        const char *source = work.from.base + place(work.from, from, work.from.first + i);
         char *target = work.to.base + place(work.to, to, work.to.first + i);
-        const T value = combine(work.op, load_element<T>(target, to_width), load_element<T>(source, from_width));
-        store_element(target, value, to_width);
+        const T source = load_source<T>(work, from, work.from.first + i, from_width);
+        store_element(target, combine(work.op, load_element<T>(target, to_width), source), to_width);
     }
     reach(signal);
 }

@@ -18,13 +18,13 @@ __global__ void __launch_bounds__(block_threads)
     const bool greatest = work.op == HEDDLE_OP_MAXLOC;
     const int64_t step = static_cast<int64_t>(gridDim.x) * block_threads * size;
     for (int64_t i = (static_cast<int64_t>(blockIdx.x) * block_threads + threadIdx.x) * size; i < work.bytes; i += step) {
-        const auto from_at = [&](int64_t x) { return work.from.base + place(work.from, from, work.from.first + x); };
         const auto to_at = [&](int64_t x) { return work.to.base + place(work.to, to, work.to.first + x); };
         char *value_at = to_at(i);
         char *index_at = to_at(i + static_cast<int64_t>(sizeof(Value)));
-        const auto theirs = load_element<Value>(from_at(i), from_width);
+        const int64_t x = work.from.first + i;
+        const auto theirs = load_source<Value>(work, from, x, from_width);
         const auto their_index =
-            load_element<Index>(from_at(i + static_cast<int64_t>(sizeof(Value))), from_width);
+            load_source<Index>(work, from, x + static_cast<int64_t>(sizeof(Value)), from_width);
         const auto ours = load_element<Value>(value_at, to_width);
         const auto our_index = load_element<Index>(index_at, to_width);
         const bool precedes = greatest ? theirs > ours : theirs < ours;
