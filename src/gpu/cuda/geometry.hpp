@@ -54,10 +54,7 @@ inline Halves halves(const Work &w)
 // Packed bytes between neighbours in the outermost dimension.
 inline int64_t outer_bytes(const Side &s)
 {
-    int64_t bytes = s.block;
-    for (int d = 0; d < s.dims - 1; ++d)
-        bytes *= s.dim[d].count;
-    return bytes;
+    return s.dim[s.dims - 1].bytes;
 }
 
 // The same packed bytes, counted from the instance or outermost repetition that holds the first: numbers

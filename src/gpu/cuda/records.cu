@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Small records one after the other: any arrangement of bytes inside a record, through shared memory, so that
 // both sides are read and written in wide words side by side. A table in shared memory says for each byte of
-// a record where it lies on the other side; blocks stay for many tiles, so that they build it once.
+// a record where it lies on the other side; blocks stay for several tiles, so that
+// they build it less often.
 #include "access.cuh"
+
+#include <cuda_pipeline_primitives.h>
 
 namespace heddle::gpu::cuda {
 namespace {
 
 constexpr int most_packed = 1024;  // bytes of a record, packed
+constexpr int64_t least_bytes = 256 * 1024; // to move
 constexpr int most_extent = 2048;  // and in memory
 constexpr int word = 8;            // bytes that a thread puts together
 constexpr uint16_t gap = 0xffff;   // instead of a place: a byte of memory that the record does not have
@@ -22,8 +26,9 @@ struct Records {
     Divider32 packed32;
     Divider32 extent32;
     int64_t tiles;
-    int32_t tile;      // bytes on the written side, a multiple of `word`
-    int32_t staged_at; // in shared memory
+    int32_t tile;        // bytes on the written side, a multiple of `word`
+    int32_t staged_at;   // in shared memory
+    int32_t staged_each; // bytes for a tile; there are two
     Side side; // to locate the bytes of a record
 };
 
@@ -43,7 +48,7 @@ constexpr uint8_t many = 0xff;
 __device__ __forceinline__ Entry make_entry(const int (&places)[word])
 {
     Entry e{};
-    int base[2] = {-slack, -slack};
+    int base[2] = {0, 0};
     int pieces = 0;
     e.split = 8 * word;
 #pragma unroll
@@ -77,36 +82,48 @@ __device__ __forceinline__ uint64_t load_unaligned(const char *from)
 // The eight bytes of an entry that has at most two pieces. `record` is where its record is staged.
 __device__ __forceinline__ uint64_t gather(const char *record, const Entry &e)
 {
-    uint64_t value = load_unaligned(record + e.piece[0] - slack);
-    if (e.split < 8 * word) {
-        const uint64_t first = (uint64_t{1} << e.split) - 1;
-        value = (value & first) | (load_unaligned(record + e.piece[1] - slack) & ~first);
-    }
-    return value;
+    // Both loads always: words that wait for one another cost more than a load.
+    const uint64_t second = e.split < 8 * word ? ~uint64_t{0} << e.split : 0;
+    return (load_unaligned(record + e.piece[0] - slack) & ~second) |
+           (load_unaligned(record + e.piece[1] - slack) & second);
 }
 
-// Copies [from, to) to shared memory, 16 bytes at a time; byte 0 of `staged` stands for the 16-byte boundary
-// at or below `zero`. Reads no byte outside the range.
-__device__ __forceinline__ void stage(char *staged, const char *zero, const char *from, const char *to)
+// Begins to copy [from, to) to shared memory; byte 0 of `staged` stands for the 16-byte boundary at or below
+// `zero`. Reads no byte outside the range. It has arrived after await_stage().
+__device__ __forceinline__ void begin_stage(char *staged, const char *zero, const char *from, const char *to)
 {
     const auto boundary = reinterpret_cast<uintptr_t>(zero) & ~uintptr_t{15};
-    const auto begin = reinterpret_cast<uintptr_t>(from) - boundary;
-    const auto end = reinterpret_cast<uintptr_t>(to) - boundary;
     const auto *const bytes = reinterpret_cast<const char *>(boundary);
-    const uintptr_t inner = (begin + 15) & ~uintptr_t{15};
-    const uintptr_t inner_end = end & ~uintptr_t{15};
-    if (inner < inner_end)
-        for (uintptr_t i = inner + threadIdx.x * 16; i < inner_end; i += block_threads * 16)
-            *reinterpret_cast<uint4 *>(staged + i) = load_word<16>(bytes + i);
-    const uintptr_t head = min(inner, end);
-    for (uintptr_t i = begin + threadIdx.x; i < head; i += block_threads)
+    const auto begin = static_cast<int>(reinterpret_cast<uintptr_t>(from) - boundary);
+    const auto end = static_cast<int>(reinterpret_cast<uintptr_t>(to) - boundary);
+    const int inner = (begin + 15) & ~15;
+    const int inner_end = end & ~15;
+    for (int i = inner + threadIdx.x * 16; i < inner_end; i += block_threads * 16)
+        __pipeline_memcpy_async(staged + i, bytes + i, 16);
+    __pipeline_commit();
+    const int head = min(inner, end);
+    for (int i = begin + threadIdx.x; i < head; i += block_threads)
         staged[i] = bytes[i];
-    for (uintptr_t i = max(inner_end, head) + threadIdx.x; i < end; i += block_threads)
+    for (int i = max(inner_end, head) + threadIdx.x; i < end; i += block_threads)
         staged[i] = bytes[i];
+}
+
+__device__ __forceinline__ void swap(char *&a, char *&b)
+{
+    char *const other = a;
+    a = b;
+    b = other;
+}
+
+// All but the latest `later` of what was begun is there, for all threads.
+template <int later> __device__ __forceinline__ void await_stage()
+{
+    __pipeline_wait_prior(later);
+    __syncthreads();
 }
 
 // Table entry o: where in memory, from the record's address, packed bytes o to o + 7 lie.
-__global__ void __launch_bounds__(block_threads) pack_records(const __grid_constant__ Records t, Signal signal)
+__global__ void __launch_bounds__(block_threads, 6) pack_records(const __grid_constant__ Records t, Signal signal)
 {
     extern __shared__ uint4 shared[];
     __shared__ StagedImage staged_image;
@@ -130,6 +147,7 @@ __global__ void __launch_bounds__(block_threads) pack_records(const __grid_const
         atomicMax(&highest, m + 1);
     }
     __syncthreads();
+    int pieces = 0;
     for (int o = threadIdx.x; o < packed; o += block_threads) {
         int places[word];
         int at = o;
@@ -142,41 +160,66 @@ __global__ void __launch_bounds__(block_threads) pack_records(const __grid_const
                 record += extent;
             }
         }
-        table[o] = make_entry(places);
+        const Entry e = make_entry(places);
+        table[o] = e;
+        pieces |= e.split == many;
     }
+    const bool simple = !__syncthreads_or(pieces);
 
-    // Tiles begin where words of the packed side do.
+    // Tiles begin where words of the packed side do. While one is written the next is on its way.
     const auto odd = static_cast<int64_t>(reinterpret_cast<uintptr_t>(t.dense) % word);
     const int64_t end = t.first + t.bytes;
+    const auto begin = [&](int64_t i, char *to) {
+        const int64_t low = max(t.first, t.first - odd + i * t.tile);
+        const int64_t high = min(end, t.first - odd + (i + 1) * t.tile);
+        const char *const mem = t.mem + t.packed.divide(low) * extent;
+        begin_stage(to, mem, mem + lowest, t.mem + t.packed.divide(high - 1) * extent + highest);
+    };
+    char *now = staged + slack;
+    char *next = now + t.staged_each;
+    begin(blockIdx.x, now);
     for (int64_t i = blockIdx.x; i < t.tiles; i += gridDim.x) {
         const int64_t tile_begin = t.first - odd + i * t.tile;
         const int64_t low = max(t.first, tile_begin);
         const int64_t high = min(end, tile_begin + t.tile);
         const int64_t record = t.packed.divide(low);
-        const int64_t last_record = t.packed.divide(high - 1);
-        const char *const mem = t.mem + record * extent;
-        __syncthreads();
-        stage(staged + slack, mem, mem + lowest, t.mem + last_record * extent + highest);
-        __syncthreads();
-        const char *const here = staged + slack + reinterpret_cast<uintptr_t>(mem) % 16;
+        if (i + gridDim.x < t.tiles) {
+            begin(i + gridDim.x, next);
+            await_stage<1>();
+        } else {
+            await_stage<0>();
+        }
+        const char *const here = now + reinterpret_cast<uintptr_t>(t.mem + record * extent) % 16;
         const int64_t zero = record * packed;
-        for (int64_t x = tile_begin + threadIdx.x * word; x < high; x += block_threads * word) {
-            char *const to = t.dense + (x - t.first);
-            const auto start = static_cast<uint32_t>(x - zero);
-            const bool whole = x >= low && x + word <= high;
-            const uint32_t start_record = whole ? t.packed32.divide(start) : 0;
-            const Entry e = table[whole ? start - start_record * packed : 0];
-            if (whole && e.split != many) {
-                *reinterpret_cast<uint64_t *>(to) = gather(here + start_record * extent, e);
+        char *const dense = t.dense + (zero - t.first); // of the record's packed byte 0
+        const int first = static_cast<int>(tile_begin - zero);
+        const int whole = static_cast<int>(low - zero);
+        const int last = static_cast<int>(high - zero);
+        if (simple && first == whole && (last - first) % word == 0) {
+#pragma unroll 4
+            for (int y = first + threadIdx.x * word; y < last; y += block_threads * word) {
+                const uint32_t r = t.packed32.divide(y);
+                *reinterpret_cast<uint64_t *>(dense + y) = gather(here + r * extent, table[y - r * packed]);
+            }
+            __syncthreads();
+            swap(now, next);
+            continue;
+        }
+        for (int y = first + threadIdx.x * word; y < last; y += block_threads * word) {
+            const bool inside = y >= whole && y + word <= last;
+            const uint32_t r = inside ? t.packed32.divide(y) : 0;
+            const Entry e = table[inside ? y - r * packed : 0];
+            if (inside && e.split != many) {
+                *reinterpret_cast<uint64_t *>(dense + y) = gather(here + r * extent, e);
             } else {
-                for (int b = 0; b < word; ++b)
-                    if (x + b >= low && x + b < high) {
-                        const auto y = static_cast<uint32_t>(x + b - zero);
-                        const uint32_t r = t.packed32.divide(y);
-                        to[b] = here[r * extent + place_of[y - r * packed]];
-                    }
+                for (int b = max(y, whole); b < min(y + word, last); ++b) {
+                    const uint32_t its = t.packed32.divide(b);
+                    dense[b] = here[its * extent + place_of[b - its * packed]];
+                }
             }
         }
+        __syncthreads();
+        swap(now, next);
     }
     reach(signal);
 }
@@ -211,7 +254,7 @@ __device__ __forceinline__ void write_covered(char *to, uint64_t value, uint32_t
 }
 
 // Table entry m: which packed bytes, from the record's first, lie at m to m + 7 of memory.
-__global__ void __launch_bounds__(block_threads) unpack_records(const __grid_constant__ Records t, Signal signal)
+__global__ void __launch_bounds__(block_threads, 6) unpack_records(const __grid_constant__ Records t, Signal signal)
 {
     extern __shared__ uint4 shared[];
     __shared__ StagedImage staged_image;
@@ -220,6 +263,9 @@ __global__ void __launch_bounds__(block_threads) unpack_records(const __grid_con
     char *const staged = reinterpret_cast<char *>(shared) + t.staged_at;
     const int packed = static_cast<int>(t.packed.value);
     const int extent = static_cast<int>(t.extent.value);
+    const auto odd = static_cast<int64_t>(reinterpret_cast<uintptr_t>(t.mem) % word);
+    const int64_t end = t.first + t.bytes;
+    const int64_t memory_end = (t.packed.divide(end - 1) + 1) * extent;
     for (int m = threadIdx.x; m < extent; m += block_threads)
         byte_at[m] = gap;
     const ImageView image = stage_image(t.side, staged_image);
@@ -227,6 +273,7 @@ __global__ void __launch_bounds__(block_threads) unpack_records(const __grid_con
     for (int o = threadIdx.x; o < packed; o += block_threads)
         byte_at[place(t.side, image, o)] = static_cast<uint16_t>(o);
     __syncthreads();
+    int pieces = 0;
     for (int m = threadIdx.x; m < extent; m += block_threads) {
         int places[word];
         int at = m;
@@ -239,53 +286,77 @@ __global__ void __launch_bounds__(block_threads) unpack_records(const __grid_con
                 record += packed;
             }
         }
-        table[m] = make_entry(places);
+        const Entry e = make_entry(places);
+        table[m] = e;
+        pieces |= e.split == many;
     }
+    const bool simple = !__syncthreads_or(pieces);
 
     // Tiles begin where words of the memory side do.
-    const auto odd = static_cast<int64_t>(reinterpret_cast<uintptr_t>(t.mem) % word);
-    const int64_t end = t.first + t.bytes;
-    const int64_t memory_end = (t.packed.divide(end - 1) + 1) * extent;
     const char *const dense = t.dense - t.first; // of packed byte 0
+    const auto begin = [&](int64_t i, char *to) {
+        const int64_t low = max(int64_t{0}, i * t.tile - odd);
+        const int64_t high = min(memory_end, (i + 1) * t.tile - odd);
+        const int64_t zero = t.extent.divide(low) * packed;
+        const int64_t from = max(t.first, zero);
+        const int64_t until = min(end, (t.extent.divide(high - 1) + 1) * packed);
+        begin_stage(to, dense + zero, dense + from, dense + max(from, until));
+    };
+    char *now = staged + slack;
+    char *next = now + t.staged_each;
+    begin(blockIdx.x, now);
     for (int64_t i = blockIdx.x; i < t.tiles; i += gridDim.x) {
         const int64_t tile_begin = i * t.tile - odd;
         const int64_t low = max(int64_t{0}, tile_begin);
         const int64_t high = min(memory_end, tile_begin + t.tile);
         const int64_t record = t.extent.divide(low);
-        const int64_t last_record = t.extent.divide(high - 1);
+        if (i + gridDim.x < t.tiles) {
+            begin(i + gridDim.x, next);
+            await_stage<1>();
+        } else {
+            await_stage<0>();
+        }
         const int64_t zero = record * packed;
-        const int64_t from = max(t.first, zero);
-        const int64_t to = min(end, (last_record + 1) * packed);
-        __syncthreads();
-        if (from < to)
-            stage(staged + slack, dense + zero, dense + from, dense + to);
-        __syncthreads();
-        const char *const here = staged + slack + reinterpret_cast<uintptr_t>(dense + zero) % 16;
-        // Words of memory all of whose records are to be moved whole.
-        const int64_t whole = zero >= t.first ? low : low + extent;
-        const int64_t whole_end = (last_record + 1) * packed <= end ? high : high - extent;
-        for (int64_t a = tile_begin + threadIdx.x * word; a < high; a += block_threads * word) {
-            char *const at = t.mem + a;
-            const auto start = static_cast<uint32_t>(a - record * extent);
-            const bool inside = a >= whole && a + word <= whole_end;
-            const uint32_t start_record = inside ? t.extent32.divide(start) : 0;
-            const Entry e = table[inside ? start - start_record * extent : 0];
+        const char *const here = now + reinterpret_cast<uintptr_t>(dense + zero) % 16;
+        char *const mem = t.mem + record * extent;
+        const int first = static_cast<int>(tile_begin - record * extent);
+        const int last = static_cast<int>(high - record * extent);
+        // Packed bytes from the record's first that are to be moved, and the words of memory all of whose
+        // records are to be moved whole.
+        const int from = static_cast<int>(max(t.first - zero, int64_t{0}));
+        const auto until = static_cast<int>(min(end - zero, int64_t{1} << 30));
+        const int whole = from == 0 ? static_cast<int>(low - record * extent) : extent;
+        const int whole_end = min(last, until / packed * extent);
+        if (simple && first == whole && last == whole_end && (last - first) % word == 0) {
+#pragma unroll 4
+            for (int y = first + threadIdx.x * word; y < last; y += block_threads * word) {
+                const uint32_t r = t.extent32.divide(y);
+                const Entry e = table[y - r * extent];
+                write_covered(mem + y, gather(here + r * packed, e), e.covered);
+            }
+            __syncthreads();
+            swap(now, next);
+            continue;
+        }
+        for (int y = first + threadIdx.x * word; y < last; y += block_threads * word) {
+            const bool inside = y >= whole && y + word <= whole_end;
+            const uint32_t r = inside ? t.extent32.divide(y) : 0;
+            const Entry e = table[inside ? y - r * extent : 0];
             if (inside && e.split != many) {
                 if (e.covered != 0)
-                    write_covered(at, gather(here + start_record * packed, e), e.covered);
+                    write_covered(mem + y, gather(here + r * packed, e), e.covered);
             } else {
-                for (int b = 0; b < word; ++b) {
-                    if (a + b < low || a + b >= high)
-                        continue;
-                    const auto y = static_cast<uint32_t>(a + b - record * extent);
-                    const uint32_t r = t.extent32.divide(y);
-                    const uint16_t o = byte_at[y - r * extent];
-                    const int64_t x = zero + static_cast<int64_t>(r) * packed + o;
-                    if (o != gap && x >= from && x < to)
-                        at[b] = here[x - zero];
+                for (int b = max(y, 0); b < min(y + word, last); ++b) {
+                    const uint32_t its = t.extent32.divide(b);
+                    const uint16_t o = byte_at[b - its * extent];
+                    const int x = static_cast<int>(its) * packed + o;
+                    if (o != gap && x >= from && x < until)
+                        mem[b] = here[x];
                 }
             }
         }
+        __syncthreads();
+        swap(now, next);
     }
     reach(signal);
 }
@@ -317,7 +388,7 @@ bool is_inside(const Side &s)
     return span <= s.dim[s.dims - 1].stride;
 }
 
-constexpr int64_t staged_bytes = 24 * 1024; // about; several blocks are to share a multiprocessor
+constexpr int64_t staged_bytes = 10 * 1024; // about, for one tile; several blocks are to share a multiprocessor
 
 constexpr int64_t align_up(int64_t n)
 {
@@ -329,7 +400,7 @@ int64_t tile_length(int64_t written, int64_t staged, int64_t shared_limit)
 {
     const auto table = written * static_cast<int64_t>(sizeof(Entry));
     const int64_t fixed = sizeof(StagedImage) + most_extent * sizeof(uint16_t) + 1024;
-    const int64_t room = std::min(staged_bytes, shared_limit - table - fixed);
+    const int64_t room = std::min(staged_bytes, (shared_limit - table - fixed) / 2);
     return std::max<int64_t>(room / staged - 2, 1) * written / word * word;
 }
 
@@ -341,6 +412,8 @@ bool takes_records(const Work &work)
     if (!h.dense || h.other->shape == Shape::dense)
         return false;
     const Record r = record_of(*h.other);
+    if (work.bytes < least_bytes)
+        return false; // building the table would cost more than it saves
     return r.packed > 0 && r.packed <= most_packed && r.extent > 0 && r.extent <= most_extent &&
            r.extent <= 4 * r.packed && is_inside(*h.other);
 }
@@ -371,9 +444,11 @@ cudaError_t run_records(Launcher &launcher, const Work &work)
     t.tile = static_cast<int32_t>(tile);
     t.tiles = divide_up(start + length, tile);
     t.staged_at = static_cast<int32_t>(align_up(written * static_cast<int64_t>(sizeof(Entry))));
-    const int64_t shared = t.staged_at + (tile / written + 2) * staged + 16 + 2 * slack;
+    t.staged_each = static_cast<int32_t>(align_up((tile / written + 2) * staged + 16 + 2 * slack));
+    const int64_t shared = t.staged_at + 2 * t.staged_each;
     return launcher.start(h.pack ? pack_records : unpack_records,
-                          std::min<int64_t>(t.tiles, int64_t{launcher.processors()} * 8), block_threads, shared, t);
+                          divide_up(t.tiles, std::clamp<int64_t>(t.tiles / (launcher.processors() * 8), 1, 8)),
+                          block_threads, shared, t);
 }
 
 } // namespace heddle::gpu::cuda

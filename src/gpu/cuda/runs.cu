@@ -81,17 +81,13 @@ __global__ void __launch_bounds__(tile_threads) copy_runs(const __grid_constant_
             if (y < low || y >= high)
                 continue;
             place[i] = at(w);
-            word[i] = pack ? load_word<width>(place[i]) : *reinterpret_cast<const Word<width> *>(dense + y);
+            word[i] = load_word<width>(pack ? place[i] : dense + y);
         }
 #pragma unroll
         for (int i = 0; i < at_once; ++i) {
             const int y = (begin + i * tile_threads + static_cast<int>(threadIdx.x)) * width;
-            if (!place[i])
-                continue;
-            if (pack)
-                store_word<width>(dense + y, word[i]);
-            else // scattered words meet others of their sector in the cache
-                *reinterpret_cast<Word<width> *>(place[i]) = word[i];
+            if (place[i])
+                store_word<width>(pack ? dense + y : place[i], word[i]);
         }
     }
     reach(signal);

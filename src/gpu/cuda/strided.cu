@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Strided sides: everything in parameters, no memory but the data's. Few words a thread and many threads keep
-// the memory busiest: two words, read and written as data that nobody needs again soon; but where scattered
-// writes leave the cache in what order they will, one wide word and ordinary accesses (0.89 of a plain copy's
-// speed instead of 0.86 for blocks of 128 bytes on an H200).
+// Strided sides: everything in parameters, no memory but the data's. One wide word a thread and many threads keep
+// the memory busiest.
 #include "access.cuh"
 
 namespace heddle::gpu::cuda {
@@ -10,39 +8,25 @@ namespace {
 
 constexpr unsigned most_threads = 1024;
 
-template <int width, bool scatters> constexpr int words_a_thread = scatters && width == 16 ? 1 : 2;
-
-template <int width, bool scatters> __device__ __forceinline__ Word<width> read(const char *from)
-{
-    return scatters ? *reinterpret_cast<const Word<width> *>(from) : load_word<width>(from);
-}
-
-template <int width, bool scatters> __device__ __forceinline__ void write(char *to, Word<width> word)
-{
-    if (scatters)
-        *reinterpret_cast<Word<width> *>(to) = word;
-    else
-        store_word<width>(to, word);
-}
+template <int width> constexpr int words_a_thread = width >= 8 ? 1 : 4;
 
 template <int width, class Index, class From, class To>
 __global__ void __launch_bounds__(most_threads)
     copy_words(const __grid_constant__ From from, const __grid_constant__ To to, Index words, Signal signal)
 {
-    constexpr bool scatters = !std::is_same_v<To, DenseAccess>;
-    constexpr int each = words_a_thread<width, scatters>;
+    constexpr int each = words_a_thread<width>;
     const Index w = static_cast<Index>(blockIdx.x) * (blockDim.x * each) + threadIdx.x;
     Word<width> word[each];
     if (w + (each - 1) * blockDim.x < words) {
 #pragma unroll
         for (int i = 0; i < each; ++i)
-            word[i] = read<width, scatters>(from.template at<width>(w + i * blockDim.x));
+            word[i] = load_word<width>(from.template at<width>(w + i * blockDim.x));
 #pragma unroll
         for (int i = 0; i < each; ++i)
-            write<width, scatters>(to.template at<width>(w + i * blockDim.x), word[i]);
+            store_word<width>(to.template at<width>(w + i * blockDim.x), word[i]);
     } else {
         for (Index i = w; i < words; i += blockDim.x)
-            write<width, scatters>(to.template at<width>(i), read<width, scatters>(from.template at<width>(i)));
+            store_word<width>(to.template at<width>(i), load_word<width>(from.template at<width>(i)));
     }
     reach(signal);
 }
@@ -51,11 +35,13 @@ template <int width, class From, class To>
 cudaError_t start(Launcher &launcher, const From &from, const To &to, int64_t bytes)
 {
     using Index = typename std::conditional_t<std::is_same_v<From, DenseAccess>, To, From>::Index;
-    constexpr int each = words_a_thread<width, !std::is_same_v<To, DenseAccess>>;
+    constexpr int each = words_a_thread<width>;
     const int64_t words = bytes / width;
     // A little goes to one block, or to few: the fewer end, the sooner the end is known.
     const int64_t lanes = divide_up(words, each);
-    const int threads = lanes <= 2 * most_threads ? static_cast<int>(std::min<int64_t>(divide_up(lanes, 32) * 32, most_threads)) : block_threads;
+    const bool little = lanes <= 2 * most_threads;
+    const auto threads =
+        static_cast<int>(little ? std::min<int64_t>(divide_up(lanes, 32) * 32, most_threads) : block_threads);
     return launcher.start(copy_words<width, Index, From, To>, divide_up(lanes, threads), threads, 0, from, to,
                           static_cast<Index>(words));
 }

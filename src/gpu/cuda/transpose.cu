@@ -54,34 +54,41 @@ __global__ void __launch_bounds__(block_threads) transpose(const __grid_constant
 
     const int lane = threadIdx.x % tile;
     const int row = threadIdx.x / tile;
-    const bool lane_along = along + lane < t.count[t.near].value;
-    const bool lane_across = across + lane < t.count[0].value;
     // Whether the element at (i0, near) of the tile is to be moved.
+    const int64_t step = t.packed[t.near];
+    const bool full = across + tile <= t.count[0].value && along + tile <= t.count[t.near].value && x >= t.first &&
+                      x - t.first + (tile - 1) * (step + width) + width <= t.bytes;
     const auto wanted = [&](int i0, int i1) {
-        const int64_t y = x + i0 * width + i1 * t.packed[t.near] - t.first;
-        return y >= 0 && y < t.bytes;
+        if (full)
+            return true;
+        const int64_t y = x + i0 * width + i1 * step - t.first;
+        return across + i0 < t.count[0].value && along + i1 < t.count[t.near].value && y >= 0 && y < t.bytes;
     };
+    using W = Word<width>;
     if (pack) {
+        const char *from = mem + row * t.stride[0] + lane * width;
 #pragma unroll
-        for (int r = row; r < tile; r += rows_at_once)
-            if (lane_along && across + r < t.count[0].value && wanted(r, lane))
-                cells[lane][r] = *reinterpret_cast<const Word<width> *>(mem + r * t.stride[0] + lane * width);
+        for (int r = row; r < tile; r += rows_at_once, from += rows_at_once * t.stride[0])
+            if (wanted(r, lane))
+                cells[lane][r] = *reinterpret_cast<const W *>(from);
         __syncthreads();
+        char *to = dense + row * step + lane * width;
 #pragma unroll
-        for (int r = row; r < tile; r += rows_at_once)
-            if (lane_across && along + r < t.count[t.near].value && wanted(lane, r))
-                *reinterpret_cast<Word<width> *>(dense + r * t.packed[t.near] + lane * width) = cells[r][lane];
+        for (int r = row; r < tile; r += rows_at_once, to += rows_at_once * step)
+            if (wanted(lane, r))
+                *reinterpret_cast<W *>(to) = cells[r][lane];
     } else {
+        const char *from = dense + row * step + lane * width;
 #pragma unroll
-        for (int r = row; r < tile; r += rows_at_once)
-            if (lane_across && along + r < t.count[t.near].value && wanted(lane, r))
-                cells[r][lane] =
-                    *reinterpret_cast<const Word<width> *>(dense + r * t.packed[t.near] + lane * width);
+        for (int r = row; r < tile; r += rows_at_once, from += rows_at_once * step)
+            if (wanted(lane, r))
+                cells[r][lane] = *reinterpret_cast<const W *>(from);
         __syncthreads();
+        char *to = mem + row * t.stride[0] + lane * width;
 #pragma unroll
-        for (int r = row; r < tile; r += rows_at_once)
-            if (lane_along && across + r < t.count[0].value && wanted(r, lane))
-                *reinterpret_cast<Word<width> *>(mem + r * t.stride[0] + lane * width) = cells[lane][r];
+        for (int r = row; r < tile; r += rows_at_once, to += rows_at_once * t.stride[0])
+            if (wanted(r, lane))
+                *reinterpret_cast<W *>(to) = cells[lane][r];
     }
     reach(signal);
 }
