@@ -94,6 +94,8 @@ int make_work(const Move &move, Work &work)
         return e;
     if (const int e = make_side(move.to, *move.device, work.to))
         return e;
+    if (work.from.shape == Shape::dense && work.to.shape == Shape::dense)
+        make_one_block(work.from, move.bytes);
     work.bytes = move.bytes;
     work.op = move.op;
     work.basic = move.basic;

@@ -3,6 +3,8 @@
 
 #include "resident.hpp"
 
+#include <bit>
+
 namespace heddle::gpu {
 
 namespace {
@@ -68,6 +70,17 @@ int make_side(const End &end, Device &device, Side &side)
     side.by_bytes = plan.by_bytes;
     side.runs = found->runs;
     return HEDDLE_SUCCESS;
+}
+
+void make_one_block(Side &side, int64_t bytes)
+{
+    const auto block = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(bytes)));
+    side.base += side.first;
+    side.first = 0;
+    side.shape = Shape::strided;
+    side.dims = 1;
+    side.block = block;
+    side.dim[0] = {block, 1, block, Divisor::of(block)};
 }
 
 Records records_of(const End &end, const Side &side)

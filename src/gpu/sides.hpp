@@ -11,6 +11,9 @@ namespace heddle::gpu {
 // Errors: NO_MEMORY, DEVICE.
 int make_side(const End &end, Device &device, Side &side);
 
+// A dense side of `bytes` bytes as a strided one of a single block, for the kernel that does strided sides.
+void make_one_block(Side &side, int64_t bytes);
+
 // Whether the memory of one record, an instance of the side's outermost repetition, lies between the record's
 // address and the next one's, so that a tile of records is a tile of memory.
 struct Records {
