@@ -46,14 +46,27 @@ def library_of(prefix):
     raise Failure(f"no libheddle.so in {prefix} (install Heddle there first)")
 
 
-def program(arguments):
-    """Builds what changed; returns the program's path."""
+def add_options(parser, folder):
+    parser.add_argument("--heddle", metavar="PREFIX", type=pathlib.Path,
+                        help="install prefix, or build folder, of a Heddle with its CUDA plug-in")
+    parser.add_argument("--program", metavar="FILE", type=pathlib.Path, help="a program that was built before")
+    parser.add_argument("--build", metavar="DIR", type=pathlib.Path, default=folder,
+                        help="where the program is compiled (default %(default)s)")
+    parser.add_argument("--only-build", action="store_true", help="compile and end")
+    parser.add_argument("--cuda", metavar="DIR", type=pathlib.Path, help="CUDA's folder (default: nvcc on the PATH)")
+    parser.add_argument("--arch", default="sm_90", help="of the GPU (default %(default)s)")
+
+
+def program(arguments, sources_at=HERE, name="gpu"):
+    """Builds what changed of the folder's program; returns its path."""
+    if not arguments.heddle:
+        raise Failure("name --heddle PREFIX or --program FILE; --help says more")
     nvcc = nvcc_of(arguments.cuda)
     library = library_of(arguments.heddle).resolve()
     folder = arguments.build
     folder.mkdir(parents=True, exist_ok=True)
     headers = [*HERE.glob("*.hpp"), *HERE.glob("*.cuh"), INCLUDE / "heddle.h"]
-    sources = sorted([*HERE.glob("*.cu"), *HERE.glob("*.cpp")])
+    sources = sorted([*sources_at.glob("*.cu"), *sources_at.glob("*.cpp")])
     flags = ["-std=c++20", "-O3", f"-arch={arguments.arch}", f"-I{INCLUDE}", "-Xcompiler", "-Wall,-Wextra"]
     objects = []
     for number, source in enumerate(sources, 1):
@@ -61,7 +74,7 @@ def program(arguments):
         if not newer(objects[-1], [source, *headers]):
             say(f"[{number}/{len(sources)}] compiling {source.name}")
             command([nvcc, *flags, "-c", source, "-o", objects[-1]])
-    made = folder / "gpu"
+    made = folder / name
     command([nvcc, f"-arch={arguments.arch}", "--cudart", "static", *objects, "-o", made, f"-L{library}", "-lheddle",
              "-lbenchmark", "-lpthread", "-Xlinker", f"-rpath={library}", "-Xlinker", "-rpath=$ORIGIN"])
     if not os.access(made, os.X_OK):
