@@ -3,6 +3,7 @@
 #include "backend.hpp"
 #include "error.hpp"
 
+#include <cstdio>
 #include <new>
 
 extern "C" __attribute__((visibility("default"))) heddle::gpu::Backend *
@@ -20,9 +21,10 @@ heddle_open_backend_1(const heddle::gpu::Host &host, std::string &reason)
         return nullptr;
     }
     if (driver / 1000 < CUDART_VERSION / 1000) {
-        const auto version = [](int v) { return std::to_string(v / 1000) + "." + std::to_string(v % 1000 / 10); };
-        reason = "the driver supports CUDA " + version(driver) + ", the plug-in was built with CUDA " +
-                 version(CUDART_VERSION);
+        char text[128];
+        std::snprintf(text, sizeof text, "the driver supports CUDA %d.%d, the plug-in was built with CUDA %d.%d",
+                      driver / 1000, driver % 1000 / 10, CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10);
+        reason = text;
         return nullptr;
     }
     int devices = 0;
