@@ -76,7 +76,8 @@ public:
     // Puts one kernel on a stream, for one Work or, a batch, for several (all by launch[0].kernel == any or
     // strided). Work is read before the call returns. `done`, if given, is reached when it has ended.
     virtual int launch(int device, Stream stream, std::span<const Launch> launches, Done *done) = 0;
-    // Puts a contiguous copy on a stream, by a copy engine; any two kinds of memory but pageable.
+    // Puts a contiguous copy on a stream, by a copy engine. Where pageable memory is among the two, the call may
+    // wait for the device.
     virtual int copy(int device, Stream stream, void *to, const void *from, size_t bytes, Done *done) = 0;
     // The same for blocks: `rows` of `width` bytes, `to_pitch` and `from_pitch` apart.
     virtual int copy_2d(int device, Stream stream, void *to, size_t to_pitch, const void *from, size_t from_pitch,

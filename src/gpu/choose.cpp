@@ -33,8 +33,12 @@ template <size_t N> std::array<int64_t, N> values(const std::array<std::atomic<i
 
 // ---- the built-in table (one H200, PCIe 5; bench/results/gpu.md) ----
 
-// From here on packing to a device slab and the copy engine beats a kernel that writes to the host.
-constexpr int64_t chunked_from = int64_t{1} << 20;
+// From here on packing to a device slab and the copy engine beats a kernel whose accesses to the host are as
+// irregular as the runs; all others do that at the link's speed.
+constexpr int64_t chunked_from = int64_t{4} << 20;
+// To and from the host, the copy engine is sooner done than a kernel with this much, in this many rows.
+constexpr int64_t copied_by_engine = 16 << 10;
+constexpr int64_t copied_rows = 256;
 // Host memory in shorter runs than this is packed by the host.
 constexpr int64_t host_run = 256;
 // A contiguous copy this small is done sooner by a kernel, whose end a flag tells.
@@ -84,25 +88,6 @@ bool can(Method method, const Move &m, const Work *work)
     }
 }
 
-Method best_method(const Move &m, const Work *work, bool on_stream)
-{
-    if (!m.on_device)
-        return Method::host;
-    if (m.by_host)
-        return Method::combined;
-    if (!work)
-        return Method::staged;
-    if (can(Method::copy_engine, m, work))
-        return m.bytes <= copied_by_kernel ? Method::kernel : Method::copy_engine;
-    if (Settings::get().copy_engine && can(Method::blocks, m, work))
-        return Method::blocks;
-    if (!on_stream && (scatters_on_host(m.from) || scatters_on_host(m.to)))
-        return Method::staged;
-    if (!on_stream && m.bytes >= chunked_from && can(Method::chunked, m, work))
-        return Method::chunked;
-    return Method::kernel;
-}
-
 bool transposes(const Side &s, int64_t bytes)
 {
     if (s.dims < 2 || s.block > 16 || (s.block & (s.block - 1)) != 0 || s.word < s.block ||
@@ -123,6 +108,54 @@ bool is_of_records(const Side &s, const End &end, int word)
         return false;
     const Records r = records_of(end, s);
     return r.bytes > 0 && r.extent > 0 && r.bytes <= record_bytes && r.extent <= record_spread * r.bytes;
+}
+
+Kernel best_kernel(const Work &w, const Move &m)
+{
+    static const bool any_forced = Settings::get().kernel == "any";
+    if (w.op != HEDDLE_OP_REPLACE)
+        return Kernel::reduce;
+    const bool packs = w.to.shape == Shape::dense;
+    const Side &s = packs ? w.from : w.to;
+    if (any_forced || !(packs || w.from.shape == Shape::dense) || s.shape == Shape::dense)
+        return Kernel::any;
+    const int word = w.from.word < w.to.word ? w.from.word : w.to.word;
+    if (s.shape == Shape::strided && transposes(s, w.bytes))
+        return Kernel::transpose;
+    if (is_of_records(s, packs ? m.from : m.to, word))
+        return Kernel::records;
+    if (s.shape == Shape::strided)
+        return Kernel::strided;
+    return s.runs.displs ? Kernel::runs : Kernel::any;
+}
+
+Method best_method(const Move &m, const Work *work, bool on_stream)
+{
+    if (!m.on_device)
+        return Method::host;
+    if (m.by_host)
+        return Method::combined;
+    if (!work)
+        return Method::staged;
+    const bool pinned = m.from.memory.kind == MemoryKind::pinned || m.to.memory.kind == MemoryKind::pinned;
+    if (can(Method::copy_engine, m, work))
+        return m.bytes <= copied_by_kernel && !pinned ? Method::kernel : Method::copy_engine;
+    if (can(Method::blocks, m, work)) {
+        const int64_t block = m.to.dense() ? work->from.block : work->to.block;
+        if (Settings::get().copy_engine ||
+            (pinned && m.bytes <= copied_by_engine && m.bytes <= copied_rows * block))
+            return Method::blocks;
+    }
+    if (on_stream)
+        return Method::kernel;
+    if (scatters_on_host(m.from) || scatters_on_host(m.to))
+        return Method::staged;
+    if (m.bytes >= chunked_from && can(Method::chunked, m, work)) {
+        const Kernel kernel = best_kernel(*work, m);
+        if (kernel == Kernel::runs || kernel == Kernel::any)
+            return Method::chunked;
+    }
+    return Method::kernel;
 }
 
 } // namespace
@@ -149,21 +182,7 @@ Method choose_method(const Move &m, const Work *work, bool on_stream)
 
 Kernel choose_kernel(const Work &w, const Move &m)
 {
-    static const bool any_forced = Settings::get().kernel == "any";
-    if (w.op != HEDDLE_OP_REPLACE)
-        return counted(kernels_chosen, Kernel::reduce);
-    const bool packs = w.to.shape == Shape::dense;
-    const Side &s = packs ? w.from : w.to;
-    if (any_forced || !(packs || w.from.shape == Shape::dense) || s.shape == Shape::dense)
-        return counted(kernels_chosen, Kernel::any);
-    const int word = w.from.word < w.to.word ? w.from.word : w.to.word;
-    if (s.shape == Shape::strided && transposes(s, w.bytes))
-        return counted(kernels_chosen, Kernel::transpose);
-    if (is_of_records(s, packs ? m.from : m.to, word))
-        return counted(kernels_chosen, Kernel::records);
-    if (s.shape == Shape::strided)
-        return counted(kernels_chosen, Kernel::strided);
-    return counted(kernels_chosen, s.runs.displs ? Kernel::runs : Kernel::any);
+    return counted(kernels_chosen, best_kernel(w, m));
 }
 
 std::array<int64_t, static_cast<size_t>(Method::count)> method_counts()

@@ -168,17 +168,20 @@ int begin_direct(Device &device, std::span<const Direct> moves, Tasks &tasks)
 
 int run_direct(Device &device, const Direct &direct)
 {
+    Backend &backend = device.backend();
     Stream stream;
     if (const int e = device.stream(stream))
         return e;
     DoneRef done;
-    if (const int e = done.acquire(device))
-        return e;
-    if (const int e = launch(device, {&direct, 1}, stream, done.get())) {
-        device.backend().stream_synchronize(device.ordinal(), stream);
-        return e;
-    }
-    return done.wait();
+    const bool by_kernel = direct.method == Method::kernel; // which tells its end; the copy engine is asked
+    if (by_kernel)
+        if (const int e = done.acquire(device))
+            return e;
+    const int launched = launch(device, {&direct, 1}, stream, done.get());
+    if (by_kernel && !launched)
+        return done.wait();
+    const int ended = backend.stream_synchronize(device.ordinal(), stream);
+    return launched ? launched : ended;
 }
 
 } // namespace heddle::gpu

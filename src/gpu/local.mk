@@ -2,6 +2,7 @@
 # Transfers on any memory: the part of libheddle that stands on the engine and behind which the plug-ins stand.
 gpu_sources = \
     src/gpu/backend.hpp \
+    src/gpu/by_runs.cpp \
     src/gpu/choose.cpp \
     src/gpu/choose.hpp \
     src/gpu/chunked.cpp \

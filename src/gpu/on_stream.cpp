@@ -89,11 +89,17 @@ int put_on_stream(std::span<Move> moves, Stream stream)
     std::vector<Direct> direct;
     direct.reserve(moves.size());
     std::vector<TypeRef> types;
+    std::vector<const Move *> by_runs; // what there is no memory for to do better
     for (Move &move : moves) {
         if (const int e = place_on(move, device))
             return e;
         Direct d{&move, Method::kernel, {}};
-        if (const int e = make_work(move, d.work))
+        const int e = make_work(move, d.work);
+        if (e == HEDDLE_ERR_NO_MEMORY && move.op == HEDDLE_OP_REPLACE) {
+            by_runs.push_back(&move);
+            continue;
+        }
+        if (e)
             return e;
         d.method = choose_method(move, &d.work, true);
         if (d.work.from.shape == Shape::image)
@@ -106,6 +112,9 @@ int put_on_stream(std::span<Move> moves, Stream stream)
     DoneRef done;
     if (!types.empty())
         if (const int e = done.acquire(device))
+            return e;
+    for (const Move *move : by_runs)
+        if (const int e = copy_by_runs(*move, device, stream))
             return e;
     const int error = launch(device, direct, stream, done.get());
     if (error && !types.empty())

@@ -70,28 +70,46 @@ std::vector<int32_t> tiles(const int64_t *prefix, int64_t count, int32_t &most)
     return tile;
 }
 
-// By way of pinned slabs: the copy engine reads no pageable memory.
+// By way of pinned slabs where there are any, for a copy from ordinary memory may wait for all of the device.
 int upload(Device &device, const std::vector<char> &bytes, char *to)
 {
     Backend &backend = device.backend();
     Slab slab;
-    if (const int e = device.pinned.take_up_to(std::min(bytes.size(), size_t{4} << 20), slab))
-        return e;
+    const int taken = device.pinned.take_up_to(std::min(bytes.size(), size_t{4} << 20), slab);
+    if (taken && taken != HEDDLE_ERR_NO_MEMORY)
+        return taken;
     Stream stream;
     if (const int e = device.stream(stream))
         return e;
-    DoneRef done;
-    if (const int e = done.acquire(device))
-        return e;
-    for (size_t at = 0; at < bytes.size(); at += slab.bytes()) {
-        const size_t n = std::min(slab.bytes(), bytes.size() - at);
-        std::memcpy(slab.at(), bytes.data() + at, n);
-        if (const int e = backend.copy(device.ordinal(), stream, to + at, slab.at(), n, done.get()))
+    const size_t step = slab ? slab.bytes() : bytes.size();
+    for (size_t at = 0; at < bytes.size(); at += step) {
+        const size_t n = std::min(step, bytes.size() - at);
+        const char *from = bytes.data() + at;
+        if (slab)
+            from = static_cast<char *>(std::memcpy(slab.at(), from, n));
+        if (const int e = backend.copy(device.ordinal(), stream, to + at, from, n, nullptr))
             return e;
-        if (const int e = done.wait())
+        if (const int e = backend.stream_synchronize(device.ordinal(), stream))
             return e;
     }
     return HEDDLE_SUCCESS;
+}
+
+// Memory for an image: the device's, or, where that has run out, pinned, which kernels reach as well.
+int take(Device &device, size_t bytes, Slab &memory, bool &on_host)
+{
+    int error = HEDDLE_ERR_NO_MEMORY;
+    on_host = false;
+    for (SlabPool *const pool : {&device.memory, &device.pinned}) {
+        if (bytes <= largest_in_slab)
+            error = pool->take(bytes, memory);
+        if (error == HEDDLE_ERR_NO_MEMORY)
+            error = pool->take_apart(bytes, memory);
+        if (error != HEDDLE_ERR_NO_MEMORY)
+            return error;
+        on_host = true;
+    }
+    return error;
 }
 
 template <class T> const T *placed(char *memory, size_t at)
@@ -133,14 +151,12 @@ int make(const Plan &plan, Device &device, Resident &r)
         }
     }
 
-    int error = HEDDLE_ERR_NO_MEMORY;
-    if (blob.bytes.size() <= largest_in_slab)
-        error = device.memory.take(blob.bytes.size(), r.memory);
-    if (error == HEDDLE_ERR_NO_MEMORY)
-        error = device.memory.take_apart(blob.bytes.size(), r.memory);
-    if (error)
-        return error;
-    if (const int e = upload(device, blob.bytes, r.memory.at()))
+    bool on_host;
+    if (const int e = take(device, blob.bytes.size(), r.memory, on_host))
+        return e;
+    if (on_host)
+        std::memcpy(r.memory.at(), blob.bytes.data(), blob.bytes.size());
+    else if (const int e = upload(device, blob.bytes, r.memory.at()))
         return e;
     r.image = {placed<ImageNode>(r.memory.at(), nodes), placed<int64_t>(r.memory.at(), side)};
     if (r.runs.count > 0) {

@@ -117,7 +117,7 @@ private:
 
 class Staged : public Task {
 public:
-    Staged(const Move &move, Devices &devices) : move_(move)
+    Staged(const Move &move, Devices &devices) : move_(move), devices_(devices)
     {
         const auto device_of = [&](const Memory &m) {
             return m.kind == MemoryKind::device ? &devices.device(m.device) : nullptr;
@@ -133,6 +133,8 @@ public:
 
     int progress(bool &ended) override
     {
+        if (instead_)
+            return instead_->progress(ended);
         bool busy = next_ < move_.bytes;
         for (Lane &lane : lanes_) {
             if (const int e = step(lane)) {
@@ -140,8 +142,7 @@ public:
                     other.fill.abandon();
                     other.empty.abandon();
                 }
-                ended = true;
-                return e;
+                return do_without(e, ended);
             }
             busy = busy || lane.state != State::idle;
         }
@@ -150,6 +151,27 @@ public:
     }
 
 private:
+    // After an error: where only memory was missing, there are ways that need none on the device.
+    int do_without(int error, bool &ended)
+    {
+        ended = true;
+        if (error != HEDDLE_ERR_NO_MEMORY)
+            return error;
+        if (move_.op == HEDDLE_OP_REPLACE) {
+            Device &device = from_ ? *from_ : *to_;
+            Stream stream;
+            if (const int e = device.stream(stream))
+                return e;
+            const int put = copy_by_runs(move_, device, stream);
+            const int done = device.backend().stream_synchronize(device.ordinal(), stream);
+            return put ? put : done;
+        }
+        if (touched_)
+            return error;
+        instead_ = begin_combined(move_, devices_);
+        return instead_->progress(ended);
+    }
+
     enum class State { idle, filling, emptying };
     struct Lane {
         State state = State::idle;
@@ -186,6 +208,7 @@ private:
             if (!reached)
                 return HEDDLE_SUCCESS;
             lane.state = State::emptying;
+            touched_ = true;
             if (const int e = lane.empty.begin(lane.staging, move_.part(lane.at, lane.bytes), false))
                 return e;
         }
@@ -219,6 +242,9 @@ private:
     }
 
     Move move_;
+    Devices &devices_;
+    std::unique_ptr<Task> instead_;
+    bool touched_ = false; // the target may have changed
     Device *from_ = nullptr;
     Device *to_ = nullptr;
     int64_t element_ = 1;

@@ -65,6 +65,9 @@ int begin_chunked(const Move &move, std::unique_ptr<Task> &task);
 // By pinned slabs, where no device reaches both ends.
 std::unique_ptr<Task> begin_staged(const Move &move, Devices &devices);
 
+// Puts it on a stream run by run, with the copy engine: where there is no memory left for anything better.
+int copy_by_runs(const Move &move, Device &device, Stream stream);
+
 // By the host's operators, on memory of devices.
 std::unique_ptr<Task> begin_combined(const Move &move, Devices &devices);
 

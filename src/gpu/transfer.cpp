@@ -44,10 +44,13 @@ int resolve(const heddle_move *asked, int64_t n, std::vector<Move> &moves)
 
 int choose(Direct &d)
 {
+    int e = HEDDLE_SUCCESS;
     if (d.move->device)
-        if (const int e = make_work(*d.move, d.work))
-            return e;
-    d.method = choose_method(*d.move, d.move->device ? &d.work : nullptr);
+        e = make_work(*d.move, d.work);
+    if (e && e != HEDDLE_ERR_NO_MEMORY)
+        return e;
+    // Without room for its image a type is not a kernel's.
+    d.method = choose_method(*d.move, d.move->device && !e ? &d.work : nullptr);
     return HEDDLE_SUCCESS;
 }
 

@@ -41,7 +41,8 @@ extern "C" {
  *   pinned_memory=N    the same for Backend::allocate_pinned, on all devices together
  *   peer_copy=0|1      0: copies between devices that do not reach each other fail like kernels; default 1: they
  *                      work, as CUDA sends them through the host
- *   pageable_copy=0|1  1: copies, not kernels, take pageable memory too, as CUDA's do; default 0: they fail
+ *   pageable_copy=0|1  0: copies from and to pageable memory fail like kernels; default 1: they
+ *                      work, as CUDA's do
  *   fail=CALL:N        the N-th CALL from now fails, once
  *   fail=CALL:N+       the N-th and all after it
  *   fail=CALL:P%       each with a probability of P percent

@@ -174,7 +174,7 @@ void Switches::apply(const Settings &settings)
         reorder_ = false;
         device_memory_ = pinned_memory_ = -1;
         peer_copy_ = true;
-        pageable_copy_ = false;
+        pageable_copy_ = true;
         random_ = 0;
         failures_.clear();
         for (auto &count : calls_)

@@ -78,7 +78,7 @@ private:
     std::atomic<int64_t> device_memory_{-1};
     std::atomic<int64_t> pinned_memory_{-1};
     std::atomic<bool> peer_copy_{true};
-    std::atomic<bool> pageable_copy_{false};
+    std::atomic<bool> pageable_copy_{true};
     std::atomic<uint64_t> random_{0};
     std::atomic<bool> may_fail_{false};
     std::mutex mutex_; // guards failures_

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tasks.hpp"
+
+#include "../mpi/datatype/engine/runs.hpp"
+
+namespace heddle::gpu {
+
+namespace {
+
+// Calls f(address, bytes) for each run of `bytes` packed bytes of `end`, until it returns an error.
+template <class F> int for_runs(const End &end, int64_t bytes, F &&f)
+{
+    int error = HEDDLE_SUCCESS;
+    visit_instances(*end.plan, false, end.count, end.offset, end.offset + bytes,
+                    [&](int64_t displ, int64_t n, uint8_t) {
+                        const auto base = reinterpret_cast<uintptr_t>(end.buf);
+                        error = f(reinterpret_cast<char *>(base + static_cast<uintptr_t>(displ)), n);
+                        return error == HEDDLE_SUCCESS;
+                    });
+    return error;
+}
+
+} // namespace
+
+int copy_by_runs(const Move &move, Device &device, Stream stream)
+{
+    Backend &backend = device.backend();
+    int64_t at = 0;
+    return for_runs(move.from, move.bytes, [&](const char *from, int64_t bytes) {
+        const int e = for_runs(move.to.after(at), bytes, [&](char *to, int64_t n) {
+            const char *const source = from;
+            from += n;
+            return backend.copy(device.ordinal(), stream, to, source, static_cast<size_t>(n), nullptr);
+        });
+        at += bytes;
+        return e;
+    });
+}
+
+} // namespace heddle::gpu
