@@ -14,6 +14,7 @@ struct heddle_request {
     std::vector<TypeRef> types;
     Tasks tasks; // end before the types that they read
     int error = HEDDLE_SUCCESS;
+    std::string detail; // what was said of the error, for the call that ends the request
 };
 
 namespace {
@@ -197,11 +198,16 @@ int heddle_test(heddle_request **request, int *done)
     return guard([&] {
         heddle_request &r = **request;
         const int e = r.tasks.progress();
-        r.error = r.error ? r.error : e;
+        if (e && !r.error) {
+            r.error = e;
+            r.detail = heddle_error_detail();
+        }
         *done = r.tasks.empty();
         if (!*done)
             return int{HEDDLE_SUCCESS};
         const std::unique_ptr<heddle_request> ended(std::exchange(*request, nullptr));
+        if (ended->error)
+            set_error_detail(ended->detail.c_str());
         return ended->error;
     });
 }
@@ -216,7 +222,10 @@ int heddle_wait(heddle_request **request)
     const std::unique_ptr<heddle_request> ended(std::exchange(*request, nullptr));
     return guard([&] {
         const int e = ended->tasks.wait();
-        return ended->error ? ended->error : e;
+        if (!ended->error)
+            return e;
+        set_error_detail(ended->detail.c_str());
+        return ended->error;
     });
 }
 
