@@ -9,6 +9,7 @@
 #include "../unit/oracle/rng.hpp"
 #include "named.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <dlfcn.h>
@@ -437,7 +438,11 @@ void copies()
     same(b.bytes() == expected, true, "rows");
     std::vector<char> ordinary(8);
     OK(sim.backend->copy(0, nullptr, ordinary.data(), a.at(), 8, nullptr));
-    same(sim.backend->stream_synchronize(0, nullptr), int{HEDDLE_ERR_DEVICE}, "a copy to pageable memory");
+    OK(sim.backend->stream_synchronize(0, nullptr));
+    same(std::equal(ordinary.begin(), ordinary.end(), pattern(8).begin()), true, "copied to pageable memory");
+    OK(sim.configure("pageable_copy=0"));
+    OK(sim.backend->copy(0, nullptr, ordinary.data(), a.at(), 8, nullptr));
+    same(sim.backend->stream_synchronize(0, nullptr), int{HEDDLE_ERR_DEVICE}, "a copy to pageable memory, forbidden");
     OK(sim.configure("reset"));
 }
 

@@ -75,8 +75,10 @@ void without_a_device()
 void with_switches(const char *switches)
 {
     need_simulation();
-    self_succeeds(some_cases, {{"HEDDLE_SIM", switches}});
-    self_succeeds(some_cases, {{"HEDDLE_SIM", switches}, {"HEDDLE_CHUNK", "1000"}});
+    std::vector<std::string> arguments = some_cases;
+    arguments.emplace_back("--scarce");
+    self_succeeds(arguments, {{"HEDDLE_SIM", switches}});
+    self_succeeds(arguments, {{"HEDDLE_SIM", switches}, {"HEDDLE_CHUNK", "1000"}});
 }
 
 void no_pinned_memory() { with_switches("pinned_memory=0"); }

@@ -78,7 +78,7 @@ void operators()
 {
     const Spoilt test;
     test.gives(HEDDLE_ERR_OP, "no operator", [](heddle_move &m) { m.op = HEDDLE_OP_COUNT; });
-    test.gives(HEDDLE_ERR_OP, "no operator", [](heddle_move &m) { m.op = static_cast<heddle_op>(-1); });
+    test.gives(HEDDLE_ERR_OP, "no operator", [](heddle_move &m) { m.op = static_cast<heddle_op>(15); });
     test.gives(HEDDLE_ERR_OP, "sums of bytes", [](heddle_move &m) { m.op = HEDDLE_OP_SUM; });
     const auto of = [](heddle_predefined basic) {
         return [basic](heddle_move &m) {

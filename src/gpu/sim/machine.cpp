@@ -243,6 +243,15 @@ int Machine::copy_2d(int device, Stream stream, void *to, size_t to_pitch, const
 
 // ---- completion ----
 
+// What asks for an end fails only where the device itself has failed.
+Error Machine::enter_done(Call call, const Done *done)
+{
+    Error error = switches_.enter(call);
+    if (error)
+        queues_.fail(done->device, error);
+    return error;
+}
+
 int Machine::done_acquire(int device, Done **done)
 {
     if (const Error error = enter(Call::done_acquire, device))
@@ -260,14 +269,14 @@ void Machine::done_release(Done *done)
 int Machine::done_test(Done *done, bool *reached)
 {
     *reached = false;
-    if (const Error error = switches_.enter(Call::done_test))
+    if (const Error error = enter_done(Call::done_test, done))
         return report(error);
     return report(queues_.test(as_sim(done), reached));
 }
 
 int Machine::done_wait(Done *done)
 {
-    if (const Error error = switches_.enter(Call::done_wait))
+    if (const Error error = enter_done(Call::done_wait, done))
         return report(error);
     return report(queues_.wait(as_sim(done)));
 }

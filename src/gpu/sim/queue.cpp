@@ -200,15 +200,20 @@ void Queues::carry_out(SimStream &stream, std::unique_lock<std::mutex> &lock)
     stream.items.pop_front();
     if (item.operation) {
         stream.busy = true;
+        ++device.running;
         Error error = device.broken;
         lock.unlock();
-        pause();
-        if (!error)
+        if (!error) {
+            pause();
             error = item.operation();
+        }
         item.operation = nullptr;
         lock.lock();
+        --device.running;
+        if (error)
+            fail(device, error, lock);
         stream.busy = false;
-        end(item, stream.device, error);
+        end(item, static_cast<bool>(error));
     }
     stream.last_ended = item.order;
     if (stream.closed && stream.items.empty())
@@ -216,21 +221,33 @@ void Queues::carry_out(SimStream &stream, std::unique_lock<std::mutex> &lock)
     changed_.notify_all();
 }
 
-void Queues::end(Item &item, int device, const Error &error)
+void Queues::end(Item &item, bool failed)
 {
-    Device &owner = devices_[static_cast<size_t>(device)];
-    if (error && !owner.broken) {
-        owner.broken = error;
-        owner.is_broken = true;
-    }
     SimDone *done = item.done;
     if (!done)
         return;
-    done->state = error ? DoneState::failed : DoneState::reached;
+    done->state = failed ? DoneState::failed : DoneState::reached;
     if (done->released) {
         done->released = false;
         devices_[static_cast<size_t>(done->device)].spare.push_back(done);
     }
+}
+
+// A GPU that fails stops all its kernels before anyone hears of it.
+void Queues::fail(Device &device, const Error &error, std::unique_lock<std::mutex> &lock)
+{
+    if (!device.broken) {
+        device.broken = error;
+        device.is_broken = true;
+    }
+    changed_.notify_all();
+    changed_.wait(lock, [&] { return device.running == 0; });
+}
+
+void Queues::fail(int device, const Error &error)
+{
+    std::unique_lock lock(mutex_);
+    fail(devices_[static_cast<size_t>(device)], error, lock);
 }
 
 // ---- completion ----

@@ -51,6 +51,8 @@ public:
 
     // The error from which on all calls on the device fail.
     Error broken(int device);
+    // Breaks it. What runs there ends first, and what is queued does not begin.
+    void fail(int device, const Error &error);
     void mend();
 
 private:
@@ -71,6 +73,7 @@ private:
     struct Device {
         SimStream *by_default = nullptr;
         bool has_workers = false;
+        int running = 0; // operations
         Error broken;
         std::atomic<bool> is_broken{false};
         std::vector<std::unique_ptr<SimDone>> dones;
@@ -85,7 +88,8 @@ private:
     SimStream *choose(int device);
     bool is_ready(const SimStream &stream) const;
     void carry_out(SimStream &stream, std::unique_lock<std::mutex> &lock);
-    void end(Item &item, int device, const Error &error);
+    void end(Item &item, bool failed);
+    void fail(Device &device, const Error &error, std::unique_lock<std::mutex> &lock);
     void pause();
 
     Switches &switches_;
