@@ -9,70 +9,73 @@ namespace {
 
 constexpr int word = 8; // bytes that a thread puts together
 
-// A table entry: where in memory eight packed bytes lie. Mostly they are two pieces, the first `split` / 8 bytes
-// and the rest, each of which is an unaligned load.
+// A table entry: where in memory eight packed bytes lie. Mostly they are two pieces, each of which is an unaligned
+// load.
 struct Entry {
     uint16_t piece[2]; // where all eight would lie if they were like this piece's, plus `slack`
-    uint32_t split;    // bits; `many`: there are more pieces than two
+    uint32_t select;   // for each byte which piece it is of, as __byte_perm takes it: four digits for each half
 };
 static_assert(sizeof(Entry) == word);
-constexpr uint32_t many = 0xff;
+constexpr uint32_t one_piece = 0x32103210;
+constexpr uint32_t more_pieces = 0xffffffff; // than two
 
 __device__ __forceinline__ Entry make_entry(const int (&places)[word])
 {
     int base[2] = {places[0], 0};
-    uint32_t split = 8 * word;
+    uint32_t select = one_piece;
 #pragma unroll
     for (int b = 1; b < word; ++b) {
         const int here = places[b] - b;
-        if (split == 8 * word && here != base[0]) {
-            split = 8 * b;
+        if (select == more_pieces || (select == one_piece && here == base[0]))
+            continue;
+        if (select == one_piece)
             base[1] = here;
-        } else if (split < 8 * word && here != base[1]) {
-            split = many;
-        }
+        if (here == base[1])
+            select |= 4u << (4 * b);
+        else
+            select = more_pieces;
     }
-    return {{static_cast<uint16_t>(base[0] + slack), static_cast<uint16_t>(base[1] + slack)}, split};
+    return {{static_cast<uint16_t>(base[0] + slack), static_cast<uint16_t>(base[1] + slack)}, select};
 }
 
-// The eight bytes of an entry that has at most two pieces. `record` is where its record is staged.
-__device__ __forceinline__ uint64_t gather(const char *record, const Entry &e)
+// The eight bytes of an entry that has at most two pieces. `record` is the place where its record is staged.
+__device__ __forceinline__ uint2 gather(const char *shared, int record, const Entry &e)
 {
-    uint64_t value = load_unaligned(record + e.piece[0] - slack);
-    if (e.split < 8 * word) {
-        const uint64_t second = ~uint64_t{0} << e.split;
-        value = (value & ~second) | (load_unaligned(record + e.piece[1] - slack) & second);
-    }
-    return value;
+    const uint2 first = load_unaligned(shared, record - slack + e.piece[0]);
+    if (e.select == one_piece)
+        return first;
+    const uint2 second = load_unaligned(shared, record - slack + e.piece[1]);
+    return {__byte_perm(first.x, second.x, e.select), __byte_perm(first.y, second.y, e.select >> 16)};
 }
 
-// Table entry o: where in memory, from the record's address, packed bytes o to o + 7 lie.
-__global__ void __launch_bounds__(block_threads, resident_blocks) pack_records(const __grid_constant__ Records t, Signal signal)
+__global__ void __launch_bounds__(record_threads) pack_records(const __grid_constant__ Records t, Signal signal)
 {
-    extern __shared__ uint4 shared[];
-    __shared__ StagedImage staged_image;
-    __shared__ uint16_t place_of[most_packed];
+    extern __shared__ uint4 shared_words[];
     __shared__ int lowest;
     __shared__ int highest;
-    auto *const table = reinterpret_cast<Entry *>(shared);
-    char *const staged = reinterpret_cast<char *>(shared) + t.staged_at;
-    const int packed = static_cast<int>(t.packed.value);
+    char *const shared = reinterpret_cast<char *>(shared_words);
+    const auto packed = static_cast<int>(t.packed.value);
     const int extent = t.extent;
-    const ImageView image = stage_image(t.side, staged_image);
+    auto *const table = reinterpret_cast<Entry *>(shared); // for packed bytes o to o + 7
+    auto *const place_of = reinterpret_cast<uint16_t *>(table + packed);
+    int now = t.staged_at + slack;
+    int next = now + t.staged_each;
+
+    const ImageView image = stage_image(t.side, reinterpret_cast<Scratch *>(shared + next - slack)->image);
     if (threadIdx.x == 0) {
         lowest = extent;
         highest = 0;
     }
     __syncthreads();
-    for (int o = threadIdx.x; o < packed; o += block_threads) {
+    for (int o = threadIdx.x; o < packed; o += record_threads) {
         const int m = static_cast<int>(place(t.side, image, o));
         place_of[o] = static_cast<uint16_t>(m);
         atomicMin(&lowest, m);
         atomicMax(&highest, m + 1);
     }
     __syncthreads();
-    int pieces = 0;
-    for (int o = threadIdx.x; o < packed; o += block_threads) {
+    bool pieces = false;
+    for (int o = threadIdx.x; o < packed; o += record_threads) {
         int places[word];
         int at = o;
         int record = 0;
@@ -86,64 +89,55 @@ __global__ void __launch_bounds__(block_threads, resident_blocks) pack_records(c
         }
         const Entry e = make_entry(places);
         table[o] = e;
-        pieces |= e.split == many;
+        pieces |= e.select == more_pieces;
     }
     const bool simple = !__syncthreads_or(pieces);
 
-    // Tiles begin where words of the packed side do. While one is written the next is on its way.
-    const auto odd = static_cast<int64_t>(reinterpret_cast<uintptr_t>(t.dense) % word);
+    // While a tile is written the next is on its way.
+    const int tile_packed = t.tile * packed;
     const int64_t end = t.first + t.bytes;
-    const auto begin = [&](int64_t i, char *to) {
-        const int64_t low = max(t.first, t.first - odd + i * t.tile);
-        const int64_t high = min(end, t.first - odd + (i + 1) * t.tile);
-        const char *const mem = t.mem + t.packed.divide(low) * extent;
-        begin_stage(to, mem, mem + lowest, t.mem + t.packed.divide(high - 1) * extent + highest);
+    const auto first_of = [&](int64_t i) { return static_cast<int>(max(t.first - i * tile_packed, int64_t{0})); };
+    const auto end_of = [&](int64_t i) { return static_cast<int>(min(end - i * tile_packed, int64_t{tile_packed})); };
+    const auto memory_of = [&](int64_t i) { return t.mem + i * t.tile * extent; };
+    const auto begin = [&](int64_t i, int at) {
+        const char *const mem = memory_of(i);
+        const auto from = t.packed.divide(first_of(i));
+        const auto until = t.packed.divide(end_of(i) - 1);
+        begin_stage(shared + at, mem, mem + from * extent + lowest, mem + until * extent + highest);
     };
-    char *now = staged + slack;
-    char *next = now + t.staged_each;
     begin(blockIdx.x, now);
     for (int64_t i = blockIdx.x; i < t.tiles; i += gridDim.x) {
-        const int64_t tile_begin = t.first - odd + i * t.tile;
-        const int64_t low = max(t.first, tile_begin);
-        const int64_t high = min(end, tile_begin + t.tile);
-        const int64_t record = t.packed.divide(low);
         if (i + gridDim.x < t.tiles) {
             begin(i + gridDim.x, next);
             await_stage<1>();
         } else {
             await_stage<0>();
         }
-        const char *const here = now + reinterpret_cast<uintptr_t>(t.mem + record * extent) % 16;
-        const int64_t zero = record * packed;
-        char *const dense = t.dense + (zero - t.first); // of the record's packed byte 0
-        const int first = static_cast<int>(tile_begin - zero);
-        const int whole = static_cast<int>(low - zero);
-        const int last = static_cast<int>(high - zero);
-        if (simple && first == whole && (last - first) % word == 0) {
+        const int here = now + static_cast<int>(reinterpret_cast<uintptr_t>(memory_of(i)) % 16);
+        char *const dense = t.dense + (i * tile_packed - t.first);
+        // Words of the packed side, and the bytes before and behind them.
+        const int from = first_of(i);
+        const int until = end_of(i);
+        const auto odd = static_cast<int>(reinterpret_cast<uintptr_t>(dense) % word);
+        const int words = from + (-(from + odd) & (word - 1));
+        const int words_end = simple ? until - ((until + odd) & (word - 1)) : words;
 #pragma unroll 2
-            for (int y = first + threadIdx.x * word; y < last; y += block_threads * word) {
-                const uint32_t r = t.packed32.divide(y);
-                *reinterpret_cast<uint64_t *>(dense + y) = gather(here + r * extent, table[y - r * packed]);
-            }
-            __syncthreads();
-            swap(now, next);
-            continue;
+        for (int y = words + threadIdx.x * word; y < words_end; y += record_threads * word) {
+            const auto r = static_cast<int>(t.packed.divide(y));
+            *reinterpret_cast<uint2 *>(dense + y) = gather(shared, here + r * extent, table[y - r * packed]);
         }
-        for (int y = first + threadIdx.x * word; y < last; y += block_threads * word) {
-            const bool inside = y >= whole && y + word <= last;
-            const uint32_t r = inside ? t.packed32.divide(y) : 0;
-            const Entry e = table[inside ? y - r * packed : 0];
-            if (inside && e.split != many) {
-                *reinterpret_cast<uint64_t *>(dense + y) = gather(here + r * extent, e);
-            } else {
-                for (int b = max(y, whole); b < min(y + word, last); ++b) {
-                    const uint32_t its = t.packed32.divide(b);
-                    dense[b] = here[its * extent + place_of[b - its * packed]];
-                }
+        const auto copy_bytes = [&](int begin, int end) {
+            for (int y = begin + static_cast<int>(threadIdx.x); y < end; y += record_threads) {
+                const auto r = static_cast<int>(t.packed.divide(y));
+                dense[y] = shared[here + r * extent + place_of[y - r * packed]];
             }
-        }
+        };
+        copy_bytes(from, min(words, until));
+        copy_bytes(max(words, words_end), until);
         __syncthreads();
-        swap(now, next);
+        const int other = now;
+        now = next;
+        next = other;
     }
     reach(signal);
 }
@@ -176,23 +170,17 @@ bool is_inside(const Side &s)
 }
 
 constexpr int64_t least_bytes = 256 * 1024;  // to move: for less, the table costs more than it saves
-constexpr int64_t staged_bytes = 14 * 1024; // of a tile, about
+constexpr int64_t staged_bytes = 8 * 1024;  // of a tile, about
 
 cudaError_t run_pack_records(Launcher &launcher, Records t)
 {
     const int64_t packed = t.packed.value;
-    const int64_t table = align_up(packed * static_cast<int64_t>(sizeof(Entry)));
-    const int64_t fixed = sizeof(StagedImage) + most_packed * sizeof(uint16_t) + 1024;
-    const int64_t room = std::min(staged_bytes, (launcher.shared_limit() - table - fixed) / 2);
-    const int64_t records = std::max<int64_t>(room / t.extent - 2, 1);
-    // A small transfer is spread over all multiprocessors.
-    const int64_t share = std::max<int64_t>(t.bytes / launcher.processors(), 2048);
-    const int64_t tile = std::max<int64_t>(std::min(records * packed, share) / word * word, word);
-    t.tile = static_cast<int32_t>(tile);
-    t.tiles = divide_up(static_cast<int64_t>(reinterpret_cast<uintptr_t>(t.dense) % word) + t.bytes, tile);
-    t.staged_at = static_cast<int32_t>(table);
-    t.staged_each = static_cast<int32_t>(align_up((tile / packed + 2) * t.extent + 16 + 2 * slack));
-    return launcher.start(pack_records, blocks_for(launcher, t.tiles), block_threads, table + 2 * t.staged_each, t);
+    // A small transfer is spread over all multiprocessors. Tiles end with words, so they are of 8 records.
+    const int64_t share = std::max<int64_t>(t.bytes / (launcher.processors() * 4), 1024) / packed;
+    t.tile = static_cast<int32_t>(std::max<int64_t>(std::min(staged_bytes / t.extent, share) / word * word, word));
+    t.tiles = divide_up(t.first + t.bytes, t.tile * packed);
+    return start_records(launcher, pack_records, t, packed * static_cast<int64_t>(sizeof(Entry) + sizeof(uint16_t)),
+                         int64_t{t.tile} * t.extent);
 }
 
 } // namespace
@@ -217,9 +205,8 @@ cudaError_t run_records(Launcher &launcher, const Work &work)
     t.dense = h.dense->base + h.dense->first;
     t.first = o.first;
     t.bytes = work.bytes;
-    t.packed = Divider64::of(r.packed);
+    t.packed = Divider32::of(r.packed);
     t.extent = static_cast<int32_t>(r.extent);
-    t.packed32 = Divider32::of(r.packed);
     t.side = *h.other;
     return h.pack ? run_pack_records(launcher, t) : run_unpack_records(launcher, t);
 }

@@ -6,8 +6,8 @@
 namespace heddle::gpu::cuda {
 namespace {
 
-constexpr uint16_t gap = 0xffff;            // instead of a place: a byte that the record does not have
-constexpr int64_t staged_bytes = 10 * 1024; // of a tile, about
+constexpr uint16_t gap = 0xffff;           // instead of a place: a byte that the record does not have
+constexpr int64_t staged_bytes = 8 * 1024; // of a tile, about
 
 struct Unit {
     uint16_t at;    // in memory, from the record on
@@ -54,52 +54,53 @@ __device__ __forceinline__ int build_units(Unit *units, const uint16_t *byte_at,
     return count;
 }
 
-__device__ __forceinline__ void store_unit(char *to, uint64_t value, uint32_t bytes)
+__device__ __forceinline__ void store_unit(char *to, uint2 value, uint32_t bytes)
 {
     if (bytes == 8)
-        *reinterpret_cast<uint64_t *>(to) = value;
+        *reinterpret_cast<uint2 *>(to) = value;
     else if (bytes == 4)
-        *reinterpret_cast<uint32_t *>(to) = static_cast<uint32_t>(value);
+        *reinterpret_cast<uint32_t *>(to) = value.x;
     else if (bytes == 2)
-        *reinterpret_cast<uint16_t *>(to) = static_cast<uint16_t>(value);
+        *reinterpret_cast<uint16_t *>(to) = static_cast<uint16_t>(value.x);
     else
-        *to = static_cast<char>(value);
+        *to = static_cast<char>(value.x);
 }
 
 // A record here is as many of the type's as make every alignment come round again.
-__global__ void __launch_bounds__(block_threads, resident_blocks)
-    unpack_records(const __grid_constant__ Records t, Signal signal)
+__global__ void __launch_bounds__(record_threads) unpack_records(const __grid_constant__ Records t, Signal signal)
 {
-    extern __shared__ uint4 shared[];
-    __shared__ StagedImage staged_image;
-    __shared__ uint16_t byte_at[most_extent];
+    extern __shared__ uint4 shared_words[];
+    char *const shared = reinterpret_cast<char *>(shared_words);
     auto *const units = reinterpret_cast<Unit *>(shared);
-    char *now = reinterpret_cast<char *>(shared) + t.staged_at + slack;
-    char *next = now + t.staged_each;
+    int now = t.staged_at + slack;
+    int next = now + t.staged_each;
     const auto packed = static_cast<int>(t.packed.value);
     const int extent = t.extent;
 
     const int64_t end = t.first + t.bytes;
     const char *const dense = t.dense - t.first; // of packed byte 0
     const int64_t tile_packed = static_cast<int64_t>(t.tile) * packed;
-    const auto begin = [&](int64_t i, char *to) {
+    const auto begin = [&](int64_t i, int at) {
         const int64_t zero = i * tile_packed;
-        begin_stage(to, dense + zero, dense + max(t.first, zero), dense + min(end, zero + tile_packed));
+        begin_stage(shared + at, dense + zero, dense + max(t.first, zero), dense + min(end, zero + tile_packed));
     };
     begin(blockIdx.x, now);
 
-    for (int m = threadIdx.x; m < extent; m += block_threads)
+    auto *const scratch = reinterpret_cast<Scratch *>(shared + next - slack);
+    uint16_t *const byte_at = scratch->byte_at;
+    for (int m = threadIdx.x; m < extent; m += record_threads)
         byte_at[m] = gap;
-    const ImageView image = stage_image(t.side, staged_image);
+    const ImageView image = stage_image(t.side, scratch->image);
     __syncthreads();
-    for (int o = threadIdx.x; o < packed; o += block_threads)
+    for (int o = threadIdx.x; o < packed; o += record_threads)
         byte_at[place(t.side, image, o)] = static_cast<uint16_t>(o);
     __syncthreads();
-    const auto count =
-        static_cast<uint32_t>(build_units(units, byte_at, extent, reinterpret_cast<uintptr_t>(t.mem) % 8));
+    const auto count = static_cast<uint32_t>(build_units(units, byte_at, extent, reinterpret_cast<uintptr_t>(t.mem) % 8));
     const uint32_t log = 31 - __clz(count);
     const Divider32 by_count{(count & (count - 1)) == 0 ? 0 : static_cast<uint32_t>((uint64_t{1} << (32 + log)) / count) + 1,
                              log, count};
+
+    __syncthreads(); // the scratch space is free
 
     for (int64_t i = blockIdx.x; i < t.tiles; i += gridDim.x) {
         if (i + gridDim.x < t.tiles) {
@@ -109,31 +110,34 @@ __global__ void __launch_bounds__(block_threads, resident_blocks)
             await_stage<0>();
         }
         const int64_t zero = i * tile_packed;
-        const char *const here = now + reinterpret_cast<uintptr_t>(dense + zero) % 16;
+        const int here = now + static_cast<int>(reinterpret_cast<uintptr_t>(dense + zero) % 16);
         char *const mem = t.mem + i * t.tile * extent;
         // Packed bytes of the tile that are to be moved.
         const auto from = static_cast<int>(max(t.first - zero, int64_t{0}));
         const auto until = static_cast<int>(min(end - zero, tile_packed));
-        const uint32_t records = (until + packed - 1) / packed;
+        const auto pieces = static_cast<int>((t.packed.divide(until - 1) + 1) * count);
         if (from == 0 && until == tile_packed) {
 #pragma unroll 2
-            for (uint32_t k = threadIdx.x; k < records * count; k += block_threads) {
-                const uint32_t r = by_count.divide(k);
+            for (int k = threadIdx.x; k < pieces; k += record_threads) {
+                const auto r = static_cast<int>(by_count.divide(k));
                 const Unit u = units[k - r * count];
-                store_unit(mem + r * extent + u.at, load_unaligned(here + r * packed + u.place), u.bytes);
+                const uint2 value = load_unaligned(shared, here + r * packed + u.place);
+                store_unit(mem + (r * extent + u.at), value, u.bytes);
             }
         } else {
-            for (uint32_t k = threadIdx.x; k < records * count; k += block_threads) {
-                const uint32_t r = by_count.divide(k);
+            for (int k = threadIdx.x; k < pieces; k += record_threads) {
+                const auto r = static_cast<int>(by_count.divide(k));
                 const Unit u = units[k - r * count];
-                const auto x = static_cast<int>(r * packed + u.place);
+                const int x = r * packed + u.place;
                 for (int b = 0; b < static_cast<int>(u.bytes); ++b)
                     if (x + b >= from && x + b < until)
-                        mem[r * extent + u.at + b] = here[x + b];
+                        mem[r * extent + u.at + b] = shared[here + x + b];
             }
         }
         __syncthreads();
-        swap(now, next);
+        const int other = now;
+        now = next;
+        next = other;
     }
     reach(signal);
 }
@@ -147,18 +151,12 @@ cudaError_t run_unpack_records(Launcher &launcher, Records t)
         t.extent *= 2;
         packed *= 2;
     }
-    t.packed = Divider64::of(packed);
-    t.packed32 = Divider32::of(packed);
-    const int64_t table = align_up(packed * static_cast<int64_t>(sizeof(Unit)));
-    const int64_t fixed = sizeof(StagedImage) + most_extent * sizeof(uint16_t) + 1024;
-    const int64_t room = std::min(staged_bytes, (launcher.shared_limit() - table - fixed) / 2);
+    t.packed = Divider32::of(packed);
     // A small transfer is spread over all multiprocessors.
-    const int64_t share = std::max<int64_t>(t.bytes / launcher.processors(), 2048);
-    t.tile = static_cast<int32_t>(std::max<int64_t>(std::min(room, share) / packed, 1));
+    const int64_t share = std::max<int64_t>(t.bytes / (launcher.processors() * 4), 1024);
+    t.tile = static_cast<int32_t>(std::max<int64_t>(std::min(staged_bytes, share) / packed, 1));
     t.tiles = divide_up(t.first + t.bytes, t.tile * packed);
-    t.staged_at = static_cast<int32_t>(table);
-    t.staged_each = static_cast<int32_t>(align_up(t.tile * packed + 16 + 2 * slack));
-    return launcher.start(unpack_records, blocks_for(launcher, t.tiles), block_threads, table + 2 * t.staged_each, t);
+    return start_records(launcher, unpack_records, t, packed * static_cast<int64_t>(sizeof(Unit)), t.tile * packed);
 }
 
 } // namespace heddle::gpu::cuda
