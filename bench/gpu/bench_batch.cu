@@ -3,6 +3,7 @@
 // as one batch into 26 messages; and unpacked into the halo around it.
 #include "benchmarks.hpp"
 #include "memory.hpp"
+#include "type.hpp"
 
 #include <array>
 
@@ -40,10 +41,7 @@ Exchange make_exchange(bool inside)
             part.bytes *= part.size[d];
         }
         const std::array<int64_t, 3> sizes{edge, edge, edge};
-        part.type = Type::from([&](heddle_type **type) {
-            return heddle_type_subarray(3, sizes.data(), part.size.data(), part.start.data(), HEDDLE_ORDER_C,
-                                        heddle_type_predefined(HEDDLE_DOUBLE), type);
-        });
+        part.type = Type::subarray(sizes, part.size, part.start, Type::predefined(HEDDLE_DOUBLE));
         part.at = made.bytes;
         made.bytes += part.bytes;
         made.parts.push_back(std::move(part));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sums of packed doubles into a strided target.
 #include "benchmarks.hpp"
+#include "type.hpp"
 
 #include <cstring>
 
@@ -71,10 +72,7 @@ std::vector<double> on_host(const Device &memory)
 void measure(benchmark::State &state, const Shape &shape, int64_t bytes, bool hand)
 {
     const int64_t count = bytes / shape.block;
-    const Type type = Type::from([&](heddle_type **made) {
-        return heddle_type_hvector(count, shape.block / 8, shape.stride,
-                                   heddle_type_predefined(HEDDLE_DOUBLE), made);
-    });
+    const Type type = Type::hvector(count, shape.block / 8, shape.stride, Type::predefined(HEDDLE_DOUBLE));
     const Device target(count * shape.stride), source(bytes);
     const heddle_move move{{source.get(), bytes / 8, heddle_type_predefined(HEDDLE_DOUBLE), 0},
                            {target.get(), 1, type.get(), 0},

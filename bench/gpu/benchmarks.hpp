@@ -2,16 +2,18 @@
 // What main registers. Names: LAYOUT/SIZE/OPERATION/PLACE/WHO.
 #pragma once
 
+#include "rival.hpp"
 #include "timing.hpp"
 
 #include <benchmark/benchmark.h>
 
 namespace bench {
 
-void register_limits();     // copy, launch, empty kernel
-void register_moves();      // every layout by everyone, on the device and to pinned memory
-void register_batch();      // 26 parts of a halo
-void register_reductions(); // into a strided target
+void register_limits(); // copy, launch, empty kernel
+void register_moves(
+    std::vector<Rival> &rivals); // every layout by everyone, on the device and to pinned memory
+void register_batch();           // 26 parts of a halo
+void register_reductions();      // into a strided target
 
 // How many samples a measurement takes at most, and for how many seconds.
 constexpr int most_samples = 40, most_calls = 200;

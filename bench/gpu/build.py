@@ -57,8 +57,8 @@ def add_options(parser, folder):
     parser.add_argument("--arch", default="sm_90", help="of the GPU (default %(default)s)")
 
 
-def program(arguments, sources_at=HERE, name="gpu"):
-    """Builds what changed of the folder's program; returns its path."""
+def program(arguments, sources=None, name="gpu"):
+    """Builds what changed of a program (of this folder's sources, if not told others); returns its path."""
     if not arguments.heddle:
         raise Failure("name --heddle PREFIX or --program FILE; --help says more")
     nvcc = nvcc_of(arguments.cuda)
@@ -66,7 +66,7 @@ def program(arguments, sources_at=HERE, name="gpu"):
     folder = arguments.build
     folder.mkdir(parents=True, exist_ok=True)
     headers = [*HERE.glob("*.hpp"), *HERE.glob("*.cuh"), INCLUDE / "heddle.h"]
-    sources = sorted([*sources_at.glob("*.cu"), *sources_at.glob("*.cpp")])
+    sources = sources or sorted([*HERE.glob("*.cu"), *HERE.glob("*.cpp")])
     flags = ["-std=c++20", "-O3", f"-arch={arguments.arch}", f"-I{INCLUDE}", "-Xcompiler", "-Wall,-Wextra"]
     objects = []
     for number, source in enumerate(sources, 1):
@@ -76,7 +76,24 @@ def program(arguments, sources_at=HERE, name="gpu"):
             command([nvcc, *flags, "-c", source, "-o", objects[-1]])
     made = folder / name
     command([nvcc, f"-arch={arguments.arch}", "--cudart", "static", *objects, "-o", made, f"-L{library}", "-lheddle",
-             "-lbenchmark", "-lpthread", "-Xlinker", f"-rpath={library}", "-Xlinker", "-rpath=$ORIGIN"])
+             "-lbenchmark", "-lpthread", "-ldl", "-Xlinker", f"-rpath={library}", "-Xlinker", "-rpath=$ORIGIN"])
     if not os.access(made, os.X_OK):
         raise Failure(f"{made} was not made")
+    return made
+
+
+def rival(arguments, name, prefix):
+    """Builds the adapter to an engine that is installed, or checked out, elsewhere; returns its path."""
+    folder = arguments.build
+    folder.mkdir(parents=True, exist_ok=True)
+    made = folder / f"rival-{name}.so"
+    say(f"compiling the adapter to {name}")
+    includes = [f"-I{HERE}", f"-I{INCLUDE}", f"-I{prefix / 'include'}"]
+    if name == "tempi":
+        command([nvcc_of(arguments.cuda), "-std=c++17", "-O3", f"-arch={arguments.arch}", "-shared", "-Xcompiler", "-fPIC",
+                 *includes, HERE / "rivals" / "tempi.cu", "-o", made])
+    else:
+        library = prefix / "lib"
+        command(["cc", "-O2", "-Wall", "-Wextra", "-shared", "-fPIC", *includes, HERE / "rivals" / "yaksa.c", "-o", made,
+                 f"-L{library}", "-lyaksa", f"-Wl,-rpath,{library}", "-Wl,-rpath,$ORIGIN"])
     return made

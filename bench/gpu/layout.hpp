@@ -4,6 +4,7 @@
 #pragma once
 
 #include "owner.hpp"
+#include "type.hpp"
 
 #include <functional>
 #include <memory>

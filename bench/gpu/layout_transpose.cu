@@ -23,13 +23,9 @@ template <bool Pack> __global__ void transpose(const double *__restrict from, do
 
 Case matrix(int64_t n)
 {
-    const Type column = Type::from([&](heddle_type **type) {
-        return heddle_type_hvector(n, 1, n * 8, heddle_type_predefined(HEDDLE_DOUBLE), type);
-    });
-    const Type narrow =
-        Type::from([&](heddle_type **type) { return heddle_type_resized(column.get(), 0, 8, type); });
+    const Type column = Type::hvector(n, 1, n * 8, Type::predefined(HEDDLE_DOUBLE));
     Case made;
-    made.type = Type::from([&](heddle_type **type) { return heddle_type_contiguous(n, narrow.get(), type); });
+    made.type = Type::contiguous(n, Type::resized(column, 0, 8));
     made.bytes = made.span = made.sectors = n * n * 8;
     made.hand = [n](const Ends &ends, cudaStream_t stream) {
         const auto tiles = static_cast<unsigned>((n + edge - 1) / edge);

@@ -95,9 +95,7 @@ template <unsigned Block, unsigned Stride> Case blocks(int64_t bytes)
     using Place = Blocks<Block / sizeof(Word), Stride / sizeof(Word)>;
     const int64_t count = bytes / Block, words = bytes / static_cast<int64_t>(sizeof(Word));
     Case made;
-    made.type = Type::from([&](heddle_type **type) {
-        return heddle_type_hvector(count, Block / 8, Stride, heddle_type_predefined(HEDDLE_DOUBLE), type);
-    });
+    made.type = Type::hvector(count, Block / 8, Stride, Type::predefined(HEDDLE_DOUBLE));
     made.bytes = bytes;
     made.span = count * Stride;
     made.sectors = count * std::max(32u, Block);
@@ -120,9 +118,7 @@ template <unsigned Block, unsigned Stride> Case blocks(int64_t bytes)
 Case contiguous(int64_t bytes)
 {
     Case made;
-    made.type = Type::from([&](heddle_type **type) {
-        return heddle_type_contiguous(bytes / 8, heddle_type_predefined(HEDDLE_DOUBLE), type);
-    });
+    made.type = Type::contiguous(bytes / 8, Type::predefined(HEDDLE_DOUBLE));
     made.bytes = made.span = made.sectors = bytes;
     made.hand = words_mover<uint4>(bytes / 16, InPlace{});
     made.copy = [bytes](const Ends &ends, cudaStream_t stream) {

@@ -25,10 +25,7 @@ template <unsigned N> Case face()
     constexpr int64_t n = N, row = Face<N>::row;
     const std::array<int64_t, 3> sizes{row, row, row}, counts{n, n, halo}, starts{halo, halo, halo};
     Case made;
-    made.type = Type::from([&](heddle_type **type) {
-        return heddle_type_subarray(3, sizes.data(), counts.data(), starts.data(), HEDDLE_ORDER_C,
-                                    heddle_type_predefined(HEDDLE_DOUBLE), type);
-    });
+    made.type = Type::subarray(sizes, counts, starts, Type::predefined(HEDDLE_DOUBLE));
     made.bytes = halo * n * n * 8;
     made.span = row * row * row * 8;
     made.sectors = sectors_of(made.type, 1);
@@ -67,10 +64,7 @@ template <unsigned N, unsigned S> Case middle()
     constexpr int64_t n = N, s = S, start = Shape::start;
     const std::array<int64_t, 4> sizes{n, n, n, n}, counts{s, s, s, s}, starts{start, start, start, start};
     Case made;
-    made.type = Type::from([&](heddle_type **type) {
-        return heddle_type_subarray(4, sizes.data(), counts.data(), starts.data(), HEDDLE_ORDER_C,
-                                    heddle_type_predefined(HEDDLE_DOUBLE), type);
-    });
+    made.type = Type::subarray(sizes, counts, starts, Type::predefined(HEDDLE_DOUBLE));
     made.bytes = s * s * s * s * 8;
     made.span = n * n * n * n * 8;
     made.sectors = sectors_of(made.type, 1);
@@ -108,11 +102,8 @@ Case nested(int64_t bytes)
     const int64_t outer = bytes / (nested_inner * nested_inner * nested_inner * 8);
     Case made;
     for (int level = 3; level >= 0; --level)
-        made.type = Type::from([&](heddle_type **type) {
-            return heddle_type_hvector(level ? nested_inner : outer, 1, nested_strides[level] * 8,
-                                       level == 3 ? heddle_type_predefined(HEDDLE_DOUBLE) : made.type.get(),
-                                       type);
-        });
+        made.type = Type::hvector(level ? nested_inner : outer, 1, nested_strides[level] * 8,
+                                  level == 3 ? Type::predefined(HEDDLE_DOUBLE) : made.type);
     made.bytes = bytes;
     made.span = nested_strides[0] * outer * 8;
     made.sectors = sectors_of(made.type, 1);

@@ -58,10 +58,7 @@ Case hindexed(int64_t blocks)
     };
     auto lists = std::make_shared<Lists>(Lists{on_device(at.displacements), on_device(at.prefix)});
     Case made;
-    made.type = Type::from([&](heddle_type **type) {
-        return heddle_type_hindexed(blocks, at.lengths.data(), at.displacements.data(),
-                                    heddle_type_predefined(HEDDLE_DOUBLE), type);
-    });
+    made.type = Type::hindexed(at.lengths, at.displacements, Type::predefined(HEDDLE_DOUBLE));
     made.bytes = at.prefix.back() * 8;
     made.span = at.span;
     made.sectors = sectors_of(made.type, 1);
@@ -89,10 +86,7 @@ Case hindexed_block(int64_t blocks)
     const Places at = places(blocks, length);
     auto displs = std::make_shared<Device>(on_device(at.displacements));
     Case made;
-    made.type = Type::from([&](heddle_type **type) {
-        return heddle_type_hindexed_block(blocks, length, at.displacements.data(),
-                                          heddle_type_predefined(HEDDLE_DOUBLE), type);
-    });
+    made.type = Type::hindexed_block(length, at.displacements, Type::predefined(HEDDLE_DOUBLE));
     made.bytes = blocks * length * 8;
     made.span = at.span;
     made.sectors = sectors_of(made.type, 1);

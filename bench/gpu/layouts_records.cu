@@ -66,13 +66,10 @@ Case records(int64_t count)
     const std::array<int64_t, 4> lengths{1, 1, 1, 1};
     const std::array<int64_t, 4> displs{offsetof(Record, a), offsetof(Record, b), offsetof(Record, c),
                                         offsetof(Record, d)};
-    const std::array<heddle_type *, 4> members{
-        heddle_type_predefined(HEDDLE_DOUBLE), heddle_type_predefined(HEDDLE_INT32),
-        heddle_type_predefined(HEDDLE_INT32), heddle_type_predefined(HEDDLE_CHAR)};
+    const std::array<Type, 4> members{Type::predefined(HEDDLE_DOUBLE), Type::predefined(HEDDLE_INT32),
+                                      Type::predefined(HEDDLE_INT32), Type::predefined(HEDDLE_CHAR)};
     Case made;
-    made.type = Type::from([&](heddle_type **type) {
-        return heddle_type_struct(4, lengths.data(), displs.data(), members.data(), type);
-    });
+    made.type = Type::structure(lengths, displs, members);
     made.count = count;
     made.bytes = count * data;
     made.span = count * static_cast<int64_t>(sizeof(Record));
@@ -100,9 +97,7 @@ Case records(int64_t count)
 Case mixed(int64_t bytes)
 {
     const int64_t quarter = bytes / 4;
-    const Type column = Type::from([&](heddle_type **type) {
-        return heddle_type_hvector(quarter / 8, 1, 40, heddle_type_predefined(HEDDLE_DOUBLE), type);
-    });
+    const Type column = Type::hvector(quarter / 8, 1, 40, Type::predefined(HEDDLE_DOUBLE));
     std::vector<int64_t> lengths, displs;
     int64_t at = 0, left = quarter / 2;
     for (int64_t i = 0; left > 0; ++i) {
@@ -111,19 +106,13 @@ Case mixed(int64_t bytes)
         at += lengths.back() + 1 + i * 5 % 11;
         left -= lengths.back();
     }
-    const Type blocks = Type::from([&](heddle_type **type) {
-        return heddle_type_indexed(static_cast<int64_t>(lengths.size()), lengths.data(), displs.data(),
-                                   heddle_type_predefined(HEDDLE_INT32), type);
-    });
+    const Type blocks = Type::indexed(lengths, displs, Type::predefined(HEDDLE_INT32));
     const std::array<int64_t, 3> counts{1, 1, quarter};
     const int64_t second = quarter / 8 * 40, third = second + at * 4;
     const std::array<int64_t, 3> where{0, second, third};
-    const std::array<heddle_type *, 3> members{column.get(), blocks.get(),
-                                               heddle_type_predefined(HEDDLE_BYTE)};
+    const std::array<Type, 3> members{column, blocks, Type::predefined(HEDDLE_BYTE)};
     Case made;
-    made.type = Type::from([&](heddle_type **type) {
-        return heddle_type_struct(3, counts.data(), where.data(), members.data(), type);
-    });
+    made.type = Type::structure(counts, where, members);
     made.bytes = bytes;
     made.span = third + quarter;
     made.sectors = sectors_of(made.type, 1);

@@ -49,13 +49,19 @@ int run(int argc, char **argv)
     const bool only_names = std::any_of(argv, argv + argc, [](const char *each) {
         return std::string_view(each).starts_with("--benchmark_list_tests");
     });
+    std::vector<Rival> rivals;
+    const auto is_rival = [](const char *each) { return std::string_view(each).starts_with("--rival="); };
+    for (int i = 1; i < argc; ++i)
+        if (is_rival(argv[i]))
+            rivals.emplace_back(argv[i] + std::string_view("--rival=").size());
+    argc = static_cast<int>(std::remove_if(argv + 1, argv + argc, is_rival) - argv);
     benchmark::Initialize(&argc, argv);
     if (benchmark::ReportUnrecognizedArguments(argc, argv))
         return 2;
     if (!only_names)
         add_context();
     register_limits();
-    register_moves();
+    register_moves(rivals);
     register_batch();
     register_reductions();
     if (!only_names && heddle_device_open() != HEDDLE_SUCCESS) // the rivals can be measured all the same

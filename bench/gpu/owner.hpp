@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Owners of CUDA's memory, streams and events, and of Heddle's types. Errors are exceptions: a benchmark that
+// Owners of CUDA's memory, streams and events. Errors are exceptions: a benchmark that
 // throws one is reported as failed.
 #pragma once
 
@@ -96,34 +96,6 @@ public:
 
 private:
     cudaEvent_t event_ = nullptr;
-};
-
-// One reference to a type.
-class Type {
-public:
-    Type() = default;
-    explicit Type(heddle_type *owned) : raw_(owned) {}
-    Type(Type &&other) noexcept : raw_(std::exchange(other.raw_, nullptr)) {}
-    Type &operator=(Type &&other) noexcept
-    {
-        std::swap(raw_, other.raw_);
-        return *this;
-    }
-    ~Type() { heddle_type_release(raw_); }
-    heddle_type *get() const { return raw_; }
-
-    // Runs a constructor, `make(&raw)`, and keeps what it returns, committed.
-    template <class Make> static Type from(Make &&make)
-    {
-        heddle_type *raw = nullptr;
-        BENCH_HEDDLE(make(&raw));
-        Type type(raw);
-        BENCH_HEDDLE(heddle_type_commit(raw));
-        return type;
-    }
-
-private:
-    heddle_type *raw_ = nullptr;
 };
 
 } // namespace bench

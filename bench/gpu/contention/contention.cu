@@ -6,6 +6,7 @@
 // The type is the paper's, 262 144 blocks of 64 bytes, 16 MiB, but 128 bytes apart: at the paper's 64 it is
 // contiguous.
 #include "../owner.hpp"
+#include "../type.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -107,11 +108,7 @@ Operation on_stream(std::string name, cudaStream_t stream, std::function<void()>
 class Experiment {
 public:
     explicit Experiment(bool rivals)
-        : type_(Type::from([](heddle_type **type) {
-              return heddle_type_hvector(blocks, block / 8, stride, heddle_type_predefined(HEDDLE_DOUBLE),
-                                         type);
-          })),
-          rivals_(rivals)
+        : type_(Type::hvector(blocks, block / 8, stride, Type::predefined(HEDDLE_DOUBLE))), rivals_(rivals)
     {
         // Not zeros, which a link or a memory might carry faster.
         for (const Device *each : {&a_, &b_, &user_, &packed_, &other_})

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Other engines, by adapters that are loaded at run time.
+#pragma once
+
+#include "layout.hpp"
+
+namespace bench {
+
+class Rival {
+public:
+    // "NAME=FILE". Throws where the file is no adapter.
+    explicit Rival(const std::string &argument);
+
+    const std::string &name() const { return name_; }
+
+    // Empty where it cannot move the case.
+    Mover mover(const Case &made) const;
+
+    // Gives up on everything of `kind` that is larger: a size took too long.
+    void give_up(const std::string &kind) { too_slow_.push_back(kind); }
+    bool gave_up(const std::string &kind) const;
+
+private:
+    std::string name_;
+    std::vector<std::string> too_slow_;
+    decltype(&rival_make) make_ = nullptr;
+    decltype(&rival_move) move_ = nullptr;
+    decltype(&rival_free) free_ = nullptr;
+};
+
+} // namespace bench
