@@ -152,7 +152,7 @@ Method best_method(const Move &m, const Work *work, bool on_stream)
         return Method::staged;
     if (m.bytes >= chunked_from && can(Method::chunked, m, work)) {
         const Kernel kernel = best_kernel(*work, m);
-        if (kernel == Kernel::runs || kernel == Kernel::any)
+        if (kernel == Kernel::records || kernel == Kernel::runs || kernel == Kernel::any)
             return Method::chunked;
     }
     return Method::kernel;

@@ -15,16 +15,23 @@ namespace heddle::gpu {
 namespace {
 
 constexpr size_t lanes = 3;
+constexpr int64_t largest_of_chunks = 4; // times what goes through the host at once elsewhere
 
-// Small chunks at first: the copy engine idles until the first one is packed.
-std::vector<int64_t> cut(int64_t bytes, int64_t largest, int64_t element)
+// The copy engine idles until the first chunk is packed, and the last one is unpacked after it: that one is
+// small. The others grow fast, for a kernel is several times as fast as the link and each chunk costs the copy
+// engine some 5 us.
+std::vector<int64_t> cut(int64_t bytes, int64_t element, bool to_host)
 {
+    const int64_t limit = largest_of_chunks * Settings::get().chunk;
+    const auto whole = [&](int64_t n) { return std::max(n / element, int64_t{1}) * element; };
     std::vector<int64_t> chunks;
-    int64_t chunk = std::max(largest / 8 / element, int64_t{1}) * element;
+    int64_t chunk = whole(Settings::get().chunk / 8);
     for (int64_t at = 0; at < bytes; at += chunks.back()) {
         chunks.push_back(std::min(chunk, bytes - at));
-        chunk = std::min(2 * chunk, largest);
+        chunk = whole(std::min(4 * chunk, limit));
     }
+    if (!to_host)
+        std::reverse(chunks.begin(), chunks.end());
     return chunks;
 }
 
@@ -35,7 +42,9 @@ public:
         Device &device = *move.device;
         device_ = &device;
         const int64_t element = move.op == HEDDLE_OP_REPLACE ? 1 : predefined_info(move.basic).size;
-        const int64_t largest = std::max(Settings::get().chunk / element, int64_t{1}) * element;
+        const bool to_host = move.to.memory.kind == MemoryKind::pinned;
+        const std::vector<int64_t> chunks = cut(move.bytes, element, to_host);
+        const int64_t largest = *std::max_element(chunks.begin(), chunks.end());
         for (Lane &lane : lanes_) {
             if (const int e = device.stream(lane.stream))
                 return e;
@@ -44,7 +53,6 @@ public:
             if (const int e = device.memory.take(static_cast<size_t>(largest), lane.slab))
                 return e;
         }
-        const std::vector<int64_t> chunks = cut(move.bytes, largest, element);
         int64_t at = 0;
         for (size_t i = 0; i < chunks.size(); at += chunks[i++]) {
             Lane &lane = lanes_[i % lanes];
