@@ -22,6 +22,9 @@ public:
     ~Switched() { Machine::get().reset(); }
 };
 
+/* More than a chunk of what is staged. */
+constexpr int64_t large = (int64_t{2} << 20) + 65536;
+
 /* A strided pack of `bytes` bytes, and its result. */
 struct Pack {
     Pack(Place from_place, Place to_place, int64_t bytes)
@@ -80,8 +83,8 @@ void each_call_fails_once()
     };
     const Place device{Kind::device, 0}, pinned{Kind::pinned, 0}, pageable{};
     const Path paths[] = {{device, device, 4096},     {device, pinned, 4096},      {device, pageable, 4096},
-                          {pageable, device, 100000}, {device, pinned, 6 << 20},   {pinned, device, 6 << 20},
-                          {device, pageable, 6 << 20}};
+                          {pageable, device, 100000}, {device, pinned, large},   {pinned, device, large},
+                          {device, pageable, large}};
     int failures = 0;
     for (const Path &path : paths) {
         Pack pack(path.from, path.to, path.bytes);
@@ -109,7 +112,7 @@ void a_device_fails()
 {
     need_simulation();
     const Place device{Kind::device, 0};
-    for (const int64_t bytes : {int64_t{4096}, int64_t{6} << 20})
+    for (const int64_t bytes : {int64_t{4096}, large})
         for (const Kind kind : {Kind::device, Kind::pinned, Kind::pageable})
             for (const Way way : {Way::blocking, Way::begun}) {
                 Pack pack(device, {kind, 0}, bytes);

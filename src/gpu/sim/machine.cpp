@@ -80,6 +80,17 @@ Error Machine::enter(Call call, int device)
     return queues_.broken(device);
 }
 
+// What asks for an end fails only where the device itself has failed.
+Error Machine::enter_end(Call call, int device)
+{
+    if (device < 0 || device >= device_count())
+        return device_error("sim: no such device");
+    Error error = switches_.enter(call);
+    if (error)
+        queues_.fail(device, error);
+    return error;
+}
+
 std::string Machine::describe(int device) const
 {
     return "simulated device " + std::to_string(device) +
@@ -176,7 +187,9 @@ int Machine::stream_device(Stream stream, int *device)
 
 int Machine::stream_synchronize(int device, Stream stream)
 {
-    if (const Error error = enter(Call::stream_synchronize, device))
+    if (const Error error = enter_end(Call::stream_synchronize, device))
+        return report(error);
+    if (const Error error = queues_.broken(device))
         return report(error);
     return report(queues_.synchronize(device, stream));
 }
@@ -243,15 +256,6 @@ int Machine::copy_2d(int device, Stream stream, void *to, size_t to_pitch, const
 
 // ---- completion ----
 
-// What asks for an end fails only where the device itself has failed.
-Error Machine::enter_done(Call call, const Done *done)
-{
-    Error error = switches_.enter(call);
-    if (error)
-        queues_.fail(done->device, error);
-    return error;
-}
-
 int Machine::done_acquire(int device, Done **done)
 {
     if (const Error error = enter(Call::done_acquire, device))
@@ -269,14 +273,14 @@ void Machine::done_release(Done *done)
 int Machine::done_test(Done *done, bool *reached)
 {
     *reached = false;
-    if (const Error error = enter_done(Call::done_test, done))
+    if (const Error error = enter_end(Call::done_test, done->device))
         return report(error);
     return report(queues_.test(as_sim(done), reached));
 }
 
 int Machine::done_wait(Done *done)
 {
-    if (const Error error = enter_done(Call::done_wait, done))
+    if (const Error error = enter_end(Call::done_wait, done->device))
         return report(error);
     return report(queues_.wait(as_sim(done)));
 }

@@ -59,7 +59,7 @@ private:
     // What every call on a device asks first: is it asked to fail, is there such a device, does it still
     // work?
     Error enter(Call call, int device);
-    Error enter_done(Call call, const Done *done);
+    Error enter_end(Call call, int device);
     Error put_copy(int device, Stream stream, const struct Copy2D &copy, Done *done);
 
     Host host_{};

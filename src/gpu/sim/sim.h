@@ -50,8 +50,8 @@ extern "C" {
  *                      stream_create, stream_destroy, stream_device, stream_synchronize, launch, copy, copy_2d,
  *                      done_acquire, done_test, done_wait, stream_wait, export_memory, import_memory,
  *                      close_memory), or `execute`: a kernel or copy fails on the device, later, and the error
- *                      is sticky, as it is where done_test or done_wait fails; or `any`: all but execute.
- *                      May be given several times.
+ *                      is sticky, as it is where done_test, done_wait or stream_synchronize fails; or `any`:
+ *                      all but execute. May be given several times.
  */
 HEDDLE_SIM_API int heddle_sim_configure(const char *switches);
 
