@@ -29,7 +29,8 @@ int end(Way way, heddle_request *request, int device, void *stream)
 
 Buffer::Buffer(Place place, size_t bytes, uint64_t seed) : Buffer(place, random_bytes(bytes, seed)) {}
 
-Buffer::Buffer(Place place, std::vector<std::byte> bytes) : expected(std::move(bytes)), memory_(place, expected.size())
+Buffer::Buffer(Place place, std::vector<std::byte> bytes)
+    : expected(std::move(bytes)), memory_(place, expected.size())
 {
     if (!memory_)
         throw std::bad_alloc();
@@ -45,7 +46,9 @@ std::vector<std::byte> Buffer::bytes() const
 
 const char *to_text(Way way)
 {
-    return way == Way::blocking ? "heddle_transfer" : way == Way::begun ? "heddle_transfer_begin" : "on a stream";
+    return way == Way::blocking ? "heddle_transfer"
+           : way == Way::begun  ? "heddle_transfer_begin"
+                                : "on a stream";
 }
 
 int transfer(Way way, const std::vector<heddle_move> &moves, int device)

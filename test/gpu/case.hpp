@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A random case: transfers between memory of all kinds, as plain data that can be printed, run, and made smaller.
+ * A random case: transfers between memory of all kinds, as plain data that can be printed, run, and made
+ * smaller.
  */
 #pragma once
 

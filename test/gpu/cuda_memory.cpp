@@ -17,8 +17,8 @@ namespace {
 using Result = int;
 using Address = unsigned long long;
 using Context = void *;
-constexpr unsigned attach_global = 1;      /* CU_MEM_ATTACH_GLOBAL */
-constexpr unsigned host_portable = 1;      /* CU_MEMHOSTALLOC_PORTABLE */
+constexpr unsigned attach_global = 1;       /* CU_MEM_ATTACH_GLOBAL */
+constexpr unsigned host_portable = 1;       /* CU_MEMHOSTALLOC_PORTABLE */
 constexpr unsigned non_blocking_stream = 1; /* CU_STREAM_NON_BLOCKING */
 
 struct Driver {
@@ -101,7 +101,8 @@ public:
         if (bytes == 0)
             return;
         use(0);
-        check(driver_.copy(reinterpret_cast<Address>(to), reinterpret_cast<Address>(from), bytes), "cuMemcpy");
+        check(driver_.copy(reinterpret_cast<Address>(to), reinterpret_cast<Address>(from), bytes),
+              "cuMemcpy");
         /* It may return while the last bytes are still on their way to the device. */
         check(driver_.stream_synchronize(nullptr), "cuStreamSynchronize");
     }

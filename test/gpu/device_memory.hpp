@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Memory of every kind, on whatever device the library has open: the simulated one, CUDA by its driver's API, or none.
- * The program links to neither: it finds them with dlopen.
+ * Memory of every kind, on whatever device the library has open: the simulated one, CUDA by its driver's API,
+ * or none. The program links to neither: it finds them with dlopen.
  */
 #pragma once
 

@@ -11,7 +11,11 @@ TESTS += test/gpu/sim_test
 test_gpu_sim_test_SOURCES = \
     test/gpu/named.cpp \
     test/gpu/named.hpp \
-    test/gpu/sim_test.cpp
+    test/gpu/sim_plugin.cpp \
+    test/gpu/sim_plugin.hpp \
+    test/gpu/sim_test.cpp \
+    test/gpu/sim_test_streams.cpp \
+    test/gpu/sim_test_work.cpp
 test_gpu_sim_test_CXXFLAGS = $(AM_CXXFLAGS) -pthread
 test_gpu_sim_test_LDFLAGS = $(AM_LDFLAGS) -pthread
 test_gpu_sim_test_LDADD = -ldl

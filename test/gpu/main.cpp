@@ -108,7 +108,8 @@ private:
                 printf("%llu: %s", static_cast<unsigned long long>(seed), to_text(made).c_str());
             tried_ += run_case(made);
         } catch (const std::exception &failure) {
-            if (options_.scarce && may_lack_memory(made) && strstr(failure.what(), heddle_strerror(HEDDLE_ERR_NO_MEMORY)))
+            if (options_.scarce && may_lack_memory(made) &&
+                strstr(failure.what(), heddle_strerror(HEDDLE_ERR_NO_MEMORY)))
                 return;
             const std::lock_guard lock(mutex_);
             if (!failed_.exchange(true)) {
@@ -120,9 +121,9 @@ private:
 
     static bool may_lack_memory(const Case &made)
     {
-        return made.mode == Mode::stream && std::any_of(made.jobs.begin(), made.jobs.end(), [](const Job &job) {
-                   return job.op != HEDDLE_OP_REPLACE;
-               });
+        return made.mode == Mode::stream &&
+               std::any_of(made.jobs.begin(), made.jobs.end(),
+                           [](const Job &job) { return job.op != HEDDLE_OP_REPLACE; });
     }
 
     void tell_failure()
@@ -153,8 +154,9 @@ private:
         const auto seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
         const uint64_t cases = options_.one_case ? 1 : done_.load();
         fprintf(stderr, "%s", isatty(STDERR_FILENO) ? "\r" : "");
-        printf("%s: %llu random cases in %.1f s, seed %llu; %llu too large to try\n", failed_ ? "FAILED" : "passed",
-               static_cast<unsigned long long>(cases), seconds, static_cast<unsigned long long>(options_.seed),
+        printf("%s: %llu random cases in %.1f s, seed %llu; %llu too large to try\n",
+               failed_ ? "FAILED" : "passed", static_cast<unsigned long long>(cases), seconds,
+               static_cast<unsigned long long>(options_.seed),
                static_cast<unsigned long long>(cases - std::min<uint64_t>(cases, tried_)));
     }
 
@@ -204,8 +206,10 @@ int main(int argc, char **argv)
 {
     gpu::Options options;
     options.seed = std::random_device{}();
-    CLI::App app{"Compares transfers on memory of every kind with an oracle: random cases, then tests with names.\n"
-                 "HEDDLE_DEVICE says which device: auto, none, or a plug-in's path. Exits 1 where something is wrong."};
+    CLI::App app{
+        "Compares transfers on memory of every kind with an oracle: random cases, then tests with names.\n"
+        "HEDDLE_DEVICE says which device: auto, none, or a plug-in's path. Exits 1 where something is "
+        "wrong."};
     app.option_defaults()->always_capture_default();
     app.add_option("--cases", options.cases, "random cases to try");
     app.add_option("--seed", options.seed, "of the whole run; random unless given");
@@ -214,7 +218,8 @@ int main(int argc, char **argv)
     app.add_option("--named", options.named, "only tests whose name contains this");
     app.add_flag("--only-named", options.only_named, "no random cases");
     app.add_flag("--no-named", options.no_named, "random cases alone");
-    app.add_flag("--scarce", options.scarce, "operators on streams may run out of memory: there is no other way for them");
+    app.add_flag("--scarce", options.scarce,
+                 "operators on streams may run out of memory: there is no other way for them");
     app.add_option("--switches", options.switches, "of the simulated device during the random cases (sim.h)");
     app.add_flag("!--no-shrink", options.shrink, "do not look for a smaller failing case");
     app.add_flag("--print", options.print, "print each case");

@@ -52,7 +52,8 @@ Mirror::Mirror(size_t size, int64_t origin)
 }
 
 Mirror::Mirror(const oracle::Packing &packing, int misaligned, oracle::Rng &rng)
-    : Mirror(static_cast<size_t>(span_of(oracle::touched(packing.map(), packing.count())) + 2 * margin + misaligned),
+    : Mirror(static_cast<size_t>(span_of(oracle::touched(packing.map(), packing.count())) + 2 * margin +
+                                 misaligned),
              margin + misaligned - oracle::touched(packing.map(), packing.count()).low)
 {
     if (static_cast<int64_t>(size_) <= largest_whole + 4 * margin)
@@ -112,7 +113,8 @@ std::optional<int64_t> Mirror::difference(const Mirror &other) const
         const std::byte *theirs = other.data_.get() + region.at;
         if (std::memcmp(mine, theirs, region.size) == 0)
             continue;
-        const auto at = static_cast<int64_t>(region.at) + (std::mismatch(mine, mine + region.size, theirs).first - mine);
+        const auto at =
+            static_cast<int64_t>(region.at) + (std::mismatch(mine, mine + region.size, theirs).first - mine);
         return at - origin_;
     }
     return std::nullopt;

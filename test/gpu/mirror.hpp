@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What memory of a device holds, or should hold, in memory that the program can look at: all that a type touches,
- * the gaps between, and margins around it. Of ranges that reach far, only the touched pages.
+ * What memory of a device holds, or should hold, in memory that the program can look at: all that a type
+ * touches, the gaps between, and margins around it. Of ranges that reach far, only the touched pages.
  */
 #pragma once
 
@@ -29,8 +29,14 @@ public:
     size_t size() const { return size_; }
     int64_t origin() const { return origin_; }
     /* Displacement 0 in the mirror itself, for the oracle. */
-    uintptr_t base() const { return reinterpret_cast<uintptr_t>(data_.get()) + static_cast<uintptr_t>(origin_); }
-    std::byte *at(int64_t displacement) const { return reinterpret_cast<std::byte *>(base() + static_cast<uintptr_t>(displacement)); }
+    uintptr_t base() const
+    {
+        return reinterpret_cast<uintptr_t>(data_.get()) + static_cast<uintptr_t>(origin_);
+    }
+    std::byte *at(int64_t displacement) const
+    {
+        return reinterpret_cast<std::byte *>(base() + static_cast<uintptr_t>(displacement));
+    }
 
     void upload(const Memory &memory) const;
     /* Makes it what the memory holds. */

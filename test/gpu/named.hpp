@@ -43,8 +43,8 @@ struct Tally {
     std::string line() const { return text(passed, " passed, ", failed, " failed, ", skipped, " skipped"); }
 };
 
-/* Runs all whose name contains `filter`, and says how each went. Those of names that begin with "inside:" run only
- * where the filter asks for them. */
+/* Runs all whose name contains `filter`, and says how each went. Those of names that begin with "inside:" run
+ * only where the filter asks for them. */
 void run_named(const std::string &filter, Tally &tally);
 
 } // namespace gpu

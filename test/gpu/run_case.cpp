@@ -27,7 +27,8 @@ struct Side {
 
     heddle_side at(int64_t packed) const
     {
-        const uintptr_t base = reinterpret_cast<uintptr_t>(memory.at()) + static_cast<uintptr_t>(contents.origin());
+        const uintptr_t base =
+            reinterpret_cast<uintptr_t>(memory.at()) + static_cast<uintptr_t>(contents.origin());
         return {reinterpret_cast<void *>(base), spec.count, type.get(), spec.offset + packed};
     }
 
@@ -146,7 +147,8 @@ private:
             std::byte *from[2] = {source.data(), source.data() + element.start(1)};
             oracle::combine(job_.op, job_.basic, to, from);
             for (size_t part = 0; part < element.parts(); ++part)
-                if (!oracle::equal_operands(element.kind(part), result.data() + element.start(part), to[part]))
+                if (!oracle::equal_operands(element.kind(part), result.data() + element.start(part),
+                                            to[part]))
                     fail("element ", at / element.size(), " of the operation is wrong");
             element.write(to_.packing, to_.contents, job_.to.offset + at, target);
             element.write(to_.packing, got, job_.to.offset + at, target);
@@ -206,8 +208,9 @@ using Calls = std::vector<std::vector<heddle_move>>;
 void begin(Calls &calls, Requests &requests)
 {
     for (size_t i = 0; i < calls.size(); ++i)
-        expect_success(heddle_transfer_begin(calls[i].data(), static_cast<int64_t>(calls[i].size()), &requests[i]),
-                       "heddle_transfer_begin");
+        expect_success(
+            heddle_transfer_begin(calls[i].data(), static_cast<int64_t>(calls[i].size()), &requests[i]),
+            "heddle_transfer_begin");
 }
 
 void end(Requests &requests, Mode mode, Rng &rng)
@@ -243,16 +246,17 @@ void carry_out(const Case &c, Calls &calls, std::deque<LiveJob> &jobs, Rng &rng)
     };
     if (c.mode == Mode::blocking) {
         for (const auto &moves : calls)
-            expect_success(heddle_transfer(moves.data(), static_cast<int64_t>(moves.size())), "heddle_transfer");
+            expect_success(heddle_transfer(moves.data(), static_cast<int64_t>(moves.size())),
+                           "heddle_transfer");
         return;
     }
     if (c.mode == Mode::stream) {
         const Stream stream(c.device);
         try {
             for (const auto &moves : calls)
-                expect_success(
-                    heddle_transfer_on_stream(moves.data(), static_cast<int64_t>(moves.size()), stream.handle),
-                    "heddle_transfer_on_stream");
+                expect_success(heddle_transfer_on_stream(moves.data(), static_cast<int64_t>(moves.size()),
+                                                         stream.handle),
+                               "heddle_transfer_on_stream");
         } catch (const property::Failure &) {
             stream.synchronize(); /* the memory is about to go */
             throw;

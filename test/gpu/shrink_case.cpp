@@ -129,22 +129,23 @@ private:
                     try_change([&](Case &c) { (c.jobs[i].*side).count /= 2; }) ||
                     try_change([&](Case &c) { --(c.jobs[i].*side).count; })))
                 ;
-            property::shrink(
-                (best_.jobs[i].*side).type,
-                [&](const oracle::ExprPtr &type) {
-                    return try_change([&](Case &c) { (c.jobs[i].*side).type = type; });
-                },
-                600);
+            property::shrink((best_.jobs[i].*side).type,
+                             [&](const oracle::ExprPtr &type) {
+                                 return try_change([&](Case &c) { (c.jobs[i].*side).type = type; });
+                             },
+                             600);
         }
         const int64_t unit = best_.jobs[i].op == HEDDLE_OP_REPLACE ? 1 : best_.jobs[i].bytes;
         while (best_.jobs[i].bytes > 1 && unit == 1 &&
-               (try_change([&](Case &c) { c.jobs[i].bytes /= 2; }) || try_change([&](Case &c) { --c.jobs[i].bytes; })))
+               (try_change([&](Case &c) { c.jobs[i].bytes /= 2; }) ||
+                try_change([&](Case &c) { --c.jobs[i].bytes; })))
             ;
     }
 
     Case best_;
     std::string &what_;
-    const std::chrono::steady_clock::time_point end_ = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    const std::chrono::steady_clock::time_point end_ =
+        std::chrono::steady_clock::now() + std::chrono::seconds(20);
 };
 
 } // namespace

@@ -57,7 +57,9 @@ public:
 #else
         constexpr int64_t farthest = int64_t{1} << 33;
 #endif
-        return kind == Kind::pageable ? largest_pageable() : kind == Kind::device ? farthest : int64_t{64} << 20;
+        return kind == Kind::pageable ? largest_pageable()
+               : kind == Kind::device ? farthest
+                                      : int64_t{64} << 20;
     }
 
     void *make_stream(int device) override

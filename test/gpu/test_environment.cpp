@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What can be tried in a process of its own alone: no device, little memory, devices that do not reach each other,
- * methods that are forced.
+ * What can be tried in a process of its own alone: no device, little memory, devices that do not reach each
+ * other, methods that are forced.
  */
 #include "buffer.hpp"
 
@@ -46,7 +46,8 @@ void inside_without_a_device()
             fail("heddle_info does not say ", reason, ": ", info_text());
     const Buffer memory({}, 100, 1);
     const heddle_move move{bytes_at(memory.at(), 40), bytes_at(memory.at(50), 40), 40, HEDDLE_OP_REPLACE};
-    same(heddle_transfer_on_stream(&move, 1, nullptr), int{HEDDLE_ERR_NO_DEVICE}, "a stream without a device");
+    same(heddle_transfer_on_stream(&move, 1, nullptr), int{HEDDLE_ERR_NO_DEVICE},
+         "a stream without a device");
     memory.check("a stream without a device");
     same(heddle_memory_kind(memory.at(), nullptr), int{HEDDLE_MEMORY_HOST}, "kind of memory");
 }
@@ -67,7 +68,9 @@ void without_a_device()
     need_simulation();
     const char *plugin = getenv("HEDDLE_DEVICE");
     self_succeeds({"--only-named", "--named", "inside: without a device"},
-                  {{"HEDDLE_DEVICE", plugin}, {"HEDDLE_SIM_DEVICES", "0"}, {"EXPECTED_REASON", "HEDDLE_SIM_DEVICES is 0"}});
+                  {{"HEDDLE_DEVICE", plugin},
+                   {"HEDDLE_SIM_DEVICES", "0"},
+                   {"EXPECTED_REASON", "HEDDLE_SIM_DEVICES is 0"}});
     self_succeeds({"--only-named", "--named", "inside: without a device"},
                   {{"HEDDLE_DEVICE", plugin}, {"HEDDLE_SIM", "nonsense"}, {"EXPECTED_REASON", "nonsense"}});
 }
@@ -91,7 +94,8 @@ void no_peer_access()
 {
     need_simulation();
     self_succeeds(some_cases, {{"HEDDLE_SIM_PEER", "0"}});
-    self_succeeds(some_cases, {{"HEDDLE_SIM_PEER", "0"}, {"HEDDLE_SIM_DEVICES", "5"}, {"HEDDLE_CHUNK", "500"}});
+    self_succeeds(some_cases,
+                  {{"HEDDLE_SIM_PEER", "0"}, {"HEDDLE_SIM_DEVICES", "5"}, {"HEDDLE_CHUNK", "500"}});
     self_succeeds({"--only-named", "--named", "between devices"}, {{"HEDDLE_SIM_PEER", "0"}});
     self_succeeds({"--only-named", "--named", "absolute"}, {{"HEDDLE_SIM_PEER", "0"}});
 }

@@ -14,17 +14,21 @@ using oracle::Type;
 
 Type strided()
 {
-    return Type::from([](auto **t) { return heddle_type_vector(8, 1, 2, heddle_type_predefined(HEDDLE_INT32), t); },
-                      "vector");
+    return Type::from(
+        [](auto **t) { return heddle_type_vector(8, 1, 2, heddle_type_predefined(HEDDLE_INT32), t); },
+        "vector");
 }
 
 Place some_device_memory() { return Machine::get().devices() > 0 ? Place{Kind::device, 0} : Place{}; }
 
-/* A good move; the test spoils a copy of it. The good one goes out first in the same call, and must not happen
- * either. */
+/* A good move; the test spoils a copy of it. The good one goes out first in the same call, and must not
+ * happen either. */
 class Spoilt {
 public:
-    Spoilt() : from_(some_device_memory(), 1000, 1), to_(some_device_memory(), 1000, 2), type_(strided().commit()) {}
+    Spoilt()
+        : from_(some_device_memory(), 1000, 1), to_(some_device_memory(), 1000, 2), type_(strided().commit())
+    {
+    }
 
     heddle_move good() const
     {
@@ -69,7 +73,8 @@ void sides()
     test.gives(HEDDLE_ERR_RANGE, "one byte too many", [](heddle_move &m) { m.bytes = 65; });
     test.gives(HEDDLE_ERR_RANGE, "one byte too many", [](heddle_move &m) { m.from.offset = 1; });
     test.gives(HEDDLE_ERR_RANGE, "far too many", [](heddle_move &m) { m.bytes = INT64_MAX; });
-    test.gives(HEDDLE_ERR_OVERFLOW, "too many instances", [](heddle_move &m) { m.from.count = INT64_MAX / 2; });
+    test.gives(HEDDLE_ERR_OVERFLOW, "too many instances",
+               [](heddle_move &m) { m.from.count = INT64_MAX / 2; });
     test.gives(HEDDLE_ERR_BUFFER, "no source", [](heddle_move &m) { m.from.buf = nullptr; });
     test.gives(HEDDLE_ERR_BUFFER, "no target", [](heddle_move &m) { m.to.buf = nullptr; });
 }
@@ -139,12 +144,15 @@ void no_moves()
 void no_bytes()
 {
     const Buffer memory(some_device_memory(), 100, 1);
-    const heddle_move nothing{bytes_at(memory.at(), 10, 10), bytes_at(memory.at(50), 10), 0, HEDDLE_OP_REPLACE};
+    const heddle_move nothing{bytes_at(memory.at(), 10, 10), bytes_at(memory.at(50), 10), 0,
+                              HEDDLE_OP_REPLACE};
     const heddle_move nowhere{bytes_at(nullptr, 0), bytes_at(nullptr, 0), 0, HEDDLE_OP_REPLACE};
     Type empty = Type::from(
-        [](auto **t) { return heddle_type_contiguous(0, heddle_type_predefined(HEDDLE_INT32), t); }, "contiguous");
+        [](auto **t) { return heddle_type_contiguous(0, heddle_type_predefined(HEDDLE_INT32), t); },
+        "contiguous");
     empty.commit();
-    const heddle_move no_data{side_of(memory.at(), 5, empty), side_of(nullptr, 7, empty), 0, HEDDLE_OP_REPLACE};
+    const heddle_move no_data{side_of(memory.at(), 5, empty), side_of(nullptr, 7, empty), 0,
+                              HEDDLE_OP_REPLACE};
     for (const Way way : all_ways)
         if (way != Way::on_stream || Machine::get().devices() > 0)
             transfer_all(way, {nothing, nowhere, no_data});
@@ -162,7 +170,8 @@ void pageable_on_a_stream()
     bad = test.good();
     bad.from = bytes_at(ordinary, 64);
     same(transfer(Way::on_stream, {test.good(), bad}), int{HEDDLE_ERR_BUFFER}, "pageable memory on a stream");
-    test.gives(HEDDLE_ERR_ARG, "a negative length", [](heddle_move &m) { m.bytes = -1; }); /* nothing was written */
+    test.gives(HEDDLE_ERR_ARG, "a negative length",
+               [](heddle_move &m) { m.bytes = -1; }); /* nothing was written */
 }
 
 void stream_of_another_device()
@@ -170,7 +179,8 @@ void stream_of_another_device()
     need_devices(2);
     const Spoilt test;
     same(transfer(Way::on_stream, {test.good()}, 1), int{HEDDLE_ERR_STREAM}, "a stream of another device");
-    test.gives(HEDDLE_ERR_ARG, "a negative length", [](heddle_move &m) { m.bytes = -1; }); /* nothing was written */
+    test.gives(HEDDLE_ERR_ARG, "a negative length",
+               [](heddle_move &m) { m.bytes = -1; }); /* nothing was written */
 }
 
 void no_stream_at_all()
@@ -180,7 +190,8 @@ void no_stream_at_all()
     const heddle_move move = test.good();
     int nothing = 0;
     same(heddle_transfer_on_stream(&move, 1, &nothing), int{HEDDLE_ERR_STREAM}, "no stream");
-    test.gives(HEDDLE_ERR_ARG, "a negative length", [](heddle_move &m) { m.bytes = -1; }); /* nothing was written */
+    test.gives(HEDDLE_ERR_ARG, "a negative length",
+               [](heddle_move &m) { m.bytes = -1; }); /* nothing was written */
 }
 
 const AddTests tests{{"bad sides", sides},

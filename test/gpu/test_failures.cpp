@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Devices that fail, on the simulated one: each error comes back with its words, nothing hangs, nothing runs on
- * afterwards, and the next transfer works.
+ * Devices that fail, on the simulated one: each error comes back with its words, nothing hangs, nothing runs
+ * on afterwards, and the next transfer works.
  */
 #include "buffer.hpp"
 #include "case.hpp"
@@ -53,9 +53,10 @@ struct Pack {
     heddle_move move{};
 };
 
-constexpr const char *calls[] = {"allocate",      "free",          "allocate_pinned", "free_pinned", "stream_create",
-                                 "stream_destroy", "stream_device", "stream_synchronize", "launch",  "copy",
-                                 "copy_2d",       "done_acquire",  "done_test",       "done_wait",   "stream_wait"};
+constexpr const char *calls[] = {"allocate",      "free",           "allocate_pinned", "free_pinned",
+                                 "stream_create", "stream_destroy", "stream_device",   "stream_synchronize",
+                                 "launch",        "copy",           "copy_2d",         "done_acquire",
+                                 "done_test",     "done_wait",      "stream_wait"};
 
 /* Right, or an error of the device's with its words; never wrong. Whether it failed. */
 bool right_or_failed(Pack &pack, Way way, const std::string &where)
@@ -82,8 +83,8 @@ void each_call_fails_once()
         int64_t bytes;
     };
     const Place device{Kind::device, 0}, pinned{Kind::pinned, 0}, pageable{};
-    const Path paths[] = {{device, device, 4096},     {device, pinned, 4096},      {device, pageable, 4096},
-                          {pageable, device, 100000}, {device, pinned, large},   {pinned, device, large},
+    const Path paths[] = {{device, device, 4096},     {device, pinned, 4096},  {device, pageable, 4096},
+                          {pageable, device, 100000}, {device, pinned, large}, {pinned, device, large},
                           {device, pageable, large}};
     int failures = 0;
     for (const Path &path : paths) {
@@ -91,12 +92,15 @@ void each_call_fails_once()
         for (const char *call : calls)
             for (int when = 1; when <= 3; ++when)
                 for (const Way way : all_ways) {
-                    if (way == Way::on_stream && (path.from.kind == Kind::pageable || path.to.kind == Kind::pageable))
+                    if (way == Way::on_stream &&
+                        (path.from.kind == Kind::pageable || path.to.kind == Kind::pageable))
                         continue;
-                    const std::string where = text(call, " fails at time ", when, ", ", to_text(way), " of ", path.bytes,
-                                                   " bytes from ", to_text(path.from), " to ", to_text(path.to));
+                    const std::string where =
+                        text(call, " fails at time ", when, ", ", to_text(way), " of ", path.bytes,
+                             " bytes from ", to_text(path.from), " to ", to_text(path.to));
                     {
-                        const Switched on("reset delay_us=50 fail=" + std::string(call) + ":" + std::to_string(when));
+                        const Switched on("reset delay_us=50 fail=" + std::string(call) + ":" +
+                                          std::to_string(when));
                         failures += right_or_failed(pack, way, where);
                     }
                     pack.spoil();
@@ -107,7 +111,8 @@ void each_call_fails_once()
     same(failures > 0, true, "some failed");
 }
 
-/* A kernel or copy fails while it runs: waiting for it says so, and so does all that follows on that device. */
+/* A kernel or copy fails while it runs: waiting for it says so, and so does all that follows on that device.
+ */
 void a_device_fails()
 {
     need_simulation();
@@ -116,13 +121,16 @@ void a_device_fails()
         for (const Kind kind : {Kind::device, Kind::pinned, Kind::pageable})
             for (const Way way : {Way::blocking, Way::begun}) {
                 Pack pack(device, {kind, 0}, bytes);
-                const std::string where = text(bytes, " bytes to ", to_text(Place{kind, 0}), ", ", to_text(way));
+                const std::string where =
+                    text(bytes, " bytes to ", to_text(Place{kind, 0}), ", ", to_text(way));
                 {
                     const Switched on("reset fail=execute:1");
                     same(transfer(way, {pack.move}), int{HEDDLE_ERR_DEVICE}, "a device that fails, ", where);
                     if (!strstr(heddle_error_detail(), "execute"))
-                        fail("a device that fails, ", where, ": the detail is \"", heddle_error_detail(), "\"");
-                    same(transfer(way, {pack.move}), int{HEDDLE_ERR_DEVICE}, "a device that has failed, ", where);
+                        fail("a device that fails, ", where, ": the detail is \"", heddle_error_detail(),
+                             "\"");
+                    same(transfer(way, {pack.move}), int{HEDDLE_ERR_DEVICE}, "a device that has failed, ",
+                         where);
                 }
                 transfer_all(way, {pack.move});
                 pack.to.check("once it is mended, ", where);
@@ -139,15 +147,18 @@ void detail_is_empty_without_an_error()
         const Switched on("reset fail=launch:1");
         same(transfer(Way::blocking, {pack.move}), int{HEDDLE_ERR_DEVICE}, "a launch that fails");
         same(*heddle_error_detail() != '\0', true, "it has a detail");
-        std::thread([] { same(std::string(heddle_error_detail()), std::string(), "another thread's detail"); }).join();
+        std::thread([] {
+            same(std::string(heddle_error_detail()), std::string(), "another thread's detail");
+        }).join();
         transfer_all(Way::blocking, {pack.move});
     }
     same(std::string(heddle_error_detail()), std::string(), "the detail after success");
 }
 
-/* Random transfers in several threads while something fails now and then. Each is right or says what failed; what
- * else it says, such as that the device still used memory that was freed, is wrong. */
-void fail_at_random(const std::string &switches, uint64_t seed, std::atomic<int> &passed, std::atomic<int> &failed)
+/* Random transfers in several threads while something fails now and then. Each is right or says what failed;
+ * what else it says, such as that the device still used memory that was freed, is wrong. */
+void fail_at_random(const std::string &switches, uint64_t seed, std::atomic<int> &passed,
+                    std::atomic<int> &failed)
 {
     const Switched on("reset reorder=1 delay_us=20 " + switches);
     std::mutex mutex;
@@ -164,7 +175,8 @@ void fail_at_random(const std::string &switches, uint64_t seed, std::atomic<int>
                         const std::lock_guard lock(mutex);
                         if (!strstr(failure.what(), "asked to fail") &&
                             !strstr(failure.what(), "the simulated device failed"))
-                            wrong = text(switches, ", case ", oracle::Rng::mix(seed + t, i), ": ", failure.what());
+                            wrong = text(switches, ", case ", oracle::Rng::mix(seed + t, i), ": ",
+                                         failure.what());
                     }
             });
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Buffers, displacements and packed data beyond 4 GiB. Only samples are compared. On the simulated device the memory is
- * sparse and only little of it moves; on a GPU all of it does.
+ * Buffers, displacements and packed data beyond 4 GiB. Only samples are compared. On the simulated device the
+ * memory is sparse and only little of it moves; on a GPU all of it does.
  */
 #include "buffer.hpp"
 
@@ -75,10 +75,12 @@ void there_and_back(const Type &type, size_t span, const char *what)
         typed.write(displs.back(), 1);
     }
     const auto bytes = static_cast<int64_t>(packed_size);
-    transfer_all(Way::blocking, {{side_of(typed.at(), 1, type), bytes_at(packed.at(), bytes), bytes, HEDDLE_OP_REPLACE}});
+    transfer_all(Way::blocking,
+                 {{side_of(typed.at(), 1, type), bytes_at(packed.at(), bytes), bytes, HEDDLE_OP_REPLACE}});
     for (size_t i = 0; i < samples.size(); ++i)
         same(packed.read(samples[i]) == Sampled::value(displs[i]), true, what, ": packed byte ", samples[i]);
-    transfer_all(Way::on_stream, {{bytes_at(packed.at(), bytes), side_of(back.at(), 1, type), bytes, HEDDLE_OP_REPLACE}});
+    transfer_all(Way::on_stream,
+                 {{bytes_at(packed.at(), bytes), side_of(back.at(), 1, type), bytes, HEDDLE_OP_REPLACE}});
     for (const size_t displ : displs)
         same(back.read(displ) == Sampled::value(displ), true, what, ": unpacked byte at ", displ);
 }
@@ -93,7 +95,8 @@ void strided()
     const int64_t count = static_cast<int64_t>(6 * gib) / stride;
     there_and_back(committed(Type::from(
                        [&](auto **t) {
-                           return heddle_type_hvector(count, block / 8, stride, heddle_type_predefined(HEDDLE_DOUBLE), t);
+                           return heddle_type_hvector(count, block / 8, stride,
+                                                      heddle_type_predefined(HEDDLE_DOUBLE), t);
                        },
                        "hvector")),
                    6 * gib, "strided");
@@ -133,7 +136,8 @@ void contiguous()
     constexpr size_t size = 5 * gib + 3;
     there_and_back(committed(Type::from(
                        [](auto **t) {
-                           return heddle_type_contiguous(static_cast<int64_t>(size), heddle_type_predefined(HEDDLE_BYTE), t);
+                           return heddle_type_contiguous(static_cast<int64_t>(size),
+                                                         heddle_type_predefined(HEDDLE_BYTE), t);
                        },
                        "contiguous")),
                    size, "contiguous");

@@ -25,19 +25,22 @@ void memory_kinds()
                                                            : HEDDLE_MEMORY_DEVICE;
         for (const size_t offset : {0, 1, 999}) {
             int device = -7;
-            same(heddle_memory_kind(buffer.at(offset), &device), expected, "kind of ", to_text(place), "+", offset);
+            same(heddle_memory_kind(buffer.at(offset), &device), expected, "kind of ", to_text(place), "+",
+                 offset);
             if (place.kind == Kind::device)
                 same(device, place.device, "device of ", to_text(place));
             if (place.kind == Kind::pageable)
                 same(device, -1, "device of ", to_text(place));
         }
-        same(heddle_memory_kind(buffer.at(), nullptr), expected, "kind of ", to_text(place), ", no device asked");
+        same(heddle_memory_kind(buffer.at(), nullptr), expected, "kind of ", to_text(place),
+             ", no device asked");
     }
     int on_stack = 0, device = 0;
     same(heddle_memory_kind(&on_stack, &device), int{HEDDLE_MEMORY_HOST}, "the stack");
     same(device, -1, "device of the stack");
     same(heddle_memory_kind(nullptr, &device), int{HEDDLE_MEMORY_HOST}, "null");
-    same(heddle_memory_kind(reinterpret_cast<void *>(UINTPTR_MAX), nullptr), int{HEDDLE_MEMORY_HOST}, "no address");
+    same(heddle_memory_kind(reinterpret_cast<void *>(UINTPTR_MAX), nullptr), int{HEDDLE_MEMORY_HOST},
+         "no address");
 }
 
 /* A type of absolute addresses over several buffers, and in which order it names their bytes. */
@@ -79,7 +82,8 @@ Absolute absolute(Rng &rng, size_t element, heddle_predefined basic)
     std::vector<int64_t> lengths, addresses;
     for (const Block &block : blocks) {
         lengths.push_back(block.length);
-        addresses.push_back(static_cast<int64_t>(reinterpret_cast<uintptr_t>(result.buffers[block.buffer].at(block.offset))));
+        addresses.push_back(
+            static_cast<int64_t>(reinterpret_cast<uintptr_t>(result.buffers[block.buffer].at(block.offset))));
         for (size_t i = 0; i < static_cast<size_t>(block.length) * element; ++i)
             result.places.emplace_back(block.buffer, block.offset + i);
     }
@@ -119,8 +123,8 @@ void absolute_addresses()
                 to.expected(i + j) = static_cast<std::byte>(sum >> 8 * j);
         }
         transfer_all(rng.percent(50) ? Way::blocking : Way::begun,
-                     {{side_of(nullptr, 1, from.type, first * 4), side_of(nullptr, 1, to.type, first * 4), n * 4,
-                       adds ? HEDDLE_OP_SUM : HEDDLE_OP_REPLACE}});
+                     {{side_of(nullptr, 1, from.type, first * 4), side_of(nullptr, 1, to.type, first * 4),
+                       n * 4, adds ? HEDDLE_OP_SUM : HEDDLE_OP_REPLACE}});
         check_all(from, "the source of absolute addresses", round);
         check_all(to, "the target of absolute addresses", round);
     }
@@ -136,12 +140,14 @@ void absolute_and_packed()
         Buffer packed(rng.pick(all), from.places.size(), rng.next());
         for (size_t i = 0; i < from.places.size(); ++i)
             packed.expected[i] = from.expected(i);
-        transfer_all(Way::blocking, {{side_of(nullptr, 1, from.type), bytes_at(packed.at(), n), n, HEDDLE_OP_REPLACE}});
+        transfer_all(Way::blocking,
+                     {{side_of(nullptr, 1, from.type), bytes_at(packed.at(), n), n, HEDDLE_OP_REPLACE}});
         packed.check("packed from absolute addresses, round ", round);
         Buffer other(rng.pick(all), from.places.size(), rng.next());
         for (size_t i = 0; i < from.places.size(); ++i)
             from.expected(i) = other.expected[i];
-        transfer_all(Way::begun, {{bytes_at(other.at(), n), side_of(nullptr, 1, from.type), n, HEDDLE_OP_REPLACE}});
+        transfer_all(Way::begun,
+                     {{bytes_at(other.at(), n), side_of(nullptr, 1, from.type), n, HEDDLE_OP_REPLACE}});
         check_all(from, "unpacked to absolute addresses", round);
     }
 }
@@ -154,11 +160,13 @@ void overlapping_targets()
         Buffer target(place, 400, 5);
         const Buffer source(place, blocks * 8, 6);
         Type type = Type::from(
-            [](auto **t) { return heddle_type_hvector(blocks, 8, 5, heddle_type_predefined(HEDDLE_BYTE), t); },
+            [](auto **t) {
+                return heddle_type_hvector(blocks, 8, 5, heddle_type_predefined(HEDDLE_BYTE), t);
+            },
             "hvector");
         type.commit();
-        transfer_all(Way::blocking, {{bytes_at(source.at(), blocks * 8), side_of(target.at(50), 1, type), blocks * 8,
-                                      HEDDLE_OP_REPLACE}});
+        transfer_all(Way::blocking, {{bytes_at(source.at(), blocks * 8), side_of(target.at(50), 1, type),
+                                      blocks * 8, HEDDLE_OP_REPLACE}});
         const std::vector<std::byte> now = target.bytes();
         for (size_t at = 0; at < now.size(); ++at) {
             bool meant = false, right = false;
@@ -167,8 +175,8 @@ void overlapping_targets()
                     meant = true;
                     right = right || now[at] == source.expected[x];
                 }
-            same(meant ? right : now[at] == target.expected[at], true, "byte ", at, " of an overlapping target in ",
-                 to_text(place));
+            same(meant ? right : now[at] == target.expected[at], true, "byte ", at,
+                 " of an overlapping target in ", to_text(place));
         }
     }
 }
@@ -183,7 +191,8 @@ void one_buffer_in_many_moves()
         for (int i = 0; i < 30; ++i) {
             Buffer &target = targets.emplace_back(place, 4001, 8 + i);
             std::copy(source.expected.begin(), source.expected.end(), target.expected.begin() + i % 2);
-            moves.push_back({bytes_at(source.at(), 4000), bytes_at(target.at(i % 2), 4000), 4000, HEDDLE_OP_REPLACE});
+            moves.push_back(
+                {bytes_at(source.at(), 4000), bytes_at(target.at(i % 2), 4000), 4000, HEDDLE_OP_REPLACE});
         }
         transfer_all(Way::begun, moves);
         for (const Buffer &target : targets)

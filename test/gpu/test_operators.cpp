@@ -26,7 +26,8 @@ Case case_of(heddle_op op, heddle_predefined basic, Place place, bool packed, Mo
     if (packed)
         job.from = {oracle::predefined(HEDDLE_BYTE), job.bytes, 0, place, 1};
     else
-        job.from = {oracle::indexed({300, 100, 301}, {5, 400, 600}, oracle::predefined(basic)), 1, size, place, 0};
+        job.from = {oracle::indexed({300, 100, 301}, {5, 400, 600}, oracle::predefined(basic)), 1, size,
+                    place, 0};
     if (!packed && mode != Mode::blocking)
         job.from.place.kind = Kind::pinned;
     Case result;
@@ -57,8 +58,8 @@ void every_operator()
                             if (!run_case(case_of(op, basic, place, packed, mode)))
                                 fail("could not be tried");
                         } catch (const std::exception &failure) {
-                            fail(where, " in ", to_text(place), packed ? ", packed" : "", ", mode ", int(mode), ": ",
-                                 failure.what());
+                            fail(where, " in ", to_text(place), packed ? ", packed" : "", ", mode ",
+                                 int(mode), ": ", failure.what());
                         }
             }
         }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Streams of the caller's, requests, and what may be released while they run; several devices; several threads.
+ * Streams of the caller's, requests, and what may be released while they run; several devices; several
+ * threads.
  */
 #include "buffer.hpp"
 #include "case.hpp"
@@ -37,8 +38,8 @@ Type irregular(int64_t seed)
     }
     Type type = Type::from(
         [&](auto **t) {
-            return heddle_type_hindexed(50, lengths.data(), displacements.data(), heddle_type_predefined(HEDDLE_BYTE),
-                                        t);
+            return heddle_type_hindexed(50, lengths.data(), displacements.data(),
+                                        heddle_type_predefined(HEDDLE_BYTE), t);
         },
         "hindexed");
     return type.commit();
@@ -61,9 +62,14 @@ void a_stream_keeps_its_order()
             const int64_t size = type.info().size;
             const heddle_move move =
                 i % 2 == 0
-                    ? heddle_move{side_of(chain[i].at(), 1, type), bytes_at(chain[i + 1].at(), size), size, {}}
-                    : heddle_move{bytes_at(chain[i].at(), size), side_of(chain[i + 1].at(), 1, type), size, {}};
-            succeeds(heddle_transfer_on_stream(&move, 1, stream), "step ", i, " on a stream: ", heddle_error_detail());
+                    ? heddle_move{side_of(chain[i].at(), 1, type),
+                                  bytes_at(chain[i + 1].at(), size),
+                                  size,
+                                  {}}
+                    : heddle_move{
+                          bytes_at(chain[i].at(), size), side_of(chain[i + 1].at(), 1, type), size, {}};
+            succeeds(heddle_transfer_on_stream(&move, 1, stream), "step ", i,
+                     " on a stream: ", heddle_error_detail());
             const auto expect = [&](bool packs) {
                 int64_t x = 0;
                 for (int64_t run; x < size; x += run) {
@@ -98,15 +104,18 @@ void many_requests_at_once()
     };
     std::list<One> all;
     for (int i = 0; i < 200; ++i) {
-        One &one = all.emplace_back(Buffer(rng.pick(places), 600, rng.next()), Buffer(rng.pick(places), 600, rng.next()));
+        One &one = all.emplace_back(Buffer(rng.pick(places), 600, rng.next()),
+                                    Buffer(rng.pick(places), 600, rng.next()));
         const Type type = irregular(i);
         const int64_t size = type.info().size;
         for (int64_t x = 0, displ, run; x < size; x += run) {
             succeeds(heddle_locate(1, type.get(), x, &displ, &run), "locate");
             for (int64_t j = 0; j < run; ++j)
-                one.to.expected[static_cast<size_t>(x + j)] = one.from.expected[static_cast<size_t>(displ + j)];
+                one.to.expected[static_cast<size_t>(x + j)] =
+                    one.from.expected[static_cast<size_t>(displ + j)];
         }
-        const heddle_move move{side_of(one.from.at(), 1, type), bytes_at(one.to.at(), size), size, HEDDLE_OP_REPLACE};
+        const heddle_move move{side_of(one.from.at(), 1, type), bytes_at(one.to.at(), size), size,
+                               HEDDLE_OP_REPLACE};
         succeeds(heddle_transfer_begin(&move, 1, &one.request), "begin ", i);
     }
     while (!all.empty()) {
@@ -137,7 +146,8 @@ void between_devices()
                 std::copy(from.expected.begin(), from.expected.begin() + static_cast<std::ptrdiff_t>(bytes),
                           to.expected.begin() + 3);
                 const auto length = static_cast<int64_t>(bytes);
-                transfer_all(Way::blocking, {{bytes_at(from.at(), length), bytes_at(to.at(3), length), length, {}}});
+                transfer_all(Way::blocking,
+                             {{bytes_at(from.at(), length), bytes_at(to.at(3), length), length, {}}});
                 from.check("device ", a, " to ", b, ", source");
                 to.check("device ", a, " to ", b, ", target");
             }
@@ -190,7 +200,8 @@ void one_type_in_all_threads()
                         to.expected = expected;
                         for (++ready; ready < 8;)
                             std::this_thread::yield();
-                        transfer_all(Way::blocking, {{side_of(from.at(), 1, type), bytes_at(to.at(), size), size, {}}});
+                        transfer_all(Way::blocking,
+                                     {{side_of(from.at(), 1, type), bytes_at(to.at(), size), size, {}}});
                         to.check("");
                     } catch (const std::exception &) {
                         ++wrong;
