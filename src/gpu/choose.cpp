@@ -38,7 +38,7 @@ template <size_t N> std::array<int64_t, N> values(const std::array<std::atomic<i
 constexpr int64_t chunked_from = int64_t{4} << 20;
 // To and from the host, the copy engine is sooner done than a kernel with this much, in this many rows.
 constexpr int64_t copied_by_engine = 16 << 10;
-constexpr int64_t copied_rows = 256;
+constexpr int64_t copied_rows = 2048;
 // Host memory in shorter runs than this is packed by the host.
 constexpr int64_t host_run = 256;
 // A contiguous copy this small is done sooner by a kernel, whose end a flag tells.

@@ -105,7 +105,7 @@ int make_end(const heddle_side &side, int64_t bytes, End &end)
     end.buf = static_cast<char *>(side.buf);
     end.count = side.count;
     end.offset = side.offset;
-    if (bytes > 0 && !end.address())
+    if (bytes > 0 && !end.base())
         return HEDDLE_ERR_BUFFER;
     return HEDDLE_SUCCESS;
 }

@@ -31,10 +31,15 @@ struct End {
     char *buf = nullptr;
     int64_t count = 0;
     int64_t offset = 0; // the packed byte at which the transfer begins
-    Memory memory;      // of the first byte moved
+    Memory memory;      // that it lies in
 
     bool dense() const { return plan->contiguous; }
-    // The address of packed byte `x`; by way of an integer, null being a valid buffer.
+    // The address of packed byte 0; by way of an integer, null being a valid buffer.
+    char *base() const
+    {
+        return reinterpret_cast<char *>(reinterpret_cast<uintptr_t>(buf) + static_cast<uintptr_t>(plan->displ));
+    }
+    // The address of packed byte `x`.
     char *address(int64_t x) const;
     // Of the first byte moved.
     char *address() const { return address(offset); }

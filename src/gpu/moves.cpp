@@ -56,7 +56,7 @@ bool in_one_piece(const End &end)
 std::vector<Piece> pieces_of(const End &end, int64_t bytes, const Backend &backend, MemoryMap &map)
 {
     if (in_one_piece(end))
-        return {{bytes, map.at(end.address())}};
+        return {{bytes, map.at(end.base())}};
     std::vector<Piece> pieces;
     visit_instances(*end.plan, false, end.count, end.offset, end.offset + bytes,
                     [&](int64_t displ, int64_t n, uint8_t) {
@@ -154,8 +154,8 @@ Memory MemoryMap::at(const char *address)
 
 void place_move(Move &move, Devices *devices, MemoryMap &map)
 {
-    move.from.memory = map.at(move.from.address());
-    move.to.memory = map.at(move.to.address());
+    move.from.memory = map.at(move.from.base());
+    move.to.memory = map.at(move.to.base());
     if (devices)
         choose_device(move, devices);
 }

@@ -45,7 +45,7 @@ bool set_strides(const Plan &plan, int64_t count, Side &side)
 int make_side(const End &end, Device &device, Side &side)
 {
     const Plan &plan = *end.plan;
-    side.base = reinterpret_cast<char *>(reinterpret_cast<uintptr_t>(end.buf) + static_cast<uintptr_t>(plan.displ));
+    side.base = end.base();
     side.first = end.offset;
     uint64_t bits = reinterpret_cast<uintptr_t>(side.base) | static_cast<uint64_t>(side.first);
     if (plan.contiguous) {
