@@ -37,12 +37,12 @@ heddle_open_backend_1(const heddle::gpu::Host &host, std::string &reason)
         return nullptr;
     }
     try {
-        static CudaBackend *const backend = std::make_unique<CudaBackend>().release(); // as long as the process
-        if (backend->device_count() == 0 && backend->open(devices)) {
+        auto backend = std::make_unique<CudaBackend>();
+        if (backend->open(devices)) {
             reason = "a device does not answer";
             return nullptr;
         }
-        return backend;
+        return backend.release(); // it lives as long as the process
     } catch (const std::bad_alloc &) {
         reason = "out of memory";
         return nullptr;

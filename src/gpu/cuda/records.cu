@@ -7,47 +7,7 @@
 namespace heddle::gpu::cuda {
 namespace {
 
-constexpr int word = 8; // bytes that a thread puts together
-
-// A table entry: where in memory eight packed bytes lie. Mostly they are two pieces, each of which is an unaligned
-// load.
-struct Entry {
-    uint16_t piece[2]; // where all eight would lie if they were like this piece's, plus `slack`
-    uint32_t select;   // for each byte which piece it is of, as __byte_perm takes it: four digits for each half
-};
-static_assert(sizeof(Entry) == word);
-constexpr uint32_t one_piece = 0x32103210;
-constexpr uint32_t more_pieces = 0xffffffff; // than two
-
-__device__ __forceinline__ Entry make_entry(const int (&places)[word])
-{
-    int base[2] = {places[0], 0};
-    uint32_t select = one_piece;
-#pragma unroll
-    for (int b = 1; b < word; ++b) {
-        const int here = places[b] - b;
-        if (select == more_pieces || (select == one_piece && here == base[0]))
-            continue;
-        if (select == one_piece)
-            base[1] = here;
-        if (here == base[1])
-            select |= 4u << (4 * b);
-        else
-            select = more_pieces;
-    }
-    return {{static_cast<uint16_t>(base[0] + slack), static_cast<uint16_t>(base[1] + slack)}, select};
-}
-
-// The eight bytes of an entry that has at most two pieces. `record` is the place where its record is staged.
-__device__ __forceinline__ uint2 gather(const char *shared, int record, const Entry &e)
-{
-    const uint2 first = load_unaligned(shared, record - slack + e.piece[0]);
-    if (e.select == one_piece)
-        return first;
-    const uint2 second = load_unaligned(shared, record - slack + e.piece[1]);
-    return {__byte_perm(first.x, second.x, e.select), __byte_perm(first.y, second.y, e.select >> 16)};
-}
-
+// Table entry o: where in memory packed bytes o to o + 7 lie.
 __global__ void __launch_bounds__(record_threads) pack_records(const __grid_constant__ Records t, Signal signal)
 {
     extern __shared__ uint4 shared_words[];
@@ -56,12 +16,12 @@ __global__ void __launch_bounds__(record_threads) pack_records(const __grid_cons
     char *const shared = reinterpret_cast<char *>(shared_words);
     const auto packed = static_cast<int>(t.packed.value);
     const int extent = t.extent;
-    auto *const table = reinterpret_cast<Entry *>(shared); // for packed bytes o to o + 7
+    auto *const table = reinterpret_cast<Entry *>(shared);
     auto *const place_of = reinterpret_cast<uint16_t *>(table + packed);
     int now = t.staged_at + slack;
     int next = now + t.staged_each;
 
-    const ImageView image = stage_image(t.side, reinterpret_cast<Scratch *>(shared + next - slack)->image);
+    const ImageView image = stage_image(t.side, *reinterpret_cast<StagedImage *>(shared + next - slack));
     if (threadIdx.x == 0) {
         lowest = extent;
         highest = 0;
@@ -99,11 +59,13 @@ __global__ void __launch_bounds__(record_threads) pack_records(const __grid_cons
     const auto first_of = [&](int64_t i) { return static_cast<int>(max(t.first - i * tile_packed, int64_t{0})); };
     const auto end_of = [&](int64_t i) { return static_cast<int>(min(end - i * tile_packed, int64_t{tile_packed})); };
     const auto memory_of = [&](int64_t i) { return t.mem + i * t.tile * extent; };
+    const char *const least = t.mem + lowest;
+    const char *const most = memory_of(t.tiles - 1) + t.packed.divide(end_of(t.tiles - 1) - 1) * extent + highest;
     const auto begin = [&](int64_t i, int at) {
         const char *const mem = memory_of(i);
         const auto from = t.packed.divide(first_of(i));
         const auto until = t.packed.divide(end_of(i) - 1);
-        begin_stage(shared + at, mem, mem + from * extent + lowest, mem + until * extent + highest);
+        begin_stage(shared + at, mem, mem + from * extent + lowest, mem + until * extent + highest, least, most);
     };
     begin(blockIdx.x, now);
     for (int64_t i = blockIdx.x; i < t.tiles; i += gridDim.x) {
@@ -124,7 +86,12 @@ __global__ void __launch_bounds__(record_threads) pack_records(const __grid_cons
 #pragma unroll 2
         for (int y = words + threadIdx.x * word; y < words_end; y += record_threads * word) {
             const auto r = static_cast<int>(t.packed.divide(y));
-            *reinterpret_cast<uint2 *>(dense + y) = gather(shared, here + r * extent, table[y - r * packed]);
+            const Entry e = table[y - r * packed];
+            const int record = here + r * extent - slack;
+            uint2 value = load_shared(shared, record + e.piece[0]);
+            if (!is_one_piece(e))
+                value = join(value, load_shared(shared, record + e.piece[1]), e);
+            store_word<word>(dense + y, value);
         }
         const auto copy_bytes = [&](int begin, int end) {
             for (int y = begin + static_cast<int>(threadIdx.x); y < end; y += record_threads) {
@@ -179,8 +146,19 @@ cudaError_t run_pack_records(Launcher &launcher, Records t)
     const int64_t share = std::max<int64_t>(t.bytes / (launcher.processors() * 4), 1024) / packed;
     t.tile = static_cast<int32_t>(std::max<int64_t>(std::min(staged_bytes / t.extent, share) / word * word, word));
     t.tiles = divide_up(t.first + t.bytes, t.tile * packed);
-    return start_records(launcher, pack_records, t, packed * static_cast<int64_t>(sizeof(Entry) + sizeof(uint16_t)),
-                         int64_t{t.tile} * t.extent);
+    const int64_t table = packed * static_cast<int64_t>(sizeof(Entry) + sizeof(uint16_t));
+    const int64_t staged = std::max<int64_t>(int64_t{t.tile} * t.extent + 16 + 2 * slack, sizeof(StagedImage));
+    t.staged_at = static_cast<int32_t>(align_up(table));
+    t.staged_each = static_cast<int32_t>(align_up(staged));
+    const int64_t shared = t.staged_at + 2 * t.staged_each;
+    // As many blocks as run at a time, each of which builds its table once and then takes every so-manieth tile.
+    int resident = 0;
+    const cudaError_t e = cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+        &resident, reinterpret_cast<const void *>(pack_records), record_threads, static_cast<size_t>(shared));
+    if (e != cudaSuccess)
+        return e;
+    const int64_t blocks = std::min<int64_t>(t.tiles, int64_t{launcher.processors()} * std::max(resident, 1));
+    return launcher.start(pack_records, blocks, record_threads, shared, t);
 }
 
 } // namespace
@@ -190,6 +168,8 @@ bool takes_records(const Work &work)
     const Halves h = halves(work);
     if (!h.dense || h.other->shape == Shape::dense)
         return false;
+    if (h.other->shape == Shape::strided && word_width(work) >= 4)
+        return false; // the strided kernel is as fast, or faster
     const Record r = record_of(*h.other);
     return work.bytes >= least_bytes && r.packed > 0 && r.packed <= most_packed && r.extent >= r.packed &&
            r.extent <= std::min(most_extent, 4 * r.packed) && is_inside(*h.other);

@@ -20,27 +20,31 @@ struct Records {
     int64_t first; // packed bytes to move, counted from that record on; below `packed`
     int64_t bytes;
     Divider32 packed; // bytes of a record
+    Divider32 words;  // of a record in memory; unpack
     int32_t extent;
     int64_t tiles;
-    int32_t tile;        // records
-    int32_t staged_at;   // in shared memory
-    int32_t staged_each; // bytes for a tile; there are two
-    Side side;           // to locate the bytes of a record
+    int32_t tile;          // records
+    int32_t tiles_a_block; // unpack
+    int32_t staged_at;     // pack: in shared memory
+    int32_t staged_each;   // pack: bytes for a tile; there are two
+    Side side;             // to locate the bytes of a record
 };
 
 // Bytes before and behind what is staged that a load may touch.
 constexpr int slack = 16;
 
 // Begins to copy [from, to) to shared memory; byte 0 of `staged` stands for the 16-byte boundary at or below
-// `zero`. Reads no byte outside the range. It has arrived after await_stage().
-__device__ __forceinline__ void begin_stage(char *staged, const char *zero, const char *from, const char *to)
+// `zero`. May read a few bytes more, of [least, most). It has arrived after await_stage().
+__device__ __forceinline__ void begin_stage(char *staged, const char *zero, const char *from, const char *to,
+                                            const char *least, const char *most)
 {
     const auto boundary = reinterpret_cast<uintptr_t>(zero) & ~uintptr_t{15};
     const auto *const bytes = reinterpret_cast<const char *>(boundary);
     const auto begin = static_cast<int>(reinterpret_cast<uintptr_t>(from) - boundary);
     const auto end = static_cast<int>(reinterpret_cast<uintptr_t>(to) - boundary);
-    const int inner = (begin + 15) & ~15;
-    const int inner_end = end & ~15;
+    // Bytes one by one only where the transfer begins and ends: they are waited for here.
+    const int inner = bytes + (begin & ~15) >= least ? begin & ~15 : (begin + 15) & ~15;
+    const int inner_end = bytes + ((end + 15) & ~15) <= most ? (end + 15) & ~15 : end & ~15;
     for (int i = inner + threadIdx.x * 16; i < inner_end; i += record_threads * 16)
         __pipeline_memcpy_async(staged + i, bytes + i, 16);
     __pipeline_commit();
@@ -58,39 +62,82 @@ template <int later> __device__ __forceinline__ void await_stage()
     __syncthreads();
 }
 
-// Eight bytes from any place in shared memory, as two halves, by two aligned loads.
-__device__ __forceinline__ uint2 load_unaligned(const char *shared, int place)
+// Eight bytes from any address, as two halves, by two aligned loads: `shift` says how far into the first they begin.
+__device__ __forceinline__ uint2 funnel(uint2 low, uint2 high, int shift)
 {
-    const auto *const words = reinterpret_cast<const uint2 *>(shared + (place & ~7));
-    const uint2 low = words[0];
-    const uint2 high = words[1];
-    const bool odd = place & 4;
+    const bool odd = shift & 4;
     const uint32_t a = odd ? low.y : low.x;
     const uint32_t b = odd ? high.x : low.y;
     const uint32_t c = odd ? high.y : high.x;
-    const int shift = place * 8; // its low five bits count
-    return {__funnelshift_r(a, b, shift), __funnelshift_r(b, c, shift)};
+    return {__funnelshift_r(a, b, shift * 8), __funnelshift_r(b, c, shift * 8)}; // the shift's low five bits count
 }
 
-// What is needed to build the tables only lies where the second tile will.
-struct Scratch {
-    StagedImage image;
-    uint16_t byte_at[most_extent];
+__device__ __forceinline__ uint2 load_shared(const char *shared, int place)
+{
+    const auto *const words = reinterpret_cast<const uint2 *>(shared + (place & ~7));
+    return funnel(words[0], words[1], place);
+}
+
+__device__ __forceinline__ uint2 load_global(const char *from)
+{
+    const auto shift = static_cast<int>(reinterpret_cast<uintptr_t>(from) % 8);
+    const auto *const words = reinterpret_cast<const uint2 *>(from - shift);
+    return funnel(words[0], words[1], shift);
+}
+
+constexpr int word = 8; // bytes that a thread puts together
+constexpr uint16_t gap = 0xffff; // instead of a place: a byte that the record does not have
+
+// A table entry: where on the side that is read the eight bytes from one on of the written side lie. Mostly they are one
+// piece or two, each of which is an unaligned load.
+struct Entry {
+    uint16_t piece[2]; // where all eight would lie if they were like this piece's, plus `slack`
+    uint32_t select;   // for each byte which piece it is of, as __byte_perm takes it: four digits for each half
 };
+static_assert(sizeof(Entry) == word);
+constexpr uint32_t one_piece = 0x32103210;
+constexpr uint32_t second_piece = 4;
+constexpr uint32_t no_piece = 8; // a gap
+constexpr uint32_t gaps = 0x88888888;
+constexpr uint32_t more_pieces = 0xffffffff; // than two
+
+__device__ __forceinline__ Entry make_entry(const int (&places)[word])
+{
+    int base[2] = {0, 0};
+    int pieces = 0;
+    uint32_t select = one_piece;
+#pragma unroll
+    for (int b = 0; b < word; ++b) {
+        const int here = places[b] - b;
+        if (places[b] == gap) {
+            select |= no_piece << (4 * b);
+            continue;
+        }
+        if (pieces == 0 || (pieces == 1 && here != base[0]))
+            base[pieces++] = here;
+        if (here != base[pieces - 1])
+            pieces = word; // too many
+        else if (pieces == 2)
+            select |= second_piece << (4 * b);
+        if (pieces == word)
+            return {{0, 0}, more_pieces};
+    }
+    return {{static_cast<uint16_t>(base[0] + slack), static_cast<uint16_t>(base[1] + slack)}, select};
+}
+
+__device__ __forceinline__ bool is_one_piece(const Entry &e)
+{
+    return (e.select & ~gaps) == one_piece;
+}
+
+__device__ __forceinline__ uint2 join(uint2 first, uint2 second, const Entry &e)
+{
+    return {__byte_perm(first.x, second.x, e.select), __byte_perm(first.y, second.y, e.select >> 16)};
+}
 
 constexpr int64_t align_up(int64_t n)
 {
     return (n + 15) / 16 * 16;
-}
-
-// Sees to what depends on the size of the table, and on how much is staged for a tile.
-template <class Kernel> cudaError_t start_records(Launcher &launcher, Kernel kernel, Records &t, int64_t table, int64_t staged)
-{
-    t.staged_at = static_cast<int32_t>(align_up(table));
-    t.staged_each = static_cast<int32_t>(align_up(std::max<int64_t>(staged + 16 + 2 * slack, sizeof(Scratch))));
-    // Blocks stay for several tiles, where there are many: each builds its table once.
-    const int64_t blocks = divide_up(t.tiles, std::clamp<int64_t>(t.tiles / (launcher.processors() * 16), 1, 8));
-    return launcher.start(kernel, blocks, record_threads, t.staged_at + 2 * t.staged_each, t);
 }
 
 // In unpack_records.cu. `t` lacks what depends on the direction.
