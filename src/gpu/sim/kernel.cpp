@@ -101,8 +101,11 @@ private:
         const int64_t tile = within / tile_bytes;
         const int64_t first = list.tile[tile];
         const int64_t last = list.tile[tile + 1];
+        const bool holds_first = first >= 0 && first < list.count &&
+                                 list.prefix[first] <= tile * tile_bytes &&
+                                 tile * tile_bytes < list.prefix[first + 1];
         const int64_t touched = last - first + (last_is_next(tile) ? 0 : 1);
-        if (first < 0 || last < first || last >= list.count || touched > list.most) {
+        if (!holds_first || last < first || last >= list.count || touched > list.most) {
             error_ = device_error("sim: run list: tile " + std::to_string(tile) + " has the wrong runs");
             return 0;
         }
