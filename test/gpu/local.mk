@@ -53,4 +53,3 @@ test_gpu_gpu_SOURCES = \
 test_gpu_gpu_CXXFLAGS = $(AM_CXXFLAGS) -pthread
 test_gpu_gpu_LDFLAGS = $(AM_LDFLAGS) -pthread
 test_gpu_gpu_LDADD = test/unit/liboracle.la libheddle.la -ldl
-# Makefile.am: AM_TESTS_ENVIRONMENT = HEDDLE_DEVICE=$(simulated_device); export HEDDLE_DEVICE;
