@@ -33,9 +33,12 @@ template <size_t N> std::array<int64_t, N> values(const std::array<std::atomic<i
 
 // ---- the built-in table (one H200, PCIe 5; bench/results/gpu.md) ----
 
-// From here on packing to a device slab and the copy engine beats a kernel whose accesses to the host are as
-// irregular as the runs; all others do that at the link's speed.
+// From here on, to and from the host, a slab on the device and the copy engine beat a kernel whose accesses to the
+// host are as irregular as the layout, or at least equal one whose are not, and leave the GPU to the application,
+// which a kernel holds for as long as the link takes. Blocks of 8 bytes take the kernel too long for that.
 constexpr int64_t chunked_from = int64_t{4} << 20;
+constexpr int64_t strided_chunked_from = int64_t{16} << 20;
+constexpr int64_t strided_chunked_block = 16;
 // To and from the host, the copy engine is sooner done than a kernel with this much, in this many rows.
 constexpr int64_t copied_by_engine = 16 << 10;
 constexpr int64_t copied_rows = 2048;
@@ -150,12 +153,12 @@ Method best_method(const Move &m, const Work *work, bool on_stream)
         return Method::kernel;
     if (scatters_on_host(m.from) || scatters_on_host(m.to))
         return Method::staged;
-    if (m.bytes >= chunked_from && can(Method::chunked, m, work)) {
-        const Kernel kernel = best_kernel(*work, m);
-        if (kernel == Kernel::records || kernel == Kernel::runs || kernel == Kernel::any)
-            return Method::chunked;
-    }
-    return Method::kernel;
+    if (m.bytes < chunked_from || !can(Method::chunked, m, work))
+        return Method::kernel;
+    const Side &s = m.to.dense() ? work->from : work->to;
+    const bool regular = best_kernel(*work, m) == Kernel::strided;
+    return regular && (m.bytes < strided_chunked_from || s.block < strided_chunked_block) ? Method::kernel
+                                                                                          : Method::chunked;
 }
 
 } // namespace
