@@ -15,10 +15,13 @@ cuda_headers = \
     src/gpu/cuda/geometry.hpp \
     src/gpu/cuda/kernel.hpp \
     src/gpu/cuda/records.cuh \
-    src/gpu/cuda/reduce.cuh
+    src/gpu/cuda/reduce.cuh \
+    src/gpu/cuda/runs.cuh
 cuda_kernels = \
     src/gpu/cuda/any.lo \
     src/gpu/cuda/batch.lo \
+    src/gpu/cuda/even_runs.lo \
+    src/gpu/cuda/few_runs.lo \
     src/gpu/cuda/records.lo \
     src/gpu/cuda/reduce_floats.lo \
     src/gpu/cuda/reduce_integers.lo \

@@ -1,28 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Irregular runs that are spelt out. A thread block moves one tile of packed bytes; the tile table names its
-// runs, so nothing is searched for. A run marks the word at which it begins in a bit mask; a word's run is then
-// the number of marks up to it.
-#include "device_code.cuh"
+// runs, so nothing is searched for. A run marks the word at which it begins in a bit mask; a word's run is
+// then the number of marks up to it.
+#include "runs.cuh"
 
 namespace heddle::gpu::cuda {
 namespace {
 
 constexpr int tile_threads = 128;
 
-struct Tiles {
-    char *mem;       // of the first stretch that is touched
-    char *dense;     // where the first packed byte lies
-    int64_t first;   // packed bytes to move, counted from that stretch's beginning
-    int64_t bytes;
+struct Tiles : Listed {
     int64_t first_tile;
-    int64_t tiles;   // of a stretch
+    int64_t tiles; // of a stretch
     Divisor by_tiles;
-    RunList runs;
 };
 
 // Shared memory: a displacement for each run of the tile.
-template <int width, bool pack>
-__global__ void __launch_bounds__(tile_threads) copy_runs(const __grid_constant__ Tiles t, Signal signal)
+template <int width, bool pack> __global__ void __launch_bounds__(tile_threads)
+    copy_runs(const __grid_constant__ Tiles t, Signal signal)
 {
     constexpr int words = tile_bytes / width;
     constexpr int groups = (words + 31) / 32;
@@ -93,6 +88,9 @@ __global__ void __launch_bounds__(tile_threads) copy_runs(const __grid_constant_
     reach(signal);
 }
 
+// So little data that one thread block moves it: in few runs there is no guess to be made.
+constexpr int64_t block_words = 1024;
+
 int64_t shared_bytes(const RunList &runs)
 {
     return int64_t{runs.most} * static_cast<int64_t>(sizeof(int64_t));
@@ -108,24 +106,24 @@ bool takes_runs(const Work &work)
 
 cudaError_t run_runs(Launcher &launcher, const Work &work)
 {
-    const Halves h = halves(work);
-    const RunList &runs = h.other->runs;
-    const int64_t stretch = h.other->first / runs.bytes;
-    Tiles t{};
-    t.mem = h.other->base + stretch * runs.extent;
-    t.dense = h.dense->base + h.dense->first;
-    t.first = h.other->first - stretch * runs.bytes;
-    t.bytes = work.bytes;
+    const Listed list = listed(work);
+    const RunList &runs = list.runs;
+    const int width = word_width(work);
+    const bool pack = halves(work).pack;
+    if (are_even_runs(list, width, pack) && list.bytes / width > block_words)
+        return run_even_runs(launcher, list, width, pack);
+    if (are_few_runs(list, width))
+        return run_few_runs(launcher, list, width, pack);
+    Tiles t{list, 0, 0, {}};
     t.first_tile = t.first / tile_bytes;
     t.tiles = divide_up(runs.bytes, tile_bytes);
     t.by_tiles = Divisor::of(t.tiles);
-    t.runs = runs;
     const int64_t last = t.first + t.bytes - 1;
     const int64_t last_tile = last / runs.bytes * t.tiles + last % runs.bytes / tile_bytes;
-    return for_width(word_width(work), [&](auto constant) {
-        constexpr int width = constant;
-        return launcher.start(h.pack ? copy_runs<width, true> : copy_runs<width, false>,
-                              last_tile - t.first_tile + 1, tile_threads, shared_bytes(runs), t);
+    return for_width(width, [&](auto constant) {
+        constexpr int w = constant;
+        return launcher.start(pack ? copy_runs<w, true> : copy_runs<w, false>, last_tile - t.first_tile + 1,
+                              tile_threads, shared_bytes(runs), t);
     });
 }
 

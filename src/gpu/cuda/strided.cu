@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Strided sides: everything in parameters, no memory but the data's. One wide word a thread and many threads keep
-// the memory busiest.
+// Strided sides: everything in parameters, no memory but the data's. One wide word a thread and many threads
+// keep the memory busiest.
 #include "access.cuh"
 
 namespace heddle::gpu::cuda {
@@ -10,8 +10,9 @@ constexpr unsigned most_threads = 1024;
 
 template <int width> constexpr int words_a_thread = width >= 8 ? 1 : 4;
 
-// Short blocks far apart in much memory lie in a DRAM row each. About 512 of them at a time on a multiprocessor, cut
-// into four words, are packed up to a quarter faster than more of them (H200, strides of 256 to 1024 bytes).
+// Short blocks far apart in much memory lie in a DRAM row each. About 512 of them at a time on a
+// multiprocessor, cut into four words, are packed up to a quarter faster than more of them (H200, strides of
+// 256 to 1024 bytes).
 constexpr int64_t sparse_block = 64;
 constexpr int64_t sparse_stride = 256;
 constexpr int64_t sparse_span = int64_t{256} << 20;
@@ -22,8 +23,8 @@ constexpr int64_t quarter_shared = 48 << 10;
 bool is_sparse(const Side &s, int64_t bytes, int width)
 {
     const int64_t stride = std::abs(s.dim[0].stride);
-    return width >= 4 && s.block >= 8 && s.block <= sparse_block && stride >= sparse_stride && stride >= 4 * s.block &&
-           bytes / s.block >= sparse_span / stride;
+    return width >= 4 && s.block >= 8 && s.block <= sparse_block && stride >= sparse_stride &&
+           stride >= 4 * s.block && bytes / s.block >= sparse_span / stride;
 }
 
 // The smallest words that make no more than four of a block.
@@ -55,12 +56,12 @@ __global__ void __launch_bounds__(most_threads)
     reach(signal);
 }
 
-template <int width, int each, class From, class To>
-cudaError_t start(Launcher &launcher, const From &from, const To &to, int64_t words, int threads, int64_t shared)
+template <int width, int each, class From, class To> cudaError_t
+start(Launcher &launcher, const From &from, const To &to, int64_t words, int threads, int64_t shared)
 {
     using Index = typename std::conditional_t<std::is_same_v<From, DenseAccess>, To, From>::Index;
-    return launcher.start(copy_words<width, each, Index, From, To>, divide_up(words, int64_t{threads} * each), threads,
-                          shared, from, to, static_cast<Index>(words));
+    return launcher.start(copy_words<width, each, Index, From, To>, divide_up(words, int64_t{threads} * each),
+                          threads, shared, from, to, static_cast<Index>(words));
 }
 
 template <int width, class From, class To>
@@ -80,11 +81,14 @@ template <int width, class From, class To>
 cudaError_t start_sparse(Launcher &launcher, const From &from, const To &to, int64_t bytes, int64_t block)
 {
     const bool narrow = width == 4;
-    const int64_t threads = narrow ? std::min<int64_t>(sparse_blocks / 4 * block / width, most_threads) : most_threads;
-    return start<width, 1>(launcher, from, to, bytes / width, static_cast<int>(threads), narrow ? quarter_shared : 0);
+    const int64_t threads =
+        narrow ? std::min<int64_t>(sparse_blocks / 4 * block / width, most_threads) : most_threads;
+    return start<width, 1>(launcher, from, to, bytes / width, static_cast<int>(threads),
+                           narrow ? quarter_shared : 0);
 }
 
-template <int width, class Access> cudaError_t start_half(Launcher &launcher, const Work &work, const Halves &h)
+template <int width, class Access>
+cudaError_t start_half(Launcher &launcher, const Work &work, const Halves &h)
 {
     const auto other = strided_access<Access>(*h.other, width);
     const DenseAccess dense = dense_access(*h.dense);
@@ -94,7 +98,8 @@ template <int width, class Access> cudaError_t start_half(Launcher &launcher, co
             return h.pack ? start_sparse<width>(launcher, other, dense, work.bytes, block)
                           : start_sparse<width>(launcher, dense, other, work.bytes, block);
     }
-    return h.pack ? start<width>(launcher, other, dense, work.bytes) : start<width>(launcher, dense, other, work.bytes);
+    return h.pack ? start<width>(launcher, other, dense, work.bytes)
+                  : start<width>(launcher, dense, other, work.bytes);
 }
 
 } // namespace
