@@ -43,6 +43,7 @@ int CudaBackend::open(int devices)
         if (const int e = devices_.back()->open(i))
             return e;
     }
+    reached_ = std::make_unique<std::atomic<bool>[]>(devices_.size() * devices_.size());
     return HEDDLE_SUCCESS;
 }
 
@@ -118,6 +119,9 @@ bool CudaBackend::reaches(int device, int peer) const
         return false;
     if (device == peer)
         return true;
+    std::atomic<bool> &reached = reached_[static_cast<size_t>(device) * devices_.size() + static_cast<size_t>(peer)];
+    if (reached.load(std::memory_order_acquire))
+        return true;
     Device &here = *devices_[static_cast<size_t>(device)];
     Device &there = *devices_[static_cast<size_t>(peer)];
     int possible = 0;
@@ -132,7 +136,9 @@ bool CudaBackend::reaches(int device, int peer) const
     if (here.enter(scope))
         return false;
     const CUresult e = cuCtxEnablePeerAccess(there.context(), 0);
-    return e == CUDA_SUCCESS || e == CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
+    const bool enabled = e == CUDA_SUCCESS || e == CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
+    reached.store(enabled, std::memory_order_release);
+    return enabled;
 }
 
 int CudaBackend::allocate(int device, size_t bytes, void **ptr)

@@ -7,6 +7,7 @@
 #include "dispatch.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <vector>
 
@@ -56,6 +57,8 @@ private:
     template <class Put> int finish(Device &d, Stream stream, Done *done, Put put);
 
     std::vector<std::unique_ptr<Device>> devices_;
+    // Which device may reach which other's memory by now: [device * devices + peer].
+    std::unique_ptr<std::atomic<bool>[]> reached_;
 };
 
 } // namespace heddle::gpu::cuda
