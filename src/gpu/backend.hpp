@@ -73,8 +73,8 @@ public:
     // Waits until all that was put on the stream is done.
     virtual int stream_synchronize(int device, Stream stream) = 0;
 
-    // Puts one kernel on a stream, for one Work or, a batch, for several (all by launch[0].kernel == any or
-    // strided). Work is read before the call returns. `done`, if given, is reached when it has ended.
+    // Puts a Work on a stream as one kernel, or several as a batch: each by Kernel::strided or any, in as few
+    // kernels as may be. Work is read before the call returns. `done`, if given, is reached when all have ended.
     virtual int launch(int device, Stream stream, std::span<const Launch> launches, Done *done) = 0;
     // Puts a contiguous copy on a stream, by a copy engine. Where pageable memory is among the two, the call may
     // wait for the device.
