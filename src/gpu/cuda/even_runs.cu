@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Runs of one length, as far as one can tell beforehand: a word's run is guessed by a division, and the list
 // says whether that is right. So nothing waits but for the list and the data.
-#include "fetch.cuh"
 #include "runs.cuh"
 
 namespace heddle::gpu::cuda {
 namespace {
 
 template <int width, bool pack> __global__ void __launch_bounds__(block_threads)
-    copy_even_runs(const __grid_constant__ Listed list, const __grid_constant__ Divisor by_run, bool fetch,
-                   Signal signal)
+    copy_even_runs(const __grid_constant__ Listed list, const __grid_constant__ Divisor by_run, Signal signal)
 {
     const int64_t i = (static_cast<int64_t>(blockIdx.x) * block_threads + threadIdx.x) * width;
     if (i < list.bytes) {
@@ -18,7 +16,7 @@ template <int width, bool pack> __global__ void __launch_bounds__(block_threads)
         const int64_t y = x - stretch * list.runs.bytes;
         int64_t run = by_run.divide(y);
         int64_t begin = list.runs.prefix[run];
-        int64_t end = list.runs.prefix[run + 1];
+        const int64_t end = list.runs.prefix[run + 1];
         int64_t displ = list.runs.displs[run];
         Word<width> word;
         if (!pack)
@@ -26,16 +24,9 @@ template <int width, bool pack> __global__ void __launch_bounds__(block_threads)
         if (y < begin || y >= end) {
             run = find_block(list.runs.prefix, list.runs.count, y);
             begin = list.runs.prefix[run];
-            end = list.runs.prefix[run + 1];
             displ = list.runs.displs[run];
         }
-        char *const memory = list.mem + stretch * list.runs.extent + displ;
-        char *const place = memory + (y - begin);
-        if (!pack && fetch) {
-            const char *const around = place - reinterpret_cast<uintptr_t>(place) % sector;
-            if (around < memory || around + sector > memory + (end - begin))
-                fetch_sector(place);
-        }
+        char *const place = list.mem + stretch * list.runs.extent + displ + (y - begin);
         if (pack)
             store_word<width>(list.dense + i, load_word<width>(place));
         else
@@ -58,13 +49,13 @@ bool are_even_runs(const Listed &list, int width, bool pack)
            runs.most <= tile_bytes / length + 2 && (!pack || list.bytes <= most_packed);
 }
 
-cudaError_t run_even_runs(Launcher &launcher, const Listed &list, int width, bool pack, bool fetch)
+cudaError_t run_even_runs(Launcher &launcher, const Listed &list, int width, bool pack)
 {
     return for_width(width, [&](auto constant) {
         constexpr int w = constant;
         return launcher.start(pack ? copy_even_runs<w, true> : copy_even_runs<w, false>,
                               divide_up(list.bytes / w, block_threads), block_threads, 0, list,
-                              Divisor::of(list.runs.bytes / list.runs.count), fetch);
+                              Divisor::of(list.runs.bytes / list.runs.count));
     });
 }
 

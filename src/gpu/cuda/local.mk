@@ -12,7 +12,6 @@ cuda_headers = \
     src/gpu/cuda/device_code.cuh \
     src/gpu/cuda/divider.hpp \
     src/gpu/cuda/elements.hpp \
-    src/gpu/cuda/fetch.cuh \
     src/gpu/cuda/geometry.hpp \
     src/gpu/cuda/kernel.hpp \
     src/gpu/cuda/records.cuh \

@@ -2,7 +2,6 @@
 // Small records one after the other: any arrangement of bytes inside a record, through shared memory, so that
 // both sides are read and written in wide words side by side. A table in shared memory says for each byte of
 // a record where it lies on the other side; blocks stay for several tiles, so that they build it less often.
-#include "fetch.cuh"
 #include "records.cuh"
 
 namespace heddle::gpu::cuda {
@@ -188,7 +187,6 @@ cudaError_t run_records(Launcher &launcher, const Work &work)
     t.bytes = work.bytes;
     t.packed = Divider32::of(r.packed);
     t.extent = static_cast<int32_t>(r.extent);
-    t.fetch = r.extent < 2 * r.packed && is_fetched(work, work.bytes);
     t.side = *h.other;
     return h.pack ? run_pack_records(launcher, t) : run_unpack_records(launcher, t);
 }

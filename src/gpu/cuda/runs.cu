@@ -2,7 +2,6 @@
 // Irregular runs that are spelt out. A thread block moves one tile of packed bytes; the tile table names its
 // runs, so nothing is searched for. A run marks the word at which it begins in a bit mask; a word's run is
 // then the number of marks up to it.
-#include "fetch.cuh"
 #include "runs.cuh"
 
 namespace heddle::gpu::cuda {
@@ -14,7 +13,6 @@ struct Tiles : Listed {
     int64_t first_tile;
     int64_t tiles; // of a stretch
     Divisor by_tiles;
-    bool fetch;
 };
 
 // Shared memory: a displacement for each run of the tile.
@@ -38,22 +36,13 @@ template <int width, bool pack> __global__ void __launch_bounds__(tile_threads)
         marks[g] = 0;
     __syncthreads();
 
-    // The part of this tile that is to be moved.
-    const int64_t tile_place = stretch * t.runs.bytes + tile_begin;
-    const int64_t low = t.first - tile_place;
-    const int64_t stretch_end = t.runs.bytes - tile_begin;
-    const int64_t high = min(t.first + t.bytes - tile_place, min(stretch_end, int64_t{tile_bytes}));
-
     const int64_t here = stretch * t.runs.extent;
     for (int r = threadIdx.x; r < run_count; r += tile_threads) {
         const int64_t from = t.runs.prefix[run_begin + r] - tile_begin;
         const int64_t to = t.runs.prefix[run_begin + r + 1] - tile_begin;
         if (from >= tile_bytes)
             continue; // the last one may begin where the tile ends
-        const int64_t offset = here + t.runs.displs[run_begin + r] - from;
-        offsets[r] = offset;
-        if (!pack && t.fetch && max(from, low) < min(to, high))
-            fetch_ends(t.mem + offset + max(from, low), t.mem + offset + min(to, high));
+        offsets[r] = here + t.runs.displs[run_begin + r] - from;
         const int begin = from < 0 ? 0 : static_cast<int>(from) / width;
         const int end = to > tile_bytes ? words : static_cast<int>(to) / width;
         if (begin % 32 != 0)
@@ -63,6 +52,11 @@ template <int width, bool pack> __global__ void __launch_bounds__(tile_threads)
     }
     __syncthreads();
 
+    // The part of this tile that is to be moved.
+    const int64_t tile_place = stretch * t.runs.bytes + tile_begin;
+    const int64_t low = t.first - tile_place;
+    const int64_t stretch_end = t.runs.bytes - tile_begin;
+    const int64_t high = min(t.first + t.bytes - tile_place, min(stretch_end, int64_t{tile_bytes}));
     char *const dense = t.dense - low;
     const uint32_t lanes = (2u << (threadIdx.x % 32)) - 1;
     const auto at = [&](int w) {
@@ -116,12 +110,11 @@ cudaError_t run_runs(Launcher &launcher, const Work &work)
     const RunList &runs = list.runs;
     const int width = word_width(work);
     const bool pack = halves(work).pack;
-    const bool fetch = is_fetched(work, runs.bytes / runs.count);
     if (are_even_runs(list, width, pack) && list.bytes / width > block_words)
-        return run_even_runs(launcher, list, width, pack, fetch);
+        return run_even_runs(launcher, list, width, pack);
     if (are_few_runs(list, width))
         return run_few_runs(launcher, list, width, pack);
-    Tiles t{list, 0, 0, {}, fetch};
+    Tiles t{list, 0, 0, {}};
     t.first_tile = t.first / tile_bytes;
     t.tiles = divide_up(runs.bytes, tile_bytes);
     t.by_tiles = Divisor::of(t.tiles);

@@ -26,6 +26,6 @@ inline Listed listed(const Work &work)
 bool are_few_runs(const Listed &list, int width);
 cudaError_t run_few_runs(Launcher &launcher, const Listed &list, int width, bool pack);
 bool are_even_runs(const Listed &list, int width, bool pack);
-cudaError_t run_even_runs(Launcher &launcher, const Listed &list, int width, bool pack, bool fetch);
+cudaError_t run_even_runs(Launcher &launcher, const Listed &list, int width, bool pack);
 
 } // namespace heddle::gpu::cuda

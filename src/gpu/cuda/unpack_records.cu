@@ -2,7 +2,6 @@
 // The other direction: a thread puts a word of memory together and writes what the record has of it. No byte of a
 // gap is written, for somebody else may do so at the same time. The packed bytes come straight from memory, as
 // neighbouring threads read neighbouring ones.
-#include "fetch.cuh"
 #include "records.cuh"
 
 namespace heddle::gpu::cuda {
@@ -87,9 +86,6 @@ __global__ void __launch_bounds__(record_threads) unpack_records(const __grid_co
         const char *const dense = t.dense + (zero - t.first);
         char *const mem = t.mem + i * t.tile * extent;
         if (simple && zero - margin >= t.first && zero + tile_packed + margin <= end) {
-            if (t.fetch)
-                for (int at = threadIdx.x * sector; at < t.tile * extent; at += record_threads * sector)
-                    fetch_sector(mem + at);
             constexpr uint32_t full = width == 8 ? gaps : gaps & ((1ull << (4 * width)) - 1);
             const int count = t.tile * record_words;
             const auto odd = static_cast<int>(reinterpret_cast<uintptr_t>(mem) % line) / width;
