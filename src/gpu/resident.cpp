@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "resident.hpp"
 
+#include "../mpi/datatype/engine/guard.hpp"
 #include "../mpi/datatype/engine/runs.hpp"
 
 #include <algorithm>
@@ -203,9 +204,7 @@ private:
     std::vector<Entry> entries_;
 };
 
-} // namespace
-
-int resident(const Plan &plan, Device &device, const Resident *&found)
+int get_resident(const Plan &plan, Device &device, const Resident *&found)
 {
     Attachment *attachment = plan.attachment.load(std::memory_order_acquire);
     if (!attachment) {
@@ -214,6 +213,14 @@ int resident(const Plan &plan, Device &device, const Resident *&found)
             attachment = fresh.release();
     }
     return static_cast<Residents *>(attachment)->get(plan, device, found);
+}
+
+} // namespace
+
+// Called from the middle of transfers, which must not be left by an exception: memory that has run out is an error.
+int resident(const Plan &plan, Device &device, const Resident *&found)
+{
+    return guard([&] { return get_resident(plan, device, found); });
 }
 
 } // namespace heddle::gpu

@@ -30,7 +30,10 @@ struct Staging {
         if (e == HEDDLE_SUCCESS)
             bytes = std::min(wanted, static_cast<int64_t>(pinned.bytes()) / element * element);
         else
-            ordinary = std::make_unique<char[]>(static_cast<size_t>(bytes));
+            return guard([&] {
+                ordinary = std::make_unique<char[]>(static_cast<size_t>(bytes));
+                return HEDDLE_SUCCESS;
+            });
         return HEDDLE_SUCCESS;
     }
 };
