@@ -93,7 +93,7 @@ typedef enum heddle_predefined {
     HEDDLE_INT128,    /* 16-byte integer; EXT 16 */
     HEDDLE_BOOL,      /* C bool, 1 byte; EXT 1 */
     HEDDLE_LOGICAL,   /* Fortran LOGICAL of 4 bytes; EXT 4 */
-    HEDDLE_FLOAT16,   /* IEEE binary16; EXT 2 */
+    HEDDLE_FLOAT16,   /* IEEE binary16; EXT 2. Reductions where the compiler of the library has _Float16 */
     HEDDLE_FLOAT,     /* EXT 4 */
     HEDDLE_DOUBLE,    /* EXT 8 */
     HEDDLE_LONG_DOUBLE, /* EXT 16 */

@@ -62,7 +62,7 @@ Basic make(heddle_predefined which)
     case HEDDLE_LOGICAL:
         return single<int32_t>("LOGICAL", which);
     case HEDDLE_FLOAT16:
-        return single<_Float16>("FLOAT16", which);
+        return single<uint16_t>("FLOAT16", which); /* its size and alignment */
     case HEDDLE_FLOAT:
         return single<float>("FLOAT", which);
     case HEDDLE_DOUBLE:

@@ -30,6 +30,9 @@ Class class_of(heddle_predefined kind)
     case HEDDLE_LOGICAL:
         return Class::Logical;
     case HEDDLE_FLOAT16:
+#if !defined(__FLT16_MANT_DIG__) /* clang before 15 on x86: data without arithmetic */
+        return Class::Text;
+#endif
     case HEDDLE_FLOAT:
     case HEDDLE_DOUBLE:
     case HEDDLE_LONG_DOUBLE:
@@ -70,8 +73,10 @@ template <class Use> auto with_c_type(heddle_predefined kind, Use &&use)
         return use(uint64_t{});
     case HEDDLE_INT128:
         return use(__int128{});
+#if defined(__FLT16_MANT_DIG__)
     case HEDDLE_FLOAT16:
         return use(static_cast<_Float16>(0));
+#endif
     case HEDDLE_FLOAT:
         return use(float{});
     case HEDDLE_DOUBLE:
@@ -129,9 +134,11 @@ template <> struct Wide<__int128> {
     using type = unsigned __int128;
 };
 
+#if defined(__FLT16_MANT_DIG__)
 template <> struct Wide<_Float16> {
     using type = float; /* exact to more than twice the digits: the one rounding back is the only one */
 };
+#endif
 
 template <class T> T add(T a, T b)
 {

@@ -11,7 +11,13 @@ namespace heddle {
 
 __extension__ typedef __int128 int128;
 __extension__ typedef __float128 float128;
+#if defined(__FLT16_MANT_DIG__)
 __extension__ typedef _Float16 float16;
+#else // clang before 15 on x86: data without arithmetic
+struct float16 {
+    std::uint16_t bits;
+};
+#endif
 typedef __complex__ float complex_float;
 typedef __complex__ double complex_double;
 typedef __complex__ long double complex_long_double;

@@ -30,6 +30,9 @@ constexpr Category category(heddle_predefined kind)
     case HEDDLE_LOGICAL:
         return Category::Logical;
     case HEDDLE_FLOAT16:
+#if !defined(__FLT16_MANT_DIG__)
+        return Category::Text;
+#endif
     case HEDDLE_FLOAT:
     case HEDDLE_DOUBLE:
     case HEDDLE_LONG_DOUBLE:
