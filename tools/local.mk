@@ -3,7 +3,7 @@
 # heddle-explain. Included by the top Makefile.am, after bin_PROGRAMS is set.
 
 # The parser apart, for its tests.
-EXTRA_LTLIBRARIES += tools/libexplain.la
+noinst_LTLIBRARIES += tools/libexplain.la
 tools_libexplain_la_SOURCES = \
     tools/build.cpp \
     tools/build.hpp \
