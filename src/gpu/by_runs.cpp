@@ -13,8 +13,7 @@ template <class F> int for_runs(const End &end, int64_t bytes, F &&f)
     int error = HEDDLE_SUCCESS;
     visit_instances(*end.plan, false, end.count, end.offset, end.offset + bytes,
                     [&](int64_t displ, int64_t n, uint8_t) {
-                        const auto base = reinterpret_cast<uintptr_t>(end.buf);
-                        error = f(reinterpret_cast<char *>(base + static_cast<uintptr_t>(displ)), n);
+                        error = f(end.displaced(displ), n);
                         return error == HEDDLE_SUCCESS;
                     });
     return error;

@@ -3,8 +3,6 @@
 
 #include "settings.hpp"
 
-#include <cstdlib>
-
 namespace heddle::gpu {
 
 namespace {

@@ -5,8 +5,6 @@
 #include "settings.hpp"
 #include "tasks.hpp"
 
-#include "../mpi/datatype/engine/predefined.hpp"
-
 #include <algorithm>
 #include <array>
 
@@ -20,15 +18,14 @@ constexpr int64_t largest_of_chunks = 4; // times what goes through the host at 
 // The copy engine idles until the first chunk is packed, and the last one is unpacked after it: that one is
 // small. The others grow fast, for a kernel is several times as fast as the link and each chunk costs the copy
 // engine some 5 us.
-std::vector<int64_t> cut(int64_t bytes, int64_t element, bool to_host)
+std::vector<int64_t> cut(const Move &move, bool to_host)
 {
     const int64_t limit = largest_of_chunks * Settings::get().chunk;
-    const auto whole = [&](int64_t n) { return std::max(n / element, int64_t{1}) * element; };
     std::vector<int64_t> chunks;
-    int64_t chunk = whole(Settings::get().chunk / 8);
-    for (int64_t at = 0; at < bytes; at += chunks.back()) {
-        chunks.push_back(std::min(chunk, bytes - at));
-        chunk = whole(std::min(4 * chunk, limit));
+    int64_t chunk = move.whole(Settings::get().chunk / 8);
+    for (int64_t at = 0; at < move.bytes; at += chunks.back()) {
+        chunks.push_back(std::min(chunk, move.bytes - at));
+        chunk = move.whole(std::min(4 * chunk, limit));
     }
     if (!to_host)
         std::reverse(chunks.begin(), chunks.end());
@@ -41,9 +38,8 @@ public:
     {
         Device &device = *move.device;
         device_ = &device;
-        const int64_t element = move.op == HEDDLE_OP_REPLACE ? 1 : predefined_info(move.basic).size;
         const bool to_host = move.to.memory.kind == MemoryKind::pinned;
-        const std::vector<int64_t> chunks = cut(move.bytes, element, to_host);
+        const std::vector<int64_t> chunks = cut(move, to_host);
         const int64_t largest = *std::max_element(chunks.begin(), chunks.end());
         for (Lane &lane : lanes_) {
             if (const int e = device.stream(lane.stream))

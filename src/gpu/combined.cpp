@@ -4,8 +4,6 @@
 #include "settings.hpp"
 #include "tasks.hpp"
 
-#include "../mpi/datatype/engine/predefined.hpp"
-
 #include <algorithm>
 
 namespace heddle::gpu {
@@ -16,8 +14,7 @@ class Combined : public Task {
 public:
     Combined(const Move &move, Devices &devices) : move_(move), devices_(devices)
     {
-        const int64_t element = predefined_info(move.basic).size;
-        chunk_ = std::min(std::max(Settings::get().chunk / element, int64_t{1}) * element, move.bytes);
+        chunk_ = std::min(move.whole(Settings::get().chunk), move.bytes);
         target_ = std::make_unique<char[]>(static_cast<size_t>(chunk_));
         source_ = std::make_unique<char[]>(static_cast<size_t>(chunk_));
     }

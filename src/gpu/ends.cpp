@@ -14,11 +14,6 @@ namespace heddle::gpu {
 
 namespace {
 
-char *offset_address(char *base, int64_t displ)
-{
-    return reinterpret_cast<char *>(reinterpret_cast<uintptr_t>(base) + static_cast<uintptr_t>(displ));
-}
-
 constexpr int64_t tile_bytes_on_host = 16384;
 using Tile = std::array<char, tile_bytes_on_host>;
 
@@ -75,7 +70,7 @@ void combine(const End &from, const End &to, int64_t bytes, ReduceKernel kernel,
 
 char *End::address(int64_t x) const
 {
-    return offset_address(buf, plan->contiguous ? plan->displ + x : locate(*plan, x).displ);
+    return displaced(plan->contiguous ? plan->displ + x : locate(*plan, x).displ);
 }
 
 End End::after(int64_t bytes) const

@@ -34,12 +34,13 @@ struct End {
     Memory memory;      // that it lies in
 
     bool dense() const { return plan->contiguous; }
-    // The address of packed byte 0; by way of an integer, null being a valid buffer.
-    char *base() const
+    // `displ` bytes from the buffer; by way of an integer, null being a valid one.
+    char *displaced(int64_t displ) const
     {
-        return reinterpret_cast<char *>(reinterpret_cast<uintptr_t>(buf) + static_cast<uintptr_t>(plan->displ));
+        return reinterpret_cast<char *>(reinterpret_cast<uintptr_t>(buf) + static_cast<uintptr_t>(displ));
     }
-    // The address of packed byte `x`.
+    // The address of packed byte 0, and that of packed byte `x`.
+    char *base() const { return displaced(plan->displ); }
     char *address(int64_t x) const;
     // Of the first byte moved.
     char *address() const { return address(offset); }

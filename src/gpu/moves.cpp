@@ -60,7 +60,7 @@ std::vector<Piece> pieces_of(const End &end, int64_t bytes, const Backend &backe
     std::vector<Piece> pieces;
     visit_instances(*end.plan, false, end.count, end.offset, end.offset + bytes,
                     [&](int64_t displ, int64_t n, uint8_t) {
-                        const Memory m = map.at(reinterpret_cast<const char *>(static_cast<uintptr_t>(displ)));
+                        const Memory m = map.at(end.displaced(displ));
                         if (pieces.empty() || !together(backend, pieces.back().memory, m))
                             pieces.push_back({n, m});
                         else
@@ -127,6 +127,16 @@ Move Move::part(int64_t at, int64_t length) const
     m.to = to.after(at);
     m.bytes = length;
     return m;
+}
+
+int64_t Move::element() const
+{
+    return op == HEDDLE_OP_REPLACE ? 1 : predefined_info(basic).size;
+}
+
+int64_t Move::whole(int64_t length) const
+{
+    return std::max(length / element(), int64_t{1}) * element();
 }
 
 int check_move(const heddle_move &asked, Move &move)

@@ -20,6 +20,10 @@ struct Move {
     bool by_host = false;                  // the operator is one that no device can carry out
 
     Move part(int64_t at, int64_t length) const;
+    // Bytes of what must not be cut: an element that an operator combines, or one byte.
+    int64_t element() const;
+    // `length` bytes cut down to whole elements, at least one.
+    int64_t whole(int64_t length) const;
 };
 
 // Checks one transfer. Errors: as heddle_transfer.

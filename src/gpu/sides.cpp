@@ -9,13 +9,6 @@ namespace heddle::gpu {
 
 namespace {
 
-// The widest power of two, at most 16, that divides all of the numbers or'ed into `bits`.
-uint8_t widest_word(uint64_t bits)
-{
-    bits |= 16;
-    return static_cast<uint8_t>(bits & -bits);
-}
-
 // A strided plan's dimensions, instances included; false where there are more than max_dims.
 bool set_strides(const Plan &plan, int64_t count, Side &side)
 {

@@ -4,8 +4,6 @@
 #include "settings.hpp"
 #include "tasks.hpp"
 
-#include "../mpi/datatype/engine/predefined.hpp"
-
 #include <algorithm>
 #include <array>
 
@@ -131,7 +129,6 @@ public:
             const Memory &m = move.to.memory.kind == MemoryKind::managed ? move.to.memory : move.from.memory;
             to_ = &devices.device(std::max(m.device, 0));
         }
-        element_ = move.op == HEDDLE_OP_REPLACE ? 1 : predefined_info(move.basic).size;
     }
 
     int progress(bool &ended) override
@@ -188,9 +185,9 @@ private:
 
     int prepare(Lane &lane)
     {
-        const int64_t chunk = std::max(Settings::get().chunk / element_, int64_t{1}) * element_;
+        const int64_t chunk = move_.whole(Settings::get().chunk);
         Device &nearest = from_ ? *from_ : *to_;
-        if (const int e = lane.staging.take(nearest, std::min(chunk, move_.bytes), element_))
+        if (const int e = lane.staging.take(nearest, std::min(chunk, move_.bytes), move_.element()))
             return e;
         lane.fill = Half(from_);
         lane.empty = Half(to_);
@@ -250,7 +247,6 @@ private:
     bool touched_ = false; // the target may have changed
     Device *from_ = nullptr;
     Device *to_ = nullptr;
-    int64_t element_ = 1;
     int64_t next_ = 0;
     std::array<Lane, 2> lanes_;
 };

@@ -108,14 +108,7 @@ private:
     std::unordered_map<const Node *, int32_t> done_;
 };
 
-// The widest power of two, at most 16, that divides all of the numbers or'ed into `bits`.
-int widest_word(uint64_t bits)
-{
-    bits |= 16;
-    return static_cast<int>(bits & -bits);
-}
-
-int word_of(const Image &image, int64_t displ)
+uint8_t word_of(const Image &image, int64_t displ)
 {
     auto bits = static_cast<uint64_t>(displ);
     for (const ImageNode &n : image.nodes) {
@@ -175,7 +168,7 @@ Plan::Plan(const Placed &layout, const Placed &erased, int64_t extent_)
     contiguous = bytes == 0 || (kind == HEDDLE_PLAN_CONTIGUOUS && extent == bytes);
     if (bytes > 0) {
         by_bytes = Divisor::of(bytes);
-        word = static_cast<uint8_t>(word_of(image, displ));
+        word = word_of(image, displ);
     }
 }
 

@@ -21,6 +21,13 @@ struct Image {
     int64_t memory() const;
 };
 
+// The widest power of two, at most 16, that divides all of the numbers or'ed into `bits`.
+inline uint8_t widest_word(uint64_t bits)
+{
+    bits |= 16;
+    return static_cast<uint8_t>(bits & -bits);
+}
+
 // What others keep with a plan (images in a device's memory); it ends with the plan.
 struct Attachment {
     virtual ~Attachment() = default;
