@@ -46,13 +46,14 @@ enum heddle_error {
     HEDDLE_ERR_TRUNCATE,      /* the destination is too small for the data */
     HEDDLE_ERR_NO_MEMORY,     /* out of memory */
     HEDDLE_ERR_OP,            /* the operator is not defined for the type */
-    HEDDLE_ERR_FORMAT,        /* flattened bytes that describe no valid type */
-    HEDDLE_ERR_VERSION,       /* flattened bytes of another version of Heddle's format */
+    HEDDLE_ERR_FORMAT,        /* bytes from elsewhere that describe no valid type, envelope or header */
+    HEDDLE_ERR_VERSION,       /* bytes from elsewhere of another version of Heddle's format */
     HEDDLE_ERR_DEPTH,         /* a layout nested deeper than HEDDLE_MAX_DEPTH after simplification */
     HEDDLE_ERR_BUFFER,        /* a null buffer, or one that no device of the transfer can reach */
     HEDDLE_ERR_STREAM,        /* a stream that is not of the device whose memory is moved */
     HEDDLE_ERR_NO_DEVICE,     /* a device is needed and none is open; heddle_info says why */
-    HEDDLE_ERR_DEVICE         /* a device call failed; heddle_error_detail names the error */
+    HEDDLE_ERR_DEVICE,        /* a device call failed; heddle_error_detail names the error */
+    HEDDLE_ERR_PEER           /* a message: its other end failed, or cannot be reached any more */
 };
 
 /* Deepest nesting that a canonical layout may have. Nestings that simplify do not count. */
@@ -349,6 +350,123 @@ HEDDLE_API int heddle_wait(heddle_request **request);
  * BUFFER, for it cannot be reached from a stream, and operators that no device has (those on more than 64
  * bits of floating point) with OP. Errors: also STREAM. */
 HEDDLE_API int heddle_transfer_on_stream(const heddle_move *moves, int64_t n, void *stream);
+
+/* ---- staging memory -------------------------------------------------------------------------- */
+
+/* Host memory for what is on its way to or from a device: `bytes` bytes, 64-byte aligned. `near`, which may
+ * be null, points into what it will be moved from or to. It is pinned, out of a pool (HEDDLE_SLAB_LIMIT), where
+ * `near` is a device's memory, or null and a device is in use already; ordinary memory otherwise, and where the
+ * pool is dry. Errors: ARG, NO_MEMORY. */
+HEDDLE_API int heddle_staging_alloc(int64_t bytes, const void *near, void **ptr);
+/* Gives it back; null is ignored. Nothing may still move there. */
+HEDDLE_API void heddle_staging_free(void *ptr);
+
+/* ---- messages -------------------------------------------------------------------------------- */
+
+/* Large messages from memory of any kind to memory of any kind, over a transport of the caller's that moves host
+ * memory. The sender sends an *envelope* by whatever does the matching; all else are *headers*, with a chunk of the
+ * data behind some of them, which the transport brings to the other end's port. A chunk is packed while the one
+ * before it travels, and unpacked while the one behind it does. Between processes of one node whose devices reach
+ * each other, chunks need not travel: they are packed on the sender's device and unpacked straight out of there.
+ *
+ * Staging memory is taken at a sender only once its message was matched, and at a receiver before anything is sent
+ * to it; both wait their turn where it is scarce, and always get some in the end.
+ *
+ * The calls on one port must come one after the other; different ports may be used by different threads at the same
+ * time. No call waits for a device or for the other end. */
+typedef struct heddle_port heddle_port;
+
+enum { HEDDLE_ENVELOPE_BYTES = 64, HEDDLE_HEADER_BYTES = 192 /* at most */ };
+
+/* What a transport must be able to do. `peer` is what the caller named the other end of a message with. */
+typedef struct heddle_transport {
+    void *context;
+    /* Sends `header`, which may go once it returns, and, if `bytes` is not 0, the host memory at `data`, which stays.
+     * Returns HEDDLE_SUCCESS, with `*done` 1 where nothing of it is needed any more; where `*done` is left at 0,
+     * heddle_port_sent is to be called with `token` once that is so. Any other code: not sent, and `token` is void.
+     * Headers and envelopes from one port to one peer must be met in the order in which they were sent, as far as
+     * they tell which envelopes were matched (heddle_port_dropped needs that); chunks may overtake each other. Must
+     * not call back into the port. */
+    int (*send)(void *context, void *peer, const void *header, size_t header_bytes, const void *data, size_t bytes,
+                void *token, int *done);
+} heddle_transport;
+
+/* Whether chunks travel by value or stay on the sender's device. AUTO is what is faster; the others hold where they
+ * are possible. */
+enum heddle_peer { HEDDLE_PEER_DEFAULT /* HEDDLE_PEER says */, HEDDLE_PEER_AUTO, HEDDLE_PEER_VALUE, HEDDLE_PEER_REFERENCE };
+
+/* Zeros, or a null pointer in place of the whole, stand for what the environment says. */
+typedef struct heddle_port_options {
+    int64_t chunk;   /* most bytes of a chunk: HEDDLE_MESSAGE_CHUNK, otherwise 1 MiB. A power of two from 4096 on */
+    int64_t window;  /* most chunks of a message on their way at a time: HEDDLE_MESSAGE_WINDOW, otherwise 8 */
+    int64_t staging; /* most bytes of staging memory, for what is sent and for what is received each:
+                      * HEDDLE_MESSAGE_STAGING, otherwise half of HEDDLE_SLAB_LIMIT. Of slabs of one chunk there are
+                      * always two, one for each, whatever this says */
+    int peer;        /* enum heddle_peer; HEDDLE_PEER=auto|value|reference, otherwise auto */
+    uint32_t number; /* stands in this port's envelopes, for a transport that needs to know where to answer */
+} heddle_port_options;
+
+/* The transport is copied. Errors: ARG, NO_MEMORY. */
+HEDDLE_API int heddle_port_create(const heddle_transport *transport, const heddle_port_options *options,
+                                  heddle_port **port);
+/* Ends what still runs with PEER, here and, if the other end has answered, there; waits for devices alone. The
+ * transport must have let go of all memory of this port and of the messages' buffers. Null is ignored. */
+HEDDLE_API void heddle_port_destroy(heddle_port *port);
+
+/* Moves messages on, and calls the `ended` of those that have ended. `*events` (may be null): how many steps were
+ * taken. The port itself never fails; messages do. Errors: ARG. */
+HEDDLE_API int heddle_port_progress(heddle_port *port, int *events);
+/* Whether heddle_port_progress has anything to do: where it points to 0, nothing. Lives as long as the port. */
+HEDDLE_API const int *heddle_port_active(const heddle_port *port);
+
+/* What the transport reports. None of these calls an `ended`.
+ * The send of `token` is over, with an error (HEDDLE_ERR_*, best PEER) or without. */
+HEDDLE_API void heddle_port_sent(heddle_port *port, void *token, int error);
+/* A header came, with its `bytes` bytes in host memory that is valid during the call.
+ * Errors: FORMAT, VERSION: it is none of ours, and nothing happened. A header of a message that has ended meanwhile
+ * is no error. */
+HEDDLE_API int heddle_port_arrived(heddle_port *port, const void *header, size_t header_bytes, const void *data,
+                                   size_t bytes);
+/* A header came, and its `bytes` bytes can be put anywhere in host memory: they belong at `*where`. When they are
+ * there, or not to come, heddle_port_placed is to be called with `*token`; it may be at once. `*where` is null where
+ * nobody wants them any more: they are to be dropped, and `*token` is void. Errors: as heddle_port_arrived. */
+HEDDLE_API int heddle_port_place(heddle_port *port, const void *header, size_t header_bytes, size_t bytes,
+                                 void **where, void **token);
+HEDDLE_API void heddle_port_placed(heddle_port *port, void *token, int error);
+/* The oldest message to `peer` with `key` that was not answered was matched by a receive that could not take its
+ * envelope in: it ends, with success. Errors: RANGE where there is none. */
+HEDDLE_API int heddle_port_dropped(heddle_port *port, const void *peer, uint64_t key);
+/* `peer` is gone: its messages end with `error`. */
+HEDDLE_API void heddle_port_lost(heddle_port *port, const void *peer, int error);
+
+/* Called once for each message, by heddle_port_progress or heddle_port_destroy, when it has ended and its buffer is
+ * the caller's again. `bytes`: how many were received, or sent for the receiver to have. A receive that is shorter
+ * than the message ends with TRUNCATE after its bytes came. heddle_error_detail tells more of DEVICE. It may begin
+ * other messages. */
+typedef void (*heddle_message_ended)(void *argument, int error, int64_t bytes);
+
+/* Makes the envelope of a message of `bytes` packed bytes of `from`, to be sent to `peer` by the caller, and in the
+ * order of its other messages. `key` is for heddle_port_dropped. `message` (may be null) is for
+ * heddle_message_abandon. The type may be released at once, the buffer stays. Errors: as heddle_transfer_begin. */
+HEDDLE_API int heddle_message_send(heddle_port *port, void *peer, const heddle_side *from, int64_t bytes, uint64_t key,
+                                   void *envelope, heddle_message_ended ended, void *argument, uint64_t *message);
+/* Its envelope was not sent: it ends with `error`. Errors: RANGE where it was answered, or has ended. */
+HEDDLE_API int heddle_message_abandon(heddle_port *port, uint64_t message, int error);
+
+/* What an envelope says. Errors: ARG, FORMAT, VERSION. */
+typedef struct heddle_envelope_info {
+    int64_t bytes;   /* of the message */
+    uint32_t number; /* of the sender's port */
+} heddle_envelope_info;
+HEDDLE_API int heddle_envelope_read(const void *envelope, heddle_envelope_info *info);
+
+/* The envelope's message, or the first `capacity` bytes of it, comes to `to`. Errors: also FORMAT, VERSION. With an
+ * error nothing has begun, and the sender still waits (for heddle_message_refuse, if it is an envelope). */
+HEDDLE_API int heddle_message_receive(heddle_port *port, void *peer, const void *envelope, const heddle_side *to,
+                                      int64_t capacity, heddle_message_ended ended, void *argument);
+/* Nobody takes the envelope's message: at its sender it ends, with success if `error` is 0, else with PEER.
+ * Errors: ARG, FORMAT, VERSION, and the transport's. */
+HEDDLE_API int heddle_message_refuse(heddle_port *port, void *peer, const void *envelope, int error);
 
 /* ---- external32 ------------------------------------------------------------------------------ */
 

@@ -46,6 +46,8 @@ const char *heddle_strerror(int error)
         return "no device is open (heddle_info says why)";
     case HEDDLE_ERR_DEVICE:
         return "a device call failed";
+    case HEDDLE_ERR_PEER:
+        return "the other end of the message failed, or cannot be reached any more";
     default:
         return "unknown error code";
     }
