@@ -3,27 +3,13 @@
 import os
 import pathlib
 import shutil
-import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+from commands import Failure, command, say  # noqa: E402 (bench/commands.py)
+
 INCLUDE = HERE.parents[1] / "include"
-
-
-class Failure(Exception):
-    """Ends the program with its text and exit status 2."""
-
-
-def say(text):
-    print(text, file=sys.stderr, flush=True)
-
-
-def command(arguments):
-    arguments = [str(each) for each in arguments]
-    done = subprocess.run(arguments, text=True, capture_output=True, check=False)
-    if done.returncode:
-        raise Failure(f"{' '.join(arguments)}\nended with status {done.returncode}:\n{done.stderr or done.stdout}")
-    return done.stdout
 
 
 def nvcc_of(cuda):

@@ -4,23 +4,17 @@ import datetime
 import os
 import pathlib
 import platform
-import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+from commands import Failure, command, say  # noqa: E402 (bench/commands.py)
+
 INSTALLS = {  # name: (option, what it is)
     "heddle": ("--heddle", "Heddle's install"),
     "yaksa": ("--stock-yaksa", "stock MPICH with yaksa"),
     "dataloop": ("--stock-dataloop", "stock MPICH with its dataloop engine"),
 }
-
-
-class Failure(Exception):
-    """Ends the program with its text and exit status 2."""
-
-
-def say(text):
-    print(text, file=sys.stderr, flush=True)
 
 
 def add_installs(parser, names):
@@ -44,19 +38,6 @@ def installs_of(arguments, names):
                 raise Failure(f"{prefix}/bin/{tool} is not there: {INSTALLS[name][0]} takes the prefix of an "
                               "installed MPI (maint/compare-stock builds the stock ones)")
     return found
-
-
-def command(arguments, **options):
-    """Runs a command, returns its standard output; a failure shows what it said."""
-    arguments = [str(each) for each in arguments]
-    try:
-        done = subprocess.run(arguments, text=True, capture_output=True, check=False, **options)
-    except FileNotFoundError as error:
-        raise Failure(f"{error.filename} is not installed") from error
-    if done.returncode:
-        raise Failure(f"{' '.join(arguments)}\nended with status {done.returncode}:\n"
-                      f"{done.stderr or done.stdout}")
-    return done.stdout
 
 
 def build(arguments, name, prefix, program, sources, flags=(), libraries=()):
