@@ -4,6 +4,7 @@
 
 #include "device_code.cuh"
 #include "divider.hpp"
+#include "fetch.cuh"
 
 namespace heddle::gpu::cuda {
 
@@ -43,6 +44,41 @@ template <class Divider_, int dims_> struct StridedAccess {
             i = next;
         }
         return base + displ + static_cast<int64_t>(i) * stride[n - 1];
+    }
+
+    // See fetch_part().
+    template <int width> __device__ void fetch(Index w) const
+    {
+        const Index before = first + w - block.divide(first + w) * block.value;
+        fetch_part(at<width>(w), before * width, (block.value - before) * width);
+    }
+};
+
+// Blocks of one length at listed places, `count` of them in a stretch.
+struct ListedAccess {
+    using Divider = Divider32;
+    using Index = uint32_t;
+
+    char *base;
+    const int64_t *displs;
+    Index first; // word
+    Divider block; // words
+    Divider count;
+    int64_t extent; // of a stretch
+
+    template <int width> __device__ char *at(Index w) const
+    {
+        const Index i = block.divide(first + w);
+        const Index stretch = count.divide(i);
+        const int64_t displ = __ldg(displs + (i - stretch * count.value));
+        return base + stretch * extent + displ + static_cast<int64_t>(first + w - i * block.value) * width;
+    }
+
+    // See fetch_part().
+    template <int width> __device__ void fetch(Index w) const
+    {
+        const Index before = first + w - block.divide(first + w) * block.value;
+        fetch_part(at<width>(w), before * width, (block.value - before) * width);
     }
 };
 

@@ -9,9 +9,11 @@ cuda_headers = \
     src/mpi/datatype/engine/image.hpp \
     src/gpu/cuda/access.cuh \
     src/gpu/cuda/combine.cuh \
+    src/gpu/cuda/copy_words.cuh \
     src/gpu/cuda/device_code.cuh \
     src/gpu/cuda/divider.hpp \
     src/gpu/cuda/elements.hpp \
+    src/gpu/cuda/fetch.cuh \
     src/gpu/cuda/geometry.hpp \
     src/gpu/cuda/kernel.hpp \
     src/gpu/cuda/records.cuh \

@@ -187,6 +187,8 @@ cudaError_t run_records(Launcher &launcher, const Work &work)
     t.bytes = work.bytes;
     t.packed = Divider32::of(r.packed);
     t.extent = static_cast<int32_t>(r.extent);
+    // Mostly there is something of a record in each of its sectors.
+    t.fetch = r.extent < 2 * r.packed && outgrows_cache(work);
     t.side = *h.other;
     return h.pack ? run_pack_records(launcher, t) : run_unpack_records(launcher, t);
 }

@@ -25,6 +25,7 @@ struct Records {
     int64_t tiles;
     int32_t tile;          // records
     int32_t tiles_a_block; // unpack
+    bool fetch;            // unpack: memory goes to the cache before it is written
     int32_t staged_at;     // pack: in shared memory
     int32_t staged_each;   // pack: bytes for a tile; there are two
     Side side;             // to locate the bytes of a record

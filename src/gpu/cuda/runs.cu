@@ -2,6 +2,7 @@
 // Irregular runs that are spelt out. A thread block moves one tile of packed bytes; the tile table names its
 // runs, so nothing is searched for. A run marks the word at which it begins in a bit mask; a word's run is
 // then the number of marks up to it.
+#include "fetch.cuh"
 #include "runs.cuh"
 
 namespace heddle::gpu::cuda {
@@ -13,6 +14,7 @@ struct Tiles : Listed {
     int64_t first_tile;
     int64_t tiles; // of a stretch
     Divisor by_tiles;
+    bool fetch; // unpack: the sectors that runs write in part
 };
 
 // Shared memory: a displacement for each run of the tile.
@@ -30,6 +32,26 @@ template <int width, bool pack> __global__ void __launch_bounds__(tile_threads)
     const int64_t stretch = t.by_tiles.divide(number);
     const int64_t in_stretch = number - stretch * t.tiles;
     const int64_t tile_begin = in_stretch * tile_bytes;
+    // The part of this tile that is to be moved.
+    const int64_t tile_place = stretch * t.runs.bytes + tile_begin;
+    const int64_t low = t.first - tile_place;
+    const int64_t stretch_end = t.runs.bytes - tile_begin;
+    const int64_t high = min(t.first + t.bytes - tile_place, min(stretch_end, int64_t{tile_bytes}));
+    char *const dense = t.dense - low;
+
+    constexpr int at_once = each < 4 ? each : 4;
+    Word<width> word[at_once];
+    const auto load_dense = [&](int begin) {
+#pragma unroll
+        for (int i = 0; i < at_once; ++i) {
+            const int y = (begin + i * tile_threads + static_cast<int>(threadIdx.x)) * width;
+            if (y >= low && y < high)
+                word[i] = load_word<width>(dense + y);
+        }
+    };
+    if (!pack)
+        load_dense(0); // sooner than its places are known
+
     const int64_t run_begin = t.runs.tile[in_stretch];
     const int run_count = static_cast<int>(t.runs.tile[in_stretch + 1] - run_begin) + 1;
     for (int g = threadIdx.x; g < groups; g += tile_threads)
@@ -42,7 +64,10 @@ template <int width, bool pack> __global__ void __launch_bounds__(tile_threads)
         const int64_t to = t.runs.prefix[run_begin + r + 1] - tile_begin;
         if (from >= tile_bytes)
             continue; // the last one may begin where the tile ends
-        offsets[r] = here + t.runs.displs[run_begin + r] - from;
+        const int64_t offset = here + t.runs.displs[run_begin + r] - from;
+        offsets[r] = offset;
+        if (!pack && t.fetch && max(from, low) < min(to, high))
+            fetch_ends(t.mem + offset + max(from, low), t.mem + offset + min(to, high));
         const int begin = from < 0 ? 0 : static_cast<int>(from) / width;
         const int end = to > tile_bytes ? words : static_cast<int>(to) / width;
         if (begin % 32 != 0)
@@ -52,22 +77,16 @@ template <int width, bool pack> __global__ void __launch_bounds__(tile_threads)
     }
     __syncthreads();
 
-    // The part of this tile that is to be moved.
-    const int64_t tile_place = stretch * t.runs.bytes + tile_begin;
-    const int64_t low = t.first - tile_place;
-    const int64_t stretch_end = t.runs.bytes - tile_begin;
-    const int64_t high = min(t.first + t.bytes - tile_place, min(stretch_end, int64_t{tile_bytes}));
-    char *const dense = t.dense - low;
     const uint32_t lanes = (2u << (threadIdx.x % 32)) - 1;
     const auto at = [&](int w) {
         const int run = group_run[w / 32] + __popc(marks[w / 32] & lanes);
         return t.mem + offsets[run] + w * width;
     };
 
-    constexpr int at_once = each < 4 ? each : 4;
     for (int begin = 0; begin < words; begin += at_once * tile_threads) {
-        Word<width> word[at_once];
         char *place[at_once];
+        if (!pack && begin > 0)
+            load_dense(begin);
 #pragma unroll
         for (int i = 0; i < at_once; ++i) {
             const int w = begin + i * tile_threads + threadIdx.x;
@@ -76,7 +95,8 @@ template <int width, bool pack> __global__ void __launch_bounds__(tile_threads)
             if (y < low || y >= high)
                 continue;
             place[i] = at(w);
-            word[i] = load_word<width>(pack ? place[i] : dense + y);
+            if (pack)
+                word[i] = load_word<width>(place[i]);
         }
 #pragma unroll
         for (int i = 0; i < at_once; ++i) {
@@ -114,7 +134,7 @@ cudaError_t run_runs(Launcher &launcher, const Work &work)
         return run_even_runs(launcher, list, width, pack);
     if (are_few_runs(list, width))
         return run_few_runs(launcher, list, width, pack);
-    Tiles t{list, 0, 0, {}};
+    Tiles t{list, 0, 0, {}, is_fetched(work, runs.bytes / runs.count)};
     t.first_tile = t.first / tile_bytes;
     t.tiles = divide_up(runs.bytes, tile_bytes);
     t.by_tiles = Divisor::of(t.tiles);

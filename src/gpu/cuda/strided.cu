@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Strided sides: everything in parameters, no memory but the data's. One wide word a thread and many threads
-// keep the memory busiest.
-#include "access.cuh"
+// Strided sides: everything in parameters, no memory but the data's.
+#include "copy_words.cuh"
 
 namespace heddle::gpu::cuda {
 namespace {
-
-constexpr unsigned most_threads = 1024;
-
-template <int width> constexpr int words_a_thread = width >= 8 ? 1 : 4;
 
 // Short blocks far apart in much memory lie in a DRAM row each. About 512 of them at a time on a
 // multiprocessor, cut into four words, are packed up to a quarter faster than more of them (H200, strides of
@@ -36,55 +31,15 @@ int sparse_width(int64_t block, int width)
     return narrow;
 }
 
-template <int width, int each, class Index, class From, class To>
-__global__ void __launch_bounds__(most_threads)
-    copy_words(const __grid_constant__ From from, const __grid_constant__ To to, Index words, Signal signal)
-{
-    const Index w = static_cast<Index>(blockIdx.x) * (blockDim.x * each) + threadIdx.x;
-    Word<width> word[each];
-    if (w + (each - 1) * blockDim.x < words) {
-#pragma unroll
-        for (int i = 0; i < each; ++i)
-            word[i] = load_word<width>(from.template at<width>(w + i * blockDim.x));
-#pragma unroll
-        for (int i = 0; i < each; ++i)
-            store_word<width>(to.template at<width>(w + i * blockDim.x), word[i]);
-    } else {
-        for (Index i = w; i < words; i += blockDim.x)
-            store_word<width>(to.template at<width>(i), load_word<width>(from.template at<width>(i)));
-    }
-    reach(signal);
-}
-
-template <int width, int each, class From, class To> cudaError_t
-start(Launcher &launcher, const From &from, const To &to, int64_t words, int threads, int64_t shared)
-{
-    using Index = typename std::conditional_t<std::is_same_v<From, DenseAccess>, To, From>::Index;
-    return launcher.start(copy_words<width, each, Index, From, To>, divide_up(words, int64_t{threads} * each),
-                          threads, shared, from, to, static_cast<Index>(words));
-}
-
 template <int width, class From, class To>
-cudaError_t start(Launcher &launcher, const From &from, const To &to, int64_t bytes)
-{
-    constexpr int each = words_a_thread<width>;
-    const int64_t words = bytes / width;
-    // A little goes to one block, or to few: the fewer end, the sooner the end is known.
-    const int64_t lanes = divide_up(words, each);
-    const bool little = lanes <= 2 * most_threads;
-    const auto threads =
-        static_cast<int>(little ? std::min<int64_t>(divide_up(lanes, 32) * 32, most_threads) : block_threads);
-    return start<width, each>(launcher, from, to, words, threads, 0);
-}
-
-template <int width, class From, class To>
-cudaError_t start_sparse(Launcher &launcher, const From &from, const To &to, int64_t bytes, int64_t block)
+cudaError_t start_sparse(Launcher &launcher, const From &from, const To &to, int64_t bytes, int64_t block,
+                         bool fetch)
 {
     const bool narrow = width == 4;
     const int64_t threads =
         narrow ? std::min<int64_t>(sparse_blocks / 4 * block / width, most_threads) : most_threads;
-    return start<width, 1>(launcher, from, to, bytes / width, static_cast<int>(threads),
-                           narrow ? quarter_shared : 0);
+    return start_copy<width, 1>(launcher, from, to, bytes / width, fetch, static_cast<int>(threads),
+                                narrow ? quarter_shared : 0);
 }
 
 template <int width, class Access>
@@ -92,14 +47,15 @@ cudaError_t start_half(Launcher &launcher, const Work &work, const Halves &h)
 {
     const auto other = strided_access<Access>(*h.other, width);
     const DenseAccess dense = dense_access(*h.dense);
+    const bool fetch = !h.pack && is_fetched(work, h.other->block) && has_parts(*h.other);
     if constexpr (width >= 4) {
         const int64_t block = h.other->block;
         if (is_sparse(*h.other, work.bytes, width))
-            return h.pack ? start_sparse<width>(launcher, other, dense, work.bytes, block)
-                          : start_sparse<width>(launcher, dense, other, work.bytes, block);
+            return h.pack ? start_sparse<width>(launcher, other, dense, work.bytes, block, false)
+                          : start_sparse<width>(launcher, dense, other, work.bytes, block, fetch);
     }
-    return h.pack ? start<width>(launcher, other, dense, work.bytes)
-                  : start<width>(launcher, dense, other, work.bytes);
+    return h.pack ? start_copy<width>(launcher, other, dense, work.bytes, false)
+                  : start_copy<width>(launcher, dense, other, work.bytes, fetch);
 }
 
 } // namespace
@@ -126,8 +82,8 @@ cudaError_t run_strided(Launcher &launcher, const Work &work)
         constexpr int w = constant;
         using Loop = StridedAccess<Divider32, 0>;
         if (!h.dense)
-            return start<w>(launcher, strided_access<Loop>(work.from, w), strided_access<Loop>(work.to, w),
-                            work.bytes);
+            return start_copy<w>(launcher, strided_access<Loop>(work.from, w), strided_access<Loop>(work.to, w),
+                                 work.bytes, false);
         if (!is_narrow(*h.other, origin(*h.other).first, work.bytes, w))
             return start_half<w, StridedAccess<Divider64, 0>>(launcher, work, h);
         switch (h.other->dims) {

@@ -88,6 +88,8 @@ __global__ void __launch_bounds__(record_threads) unpack_records(const __grid_co
         if (simple && zero - margin >= t.first && zero + tile_packed + margin <= end) {
             constexpr uint32_t full = width == 8 ? gaps : gaps & ((1ull << (4 * width)) - 1);
             const int count = t.tile * record_words;
+            if (t.fetch && threadIdx.x == 0)
+                fetch(mem, mem + t.tile * extent);
             const auto odd = static_cast<int>(reinterpret_cast<uintptr_t>(mem) % line) / width;
             for (int begin = static_cast<int>(threadIdx.x) - odd; begin < count; begin += at_once * record_threads) {
                 // All loads before all stores: what waits is many words, not one.
