@@ -48,6 +48,7 @@ test_gpu_gpu_SOURCES = \
     test/gpu/test_operators.cpp \
     test/gpu/test_streams.cpp \
     test/unit/property/failure.hpp \
+    test/unit/property/random_run.hpp \
     test/unit/property/shrink.cpp \
     test/unit/property/shrink.hpp
 test_gpu_gpu_CXXFLAGS = $(AM_CXXFLAGS) -pthread

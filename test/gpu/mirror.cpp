@@ -17,24 +17,6 @@ constexpr int64_t margin = 64;
 
 int64_t span_of(const oracle::Range &range) { return range.high - range.low; }
 
-void scramble(std::byte *to, size_t size, oracle::Rng &rng)
-{
-    static const std::vector<std::byte> pool = [] {
-        std::vector<std::byte> bytes(1 << 16);
-        std::mt19937_64 bits(20261120);
-        for (std::byte &each : bytes)
-            each = static_cast<std::byte>(bits());
-        return bytes;
-    }();
-    while (size > 0) {
-        const auto from = static_cast<size_t>(rng.in(0, 1 << 12));
-        const size_t part = std::min(size, pool.size() - from);
-        std::memcpy(to, pool.data() + from, part);
-        to += part;
-        size -= part;
-    }
-}
-
 } // namespace
 
 bool Mirror::fits(const oracle::Packing &packing, Place place)
@@ -61,7 +43,7 @@ Mirror::Mirror(const oracle::Packing &packing, int misaligned, oracle::Rng &rng)
     else
         find_pages(packing);
     for (const Region &region : regions_)
-        scramble(data_.get() + region.at, region.size, rng);
+        oracle::scramble(data_.get() + region.at, region.size, rng);
 }
 
 void Mirror::find_pages(const oracle::Packing &packing)

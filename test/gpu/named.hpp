@@ -22,6 +22,14 @@ struct Skip : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
+/* Under a tool that slows everything down, what takes long is skipped. */
+inline bool quick = false;
+inline void takes_long()
+{
+    if (quick)
+        throw Skip("takes long");
+}
+
 struct Named {
     const char *name;
     void (*run)();

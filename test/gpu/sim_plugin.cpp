@@ -22,21 +22,9 @@ void open_plugin()
     };
     OpenBackend open = nullptr;
     find(open, HEDDLE_BACKEND_SYMBOL);
-#define SIM_FUNCTION(name) find(sim.name, "heddle_sim_" #name)
-    SIM_FUNCTION(configure);
-    SIM_FUNCTION(count);
-    SIM_FUNCTION(malloc);
-    SIM_FUNCTION(malloc_managed);
-    SIM_FUNCTION(malloc_host);
-    SIM_FUNCTION(free);
-    SIM_FUNCTION(memcpy);
-    SIM_FUNCTION(host_register);
-    SIM_FUNCTION(host_unregister);
-    SIM_FUNCTION(synchronize);
-    SIM_FUNCTION(stream_create);
-    SIM_FUNCTION(stream_destroy);
-    SIM_FUNCTION(set_device);
-#undef SIM_FUNCTION
+#define FIND_MEMBER(name) find(sim.name, "heddle_sim_" #name);
+    SIM_FUNCTIONS(FIND_MEMBER)
+#undef FIND_MEMBER
     std::string reason;
     sim.backend = open(Host{[](const char *words) { detail = words; }}, reason);
     if (!sim.backend)
@@ -48,6 +36,7 @@ void ok(int error, const char *what)
     if (error != HEDDLE_SUCCESS)
         fail(what, ": ", error, " ", detail);
 }
+
 std::vector<char> pattern(size_t size)
 {
     std::vector<char> bytes(size);

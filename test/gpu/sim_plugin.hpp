@@ -21,23 +21,15 @@ using ::gpu::same;
 using ::gpu::text;
 
 /* The plug-in's functions, by dlsym, as a program that does not link to it has them. */
+#define SIM_FUNCTIONS(each)                                                                                  \
+    each(configure) each(count) each(malloc) each(malloc_managed) each(malloc_host) each(free) each(memcpy)   \
+    each(host_register) each(host_unregister) each(synchronize) each(stream_create) each(stream_destroy)      \
+    each(set_device)
 struct Sim {
     Backend *backend = nullptr;
-#define SIM_FUNCTION(name) decltype(&heddle_sim_##name) name = nullptr
-    SIM_FUNCTION(configure);
-    SIM_FUNCTION(count);
-    SIM_FUNCTION(malloc);
-    SIM_FUNCTION(malloc_managed);
-    SIM_FUNCTION(malloc_host);
-    SIM_FUNCTION(free);
-    SIM_FUNCTION(memcpy);
-    SIM_FUNCTION(host_register);
-    SIM_FUNCTION(host_unregister);
-    SIM_FUNCTION(synchronize);
-    SIM_FUNCTION(stream_create);
-    SIM_FUNCTION(stream_destroy);
-    SIM_FUNCTION(set_device);
-#undef SIM_FUNCTION
+#define SIM_MEMBER(name) decltype(&heddle_sim_##name) name = nullptr;
+    SIM_FUNCTIONS(SIM_MEMBER)
+#undef SIM_MEMBER
 };
 extern Sim sim;
 extern std::string plugin;              /* its path */

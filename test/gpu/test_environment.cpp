@@ -54,6 +54,7 @@ void inside_without_a_device()
 
 void without_a_device()
 {
+    takes_long();
     struct {
         const char *device, *devices, *reason;
     } const ways[] = {{"none", "2", "HEDDLE_DEVICE=none"},
@@ -103,6 +104,7 @@ void no_peer_access()
 void forced_methods()
 {
     need_devices();
+    takes_long();
     for (const char *method : {"host", "copy_engine", "blocks", "kernel", "chunked", "staged", "combined"})
         self_succeeds(some_cases, {{"HEDDLE_METHOD", method}, {"HEDDLE_CHUNK", "3000"}});
     self_succeeds(some_cases, {{"HEDDLE_KERNEL", "any"}});

@@ -52,6 +52,7 @@ bool moves_much()
 #if defined(__SANITIZE_THREAD__)
     throw Skip("too little address space");
 #endif
+    takes_long();
     return !Machine::get().is_simulated();
 }
 

@@ -32,6 +32,7 @@ test_unit_property_property_SOURCES = \
     test/unit/property/memory.cpp \
     test/unit/property/memory.hpp \
     test/unit/property/properties.hpp \
+    test/unit/property/random_run.hpp \
     test/unit/property/runs.cpp \
     test/unit/property/shrink.cpp \
     test/unit/property/shrink.hpp \

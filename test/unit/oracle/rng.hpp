@@ -5,8 +5,10 @@
  */
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <random>
 #include <utility>
 #include <vector>
@@ -61,5 +63,24 @@ public:
 private:
     std::mt19937_64 bits_;
 };
+
+/* Random bytes, quickly. */
+inline void scramble(std::byte *to, size_t size, Rng &rng)
+{
+    static const std::vector<std::byte> pool = [] {
+        std::vector<std::byte> bytes(1 << 16);
+        std::mt19937_64 bits(20261120);
+        for (std::byte &each : bytes)
+            each = static_cast<std::byte>(bits());
+        return bytes;
+    }();
+    while (size > 0) {
+        const auto from = static_cast<size_t>(rng.in(0, 1 << 12));
+        const size_t part = std::min(size, pool.size() - from);
+        std::memcpy(to, pool.data() + from, part);
+        to += part;
+        size -= part;
+    }
+}
 
 } // namespace oracle

@@ -32,24 +32,6 @@ constexpr int64_t margin = 64;
 
 } // namespace
 
-void scramble(std::byte *to, size_t size, oracle::Rng &rng)
-{
-    static const std::vector<std::byte> pool = [] {
-        std::vector<std::byte> bytes(1 << 16);
-        std::mt19937_64 bits(20261120);
-        for (std::byte &each : bytes)
-            each = static_cast<std::byte>(bits());
-        return bytes;
-    }();
-    while (size > 0) {
-        const auto from = static_cast<size_t>(rng.in(0, 1 << 12));
-        const size_t part = std::min(size, pool.size() - from);
-        std::memcpy(to, pool.data() + from, part);
-        to += part;
-        size -= part;
-    }
-}
-
 void Memory::Unmap::operator()(std::byte *at) const { munmap(at, size); }
 
 bool Memory::can_hold(const oracle::Packing &packing)
@@ -77,7 +59,7 @@ Memory::Memory(const oracle::Packing &packing, oracle::Rng &rng) : Memory(packin
         map_pages();
     }
     for (const auto &[at, size] : regions_)
-        scramble(at, size, rng);
+        oracle::scramble(at, size, rng);
 }
 
 Memory::~Memory()
@@ -168,7 +150,7 @@ PackedBuffer::PackedBuffer(int64_t size, oracle::Rng &rng)
     : size_(size), start_(margin + static_cast<size_t>(rng.percent(60) ? 0 : rng.in(1, 15))),
       storage_(start_ + static_cast<size_t>(size) + margin)
 {
-    scramble(storage_.data(), storage_.size(), rng);
+    oracle::scramble(storage_.data(), storage_.size(), rng);
     original_ = storage_;
     FORBID(storage_.data() + start_ + size, margin);
 }

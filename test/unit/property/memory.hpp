@@ -86,7 +86,4 @@ private:
     std::vector<std::byte> original_;
 };
 
-/* Random bytes, quickly. */
-void scramble(std::byte *to, size_t size, oracle::Rng &rng);
-
 } // namespace property
