@@ -91,6 +91,8 @@ public:
     virtual int done_test(Done *done, bool *reached) = 0;
     // Waits for it.
     virtual int done_wait(Done *done) = 0;
+    // `done` is reached when all has ended that was put on any stream of the device so far, the callers' included.
+    virtual int done_after_all(int device, Done *done) = 0;
     // What is put on `stream` from now on begins after `done` was reached.
     virtual int stream_wait(int device, Stream stream, Done *done) = 0;
 

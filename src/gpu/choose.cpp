@@ -37,13 +37,16 @@ template <size_t N> std::array<int64_t, N> values(const std::array<std::atomic<i
 constexpr int64_t chunked_from = int64_t{4} << 20;
 constexpr int64_t strided_chunked_from = int64_t{16} << 20;
 constexpr int64_t strided_chunked_block = 16;
-// To and from the host, the copy engine is sooner done than a kernel with this much, in this many rows.
-constexpr int64_t copied_by_engine = 16 << 10;
-constexpr int64_t copied_rows = 2048;
+// To and from the host, the copy engine takes 1.2 ns for a row more than the link for its bytes, and a kernel 2.2 us
+// more to begin and a sixth more for all bytes: in bytes over the link, this much a row and this much at once.
+// Large amounts of shorter rows than that are better packed into slabs first.
+constexpr int64_t engine_row = 75;
+constexpr int64_t engine_lead = 144 << 10;
+constexpr int64_t engine_long_row = 256;
 // Host memory in shorter runs than this is packed by the host.
 constexpr int64_t host_run = 256;
-// A contiguous copy this small is done sooner by a kernel, whose end a flag tells.
-constexpr int64_t copied_by_kernel = 32 << 10;
+// A contiguous copy this small is known to be done sooner by a kernel, whose end a flag tells.
+constexpr int64_t copied_by_kernel = int64_t{1} << 20;
 // Neighbours this far apart in pack order share no sector, and enough of them for tiles.
 constexpr int64_t transposed_stride = 64;
 constexpr int64_t transposed_count = 16;
@@ -58,6 +61,13 @@ bool is_of_blocks(const Side &s, int64_t bytes)
 {
     return s.shape == Shape::strided && s.dims == 1 && s.dim[0].stride >= s.block && s.first % s.block == 0 &&
            bytes % s.block == 0;
+}
+
+// Whether blocks to or from the host are sooner copied by an engine than by a kernel.
+bool engine_is_sooner(int64_t block, int64_t bytes)
+{
+    return bytes / block * engine_row <= bytes + engine_lead &&
+           (bytes < strided_chunked_from || block >= engine_long_row);
 }
 
 // Whether a kernel would read or write host memory in pieces too short for the link.
@@ -140,11 +150,10 @@ Method best_method(const Move &m, const Work *work, bool on_stream)
         return Method::staged;
     const bool pinned = m.from.memory.kind == MemoryKind::pinned || m.to.memory.kind == MemoryKind::pinned;
     if (can(Method::copy_engine, m, work))
-        return m.bytes <= copied_by_kernel && !pinned ? Method::kernel : Method::copy_engine;
+        return m.bytes <= copied_by_kernel && !pinned && !on_stream ? Method::kernel : Method::copy_engine;
     if (can(Method::blocks, m, work)) {
         const int64_t block = m.to.dense() ? work->from.block : work->to.block;
-        if (Settings::get().copy_engine ||
-            (pinned && m.bytes <= copied_by_engine && m.bytes <= copied_rows * block))
+        if (Settings::get().copy_engine || (pinned && engine_is_sooner(block, m.bytes)))
             return Method::blocks;
     }
     if (on_stream)

@@ -14,13 +14,20 @@ Device::Device(Backend &backend, int ordinal, size_t slab_limit)
              [&backend, ordinal](void *at) { backend.free(ordinal, at); }, slab_limit),
       pinned([&backend, ordinal](size_t bytes, void **at) { return backend.allocate_pinned(ordinal, bytes, at); },
              [&backend, ordinal](void *at) { backend.free_pinned(ordinal, at); }, slab_limit),
-      backend_(backend), ordinal_(ordinal)
+      retired(backend, ordinal), backend_(backend), ordinal_(ordinal)
 {
 }
 
-int Device::stream(Stream &stream)
+int Device::own_stream(Stream &stream)
 {
-    auto &slot = streams_[turn_.fetch_add(1, std::memory_order_relaxed) % streams];
+    static std::atomic<unsigned> threads{0};
+    thread_local const unsigned thread = threads.fetch_add(1, std::memory_order_relaxed);
+    return stream_at(thread, stream);
+}
+
+int Device::stream_at(unsigned number, Stream &stream)
+{
+    auto &slot = streams_[number % streams];
     stream = slot.load(std::memory_order_acquire);
     if (stream)
         return HEDDLE_SUCCESS;

@@ -4,8 +4,10 @@
 #pragma once
 
 #include "backend.hpp"
+#include "retired.hpp"
 #include "slabs.hpp"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <memory>
@@ -21,13 +23,25 @@ public:
     int ordinal() const { return ordinal_; }
     Backend &backend() const { return backend_; }
     // One of a few streams, in turn.
-    int stream(Stream &stream);
+    int stream(Stream &stream) { return stream_at(turn_.fetch_add(1, std::memory_order_relaxed), stream); }
+    // The calling thread's one of them, for what it waits for. To begin on another stream than before takes a
+    // GPU a microsecond.
+    int own_stream(Stream &stream);
+    // Whether there is a stream, so that the process has a context on the device.
+    bool in_use() const
+    {
+        return std::any_of(streams_.begin(), streams_.end(),
+                           [](const auto &stream) { return stream.load(std::memory_order_relaxed) != nullptr; });
+    }
 
     SlabPool memory; // of the device
     SlabPool pinned; // of the host, near the device
+    Retired retired; // lies in both
 
 private:
     static constexpr size_t streams = 4;
+
+    int stream_at(unsigned number, Stream &stream);
 
     Backend &backend_;
     int ordinal_;

@@ -134,11 +134,11 @@ int launch(Device &device, std::span<const Direct> moves, Stream stream, Done *d
     return batch.empty() ? HEDDLE_SUCCESS : backend.launch(device.ordinal(), stream, batch, done);
 }
 
-int begin_direct(Device &device, std::span<const Direct> moves, Tasks &tasks)
+int begin_direct(Device &device, std::span<const Direct> moves, bool awaited, Tasks &tasks)
 {
     const auto begin = [&](std::span<const Direct> group) {
         Stream stream;
-        if (const int e = device.stream(stream))
+        if (const int e = awaited && tasks.empty() ? device.own_stream(stream) : device.stream(stream))
             return e;
         DoneRef done;
         if (const int e = done.acquire(device))
@@ -168,20 +168,17 @@ int begin_direct(Device &device, std::span<const Direct> moves, Tasks &tasks)
 
 int run_direct(Device &device, const Direct &direct)
 {
-    Backend &backend = device.backend();
     Stream stream;
-    if (const int e = device.stream(stream))
+    if (const int e = device.own_stream(stream))
         return e;
     DoneRef done;
-    const bool by_kernel = direct.method == Method::kernel; // which tells its end; the copy engine is asked
-    if (by_kernel)
-        if (const int e = done.acquire(device))
-            return e;
-    const int launched = launch(device, {&direct, 1}, stream, done.get());
-    if (by_kernel && !launched)
-        return done.wait();
-    const int ended = backend.stream_synchronize(device.ordinal(), stream);
-    return launched ? launched : ended;
+    if (const int e = done.acquire(device))
+        return e;
+    if (const int e = launch(device, {&direct, 1}, stream, done.get())) {
+        device.backend().stream_synchronize(device.ordinal(), stream); // a part of it may run
+        return e;
+    }
+    return done.wait();
 }
 
 } // namespace heddle::gpu

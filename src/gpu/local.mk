@@ -20,6 +20,8 @@ gpu_sources = \
     src/gpu/on_stream.cpp \
     src/gpu/resident.cpp \
     src/gpu/resident.hpp \
+    src/gpu/retired.cpp \
+    src/gpu/retired.hpp \
     src/gpu/settings.cpp \
     src/gpu/settings.hpp \
     src/gpu/sides.cpp \

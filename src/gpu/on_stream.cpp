@@ -1,55 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Moves on a stream of the caller's: launched and left alone. The images that their kernels read must stay
-// until the stream has passed them, though the caller may release the types at once.
+// until the stream has passed them, though the caller may release the types at once (retired.hpp).
+#include "resident.hpp"
 #include "tasks.hpp"
-
-#include <mutex>
 
 namespace heddle::gpu {
 
 namespace {
-
-// Types whose images a stream may still read.
-class Deferred {
-public:
-    static Deferred &instance()
-    {
-        static Deferred &deferred = *std::make_unique<Deferred>().release(); // outlives static objects
-        return deferred;
-    }
-
-    void add(DoneRef done, std::vector<TypeRef> types)
-    {
-        const std::lock_guard lock(mutex_);
-        entries_.push_back({std::move(types), std::move(done)});
-    }
-
-    // Lets go of what has been passed.
-    void collect()
-    {
-        std::vector<Entry> passed; // ends outside of the lock
-        const std::lock_guard lock(mutex_);
-        for (size_t i = 0; i < entries_.size();) {
-            bool reached = false;
-            const int error = entries_[i].done.test(reached);
-            if (!reached && !error) {
-                ++i;
-                continue;
-            }
-            passed.push_back(std::move(entries_[i]));
-            entries_[i] = std::move(entries_.back());
-            entries_.pop_back();
-        }
-    }
-
-private:
-    struct Entry {
-        std::vector<TypeRef> types;
-        DoneRef done;
-    };
-    std::mutex mutex_;
-    std::vector<Entry> entries_;
-};
 
 // Whether a stream of `device` can do the move: one of the ends must be on that device, if any is on one.
 int place_on(Move &move, Device &device)
@@ -88,7 +45,6 @@ int put_on_stream(std::span<Move> moves, Stream stream)
 
     std::vector<Direct> direct;
     direct.reserve(moves.size());
-    std::vector<TypeRef> types;
     std::vector<const Move *> by_runs; // what there is no memory for to do better
     for (Move &move : moves) {
         if (const int e = place_on(move, device))
@@ -103,25 +59,15 @@ int put_on_stream(std::span<Move> moves, Stream stream)
             return e;
         d.method = choose_method(move, &d.work, true);
         if (d.work.from.shape == Shape::image)
-            types.emplace_back(move.from.type);
+            read_on_stream(*move.from.plan, device);
         if (d.work.to.shape == Shape::image)
-            types.emplace_back(move.to.type);
+            read_on_stream(*move.to.plan, device);
         direct.push_back(std::move(d));
     }
-    Deferred::instance().collect();
-    DoneRef done;
-    if (!types.empty())
-        if (const int e = done.acquire(device))
-            return e;
     for (const Move *move : by_runs)
         if (const int e = copy_by_runs(*move, device, stream))
             return e;
-    const int error = launch(device, direct, stream, done.get());
-    if (error && !types.empty())
-        device.backend().stream_synchronize(ordinal, stream); // a part of it may read the images
-    else if (!types.empty())
-        Deferred::instance().add(std::move(done), std::move(types));
-    return error;
+    return launch(device, direct, stream, nullptr);
 }
 
 } // namespace heddle::gpu

@@ -5,6 +5,7 @@
 #include "../mpi/datatype/engine/runs.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
 namespace heddle::gpu {
@@ -153,12 +154,15 @@ int make(const Plan &plan, Device &device, Resident &r)
     }
 
     bool on_host;
+    device.retired.collect(false);
     if (const int e = take(device, blob.bytes.size(), r.memory, on_host))
         return e;
-    if (on_host)
+    if (on_host) {
         std::memcpy(r.memory.at(), blob.bytes.data(), blob.bytes.size());
-    else if (const int e = upload(device, blob.bytes, r.memory.at()))
+        device.retired.collect(true); // the next one may find room
+    } else if (const int e = upload(device, blob.bytes, r.memory.at())) {
         return e;
+    }
     r.image = {placed<ImageNode>(r.memory.at(), nodes), placed<int64_t>(r.memory.at(), side)};
     if (r.runs.count > 0) {
         r.runs.displs = placed<int64_t>(r.memory.at(), displs);
@@ -176,9 +180,18 @@ class Residents : public Attachment {
 public:
     explicit Residents(size_t devices) : entries_(devices) {}
 
+    ~Residents() override
+    {
+        for (Entry &entry : entries_)
+            if (entry.resident && entry.resident->on_streams.load(std::memory_order_relaxed))
+                entry.device->retired.add(std::move(entry.resident));
+    }
+
+    Resident *ready(Device &device) { return entry_of(device).ready.load(std::memory_order_acquire); }
+
     int get(const Plan &plan, Device &device, const Resident *&found)
     {
-        Entry &entry = entries_[static_cast<size_t>(device.ordinal())];
+        Entry &entry = entry_of(device);
         found = entry.ready.load(std::memory_order_acquire);
         if (found)
             return HEDDLE_SUCCESS;
@@ -189,18 +202,23 @@ public:
         auto made = std::make_unique<Resident>();
         if (const int e = make(plan, device, *made))
             return e;
+        entry.device = &device;
         entry.resident = std::move(made);
         found = entry.resident.get();
-        entry.ready.store(found, std::memory_order_release);
+        entry.ready.store(entry.resident.get(), std::memory_order_release);
         return HEDDLE_SUCCESS;
     }
 
 private:
     struct Entry {
         std::mutex mutex;
+        Device *device = nullptr;
         std::unique_ptr<Resident> resident;
-        std::atomic<const Resident *> ready{nullptr};
+        std::atomic<Resident *> ready{nullptr};
     };
+
+    Entry &entry_of(Device &device) { return entries_[static_cast<size_t>(device.ordinal())]; }
+
     std::vector<Entry> entries_;
 };
 
@@ -221,6 +239,14 @@ int get_resident(const Plan &plan, Device &device, const Resident *&found)
 int resident(const Plan &plan, Device &device, const Resident *&found)
 {
     return guard([&] { return get_resident(plan, device, found); });
+}
+
+void read_on_stream(const Plan &plan, Device &device)
+{
+    auto *const residents = static_cast<Residents *>(plan.attachment.load(std::memory_order_acquire));
+    std::atomic<bool> &flag = residents->ready(device)->on_streams;
+    if (!flag.load(std::memory_order_relaxed)) // written once: other threads read it beside
+        flag.store(true, std::memory_order_relaxed);
 }
 
 } // namespace heddle::gpu

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Images in a device's memory: a general plan's image and the list of its runs, uploaded once for each
-// device at first use, kept with the plan, and given back when the last type that has it goes.
+// device at first use, kept with the plan, and given back when the last type that has it goes and no stream can
+// read it any more.
 #pragma once
 
 #include "../mpi/datatype/engine/plan.hpp"
@@ -12,10 +13,15 @@ struct Resident {
     Slab memory;
     ImageView image{nullptr, nullptr};
     RunList runs; // without displacements where the image has too many runs for a list
+    std::atomic<bool> on_streams{false}; // callers' streams may read it
+    std::unique_ptr<Resident> next;      // of those that are retired
 };
 
 // The plan's image on `device`; it lives as long as the plan. The first call uploads it, and waits for that.
 // Errors: NO_MEMORY, DEVICE.
 int resident(const Plan &plan, Device &device, const Resident *&found);
+
+// To be told before the image, which is there, is read on a stream of the caller's.
+void read_on_stream(const Plan &plan, Device &device);
 
 } // namespace heddle::gpu

@@ -50,8 +50,8 @@ struct Direct {
 };
 // Puts them on a stream of their device: those that are small in one launch. `done` is reached after the last.
 int launch(Device &device, std::span<const Direct> moves, Stream stream, Done *done);
-// The same on streams of the device's own, side by side where that pays.
-int begin_direct(Device &device, std::span<const Direct> moves, Tasks &tasks);
+// The same on streams of the device's own, side by side where that pays. `awaited`: by the calling thread, at once.
+int begin_direct(Device &device, std::span<const Direct> moves, bool awaited, Tasks &tasks);
 // One, to its end.
 int run_direct(Device &device, const Direct &direct);
 

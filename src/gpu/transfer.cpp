@@ -88,7 +88,7 @@ int begin_stages(Direct &d, Tasks &tasks)
 }
 
 // One launch for each device's moves.
-int begin_all(std::vector<Direct> &direct, Tasks &tasks)
+int begin_all(std::vector<Direct> &direct, bool awaited, Tasks &tasks)
 {
     const auto by_device = [](const Direct &a, const Direct &b) { return a.move->device < b.move->device; };
     if (!std::is_sorted(direct.begin(), direct.end(), by_device)) // they are large
@@ -97,14 +97,15 @@ int begin_all(std::vector<Direct> &direct, Tasks &tasks)
         size_t end = i + 1;
         while (end < direct.size() && direct[end].move->device == direct[i].move->device)
             ++end;
-        if (const int e = begin_direct(*direct[i].move->device, {&direct[i], end - i}, tasks))
+        if (const int e = begin_direct(*direct[i].move->device, {&direct[i], end - i}, awaited, tasks))
             return e;
         i = end;
     }
     return HEDDLE_SUCCESS;
 }
 
-int begin_moves(const std::vector<Move> &moves, Tasks &tasks)
+// `awaited`: by the calling thread, at once.
+int begin_moves(const std::vector<Move> &moves, bool awaited, Tasks &tasks)
 {
     std::vector<Direct> direct;
     direct.reserve(moves.size());
@@ -119,7 +120,7 @@ int begin_moves(const std::vector<Move> &moves, Tasks &tasks)
         if (!is_one_launch(d.method))
             direct.pop_back();
     }
-    return begin_all(direct, tasks);
+    return begin_all(direct, awaited, tasks);
 }
 
 // A single transfer, with nothing in the way of the one launch that it is most of the time.
@@ -155,7 +156,7 @@ int heddle_transfer(const heddle_move *asked, int64_t n)
         Tasks tasks;
         if (const int e = resolve(asked, n, moves))
             return e;
-        const int begun = begin_moves(moves, tasks);
+        const int begun = begin_moves(moves, true, tasks);
         const int ended = tasks.wait();
         return begun ? begun : ended;
     });
@@ -171,7 +172,7 @@ int heddle_transfer_begin(const heddle_move *asked, int64_t n, heddle_request **
         if (const int e = resolve(asked, n, moves))
             return e;
         auto begun = std::make_unique<heddle_request>();
-        if (const int e = begin_moves(moves, begun->tasks))
+        if (const int e = begin_moves(moves, false, begun->tasks))
             return e;
         if (begun->tasks.empty()) {
             *request = nullptr;

@@ -13,6 +13,7 @@ namespace {
 
 // How often a waiting thread asks whether the device failed. Asking takes about a microsecond.
 constexpr auto between_questions = std::chrono::microseconds(20);
+constexpr int looks_between_times = 16; // reading the clock takes longer than a look at the slot
 constexpr uint32_t tests_between_questions = 256;
 
 CudaDone *as_cuda(Done *done)
@@ -248,7 +249,7 @@ int CudaBackend::launch(int device, Stream stream, std::span<const Launch> launc
     Device *d = nullptr;
     if (const int e = enter(device, scope, &d))
         return e;
-    return finish(*d, stream, done, [&](const Signal &signal, bool *signalled) {
+    return finish(*d, stream, done, [&](const Signal &signal, int *signalled) {
         return dispatch(*d, as_cuda(stream), launches, signal, signalled);
     });
 }
@@ -259,8 +260,9 @@ int CudaBackend::copy(int device, Stream stream, void *to, const void *from, siz
     Device *d = nullptr;
     if (const int e = enter(device, scope, &d))
         return e;
-    return finish(*d, stream, done, [&](const Signal &, bool *) {
-        return check("cudaMemcpyAsync", cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, as_cuda(stream)));
+    return finish(*d, stream, done, [&](const Signal &, int *) {
+        return check("cuMemcpyAsync", cuMemcpyAsync(reinterpret_cast<CUdeviceptr>(to),
+                                                    reinterpret_cast<CUdeviceptr>(from), bytes, as_cuda(stream)));
     });
 }
 
@@ -271,23 +273,31 @@ int CudaBackend::copy_2d(int device, Stream stream, void *to, size_t to_pitch, c
     Device *d = nullptr;
     if (const int e = enter(device, scope, &d))
         return e;
-    return finish(*d, stream, done, [&](const Signal &, bool *) {
-        return check("cudaMemcpy2DAsync", cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, rows,
-                                                            cudaMemcpyDefault, as_cuda(stream)));
+    CUDA_MEMCPY2D copy{};
+    copy.srcMemoryType = copy.dstMemoryType = CU_MEMORYTYPE_UNIFIED;
+    copy.srcDevice = reinterpret_cast<CUdeviceptr>(from);
+    copy.srcPitch = from_pitch;
+    copy.dstDevice = reinterpret_cast<CUdeviceptr>(to);
+    copy.dstPitch = to_pitch;
+    copy.WidthInBytes = width;
+    copy.Height = rows;
+    return finish(*d, stream, done, [&](const Signal &, int *) {
+        return check("cuMemcpy2DAsync", cuMemcpy2DAsync(&copy, as_cuda(stream)));
     });
 }
 
 // Puts something on the stream by `put`, then, unless that sees to it, what reaches `done`.
 template <class Put> int CudaBackend::finish(Device &d, Stream stream, Done *done, Put put)
 {
-    bool signalled = false;
+    int signalled = 0;
     if (!done)
         return put(Signal{}, &signalled);
 
     CudaDone &c = *as_cuda(done);
-    ++c.signal.value;
-    c.by_event = false;
+    c.next();
     int e = put(c.signal, &signalled);
+    if (signalled)
+        c.words = signalled;
     if (!e && !signalled) {
         if (d.writes_in_order()) {
             e = check("cuStreamWriteValue32",
@@ -366,7 +376,13 @@ int CudaBackend::done_wait(Done *done)
     CudaDone &c = *as_cuda(done);
     using Clock = std::chrono::steady_clock;
     auto question = Clock::now() + between_questions;
-    while (c.by_event || !c.slot_reached()) {
+    const auto looks = [&] {
+        for (int i = 0; i < looks_between_times; ++i)
+            if (c.slot_reached())
+                return true;
+        return false;
+    };
+    while (c.by_event || !looks()) {
         relax();
         if (!c.by_event && Clock::now() < question)
             continue;
@@ -377,6 +393,30 @@ int CudaBackend::done_wait(Done *done)
             break;
         question = Clock::now() + between_questions;
     }
+    return HEDDLE_SUCCESS;
+}
+
+int CudaBackend::done_after_all(int device, Done *done)
+{
+    Scope scope;
+    Device *d = nullptr;
+    if (const int e = enter(device, scope, &d))
+        return e;
+    CudaDone &c = *as_cuda(done);
+    c.next();
+    if (!d->has_event_of_all()) { // a driver before CUDA 12.5 can only be waited for
+        if (const int e = check("cuCtxSynchronize", cuCtxSynchronize()))
+            return e;
+        c.word(0).store(c.signal.value, std::memory_order_release);
+        return HEDDLE_SUCCESS;
+    }
+    if (!c.event)
+        if (const int e =
+                check("cudaEventCreateWithFlags", cudaEventCreateWithFlags(&c.event, cudaEventDisableTiming)))
+            return e;
+    if (const int e = check("cuCtxRecordEvent", d->record_all(c.event)))
+        return e;
+    c.by_event = true;
     return HEDDLE_SUCCESS;
 }
 
@@ -391,10 +431,13 @@ int CudaBackend::stream_wait(int device, Stream stream, Done *done)
         return e;
     if (c.by_event)
         return check("cudaStreamWaitEvent", cudaStreamWaitEvent(as_cuda(stream), c.event, 0));
-    if (d->writes_in_order())
-        return check("cuStreamWaitValue32",
-                     cuStreamWaitValue32(as_cuda(stream), reinterpret_cast<CUdeviceptr>(c.signal.slot), c.signal.value,
-                                         CU_STREAM_WAIT_VALUE_GEQ));
+    for (int i = 0; i < c.words && d->writes_in_order(); ++i) {
+        const int e = check("cuStreamWaitValue32",
+                            cuStreamWaitValue32(as_cuda(stream), reinterpret_cast<CUdeviceptr>(c.signal.slot + i),
+                                                c.signal.value, CU_STREAM_WAIT_VALUE_GEQ));
+        if (e || i + 1 == c.words)
+            return e;
+    }
     // A kernel wrote the number and this device cannot wait for one: so the host does.
     return done_wait(done);
 }

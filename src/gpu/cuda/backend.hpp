@@ -44,6 +44,7 @@ public:
     void done_release(Done *done) override;
     int done_test(Done *done, bool *reached) override;
     int done_wait(Done *done) override;
+    int done_after_all(int device, Done *done) override;
     int stream_wait(int device, Stream stream, Done *done) override;
 
     int export_memory(int device, void *ptr, unsigned char handle[handle_bytes]) override;

@@ -72,6 +72,10 @@ int Device::prepare()
         if (const int e = check("cudaStreamCreateWithPriority",
                                 cudaStreamCreateWithPriority(&service_, cudaStreamNonBlocking, priority_)))
             return e;
+    // Not linked to, for a driver may lack it.
+    void *found = nullptr;
+    if (cuGetProcAddress("cuCtxRecordEvent", &found, 12050, CU_GET_PROC_ADDRESS_DEFAULT, nullptr) == CUDA_SUCCESS)
+        record_all_ = reinterpret_cast<CUresult (*)(CUcontext, CUevent)>(found);
     ready_.store(true, std::memory_order_release);
     return HEDDLE_SUCCESS;
 }

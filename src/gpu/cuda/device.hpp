@@ -49,9 +49,13 @@ public:
     int shared_limit() const { return shared_limit_; } // bytes that a block may have
     bool writes_in_order() const { return writes_in_order_; }
     int priority() const { return priority_; }
+    // Whether an event can stand for all that all streams were given so far, and that.
+    bool has_event_of_all() const { return record_all_ != nullptr; }
+    CUresult record_all(cudaEvent_t event) const { return record_all_(context_, event); }
     // A stream on which nothing runs for long, to ask whether the device failed.
     cudaStream_t service() const { return service_; }
     DonePool &dones() { return dones_; }
+    Functions &functions() { return functions_; }
 
 private:
     int prepare();
@@ -68,8 +72,10 @@ private:
     std::atomic<bool> ready_{false};
     CUcontext context_ = nullptr;
     cudaStream_t service_ = nullptr;
+    CUresult (*record_all_)(CUcontext, CUevent) = nullptr;
     int priority_ = 0;
     DonePool dones_;
+    Functions functions_;
 };
 
 } // namespace heddle::gpu::cuda

@@ -40,9 +40,9 @@ template <int width> __device__ __forceinline__ void store_word(char *to, Word<w
 }
 
 // The end of every kernel: all threads of all blocks come here. What they wrote is visible to whoever sees the
-// number: the last block has seen the others' writes by way of the counter, and its store releases them together
-// with its own. Writes that crossed a link are waited for, which takes a microsecond and a half on an H200; what
-// went to the device's own memory is there for all that the host may start next.
+// number, of each block its own or that of the last, which has seen the others' writes by way of the counter: the
+// store releases them together with its own. Writes that crossed a link are waited for, which takes a microsecond
+// and a half on an H200; what went to the device's own memory is there for all that the host may start next.
 __device__ __forceinline__ void reach(const Signal &signal)
 {
     if (!signal.slot)
@@ -50,7 +50,10 @@ __device__ __forceinline__ void reach(const Signal &signal)
     __syncthreads();
     if (threadIdx.x != 0)
         return;
-    if (gridDim.x > 1) {
+    uint32_t *slot = signal.slot;
+    if (gridDim.x <= Signal::words) {
+        slot += blockIdx.x;
+    } else {
         uint32_t ended;
         asm volatile("atom.add.acq_rel.gpu.global.u32 %0, [%1], 1;" : "=r"(ended) : "l"(signal.counter) : "memory");
         if (ended != gridDim.x - 1)
@@ -58,10 +61,10 @@ __device__ __forceinline__ void reach(const Signal &signal)
         *signal.counter = 0;
     }
     if (signal.remote) {
-        asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(signal.slot), "r"(signal.value) : "memory");
+        asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(slot), "r"(signal.value) : "memory");
     } else {
         __threadfence();
-        asm volatile("st.relaxed.sys.global.u32 [%0], %1;" ::"l"(signal.slot), "r"(signal.value) : "memory");
+        asm volatile("st.relaxed.sys.global.u32 [%0], %1;" ::"l"(slot), "r"(signal.value) : "memory");
     }
 }
 

@@ -40,8 +40,8 @@ cudaError_t run(Launcher &launcher, Kernel wanted, const Work &w)
 
 } // namespace
 
-int dispatch(const Device &device, cudaStream_t stream, std::span<const Launch> launches, const Signal &signal,
-             bool *signalled)
+int dispatch(Device &device, cudaStream_t stream, std::span<const Launch> launches, const Signal &signal,
+             int *signalled)
 {
     // Works that move nothing drop out; of the others, as many at a time as fit here go on.
     constexpr size_t room = 256;
@@ -70,10 +70,10 @@ int dispatch(const Device &device, cudaStream_t stream, std::span<const Launch> 
             const bool ends = next > last && k + taken == n;
             Signal end = ends ? signal : Signal{};
             end.remote = std::any_of(works + k, works + k + taken, [](const Work *w) { return w->remote; });
-            Launcher launcher(stream, device.processors(), device.shared_limit(), end);
+            Launcher launcher(device.functions(), stream, device.processors(), device.shared_limit(), end);
             const cudaError_t e = taken == 1 ? run(launcher, n == 1 ? wanted : Kernel::strided, *rest[0])
                                              : run_batch(launcher, rest.first(taken));
-            if (const int code = check("cudaLaunchKernel", e))
+            if (const int code = check("cuLaunchKernel", e))
                 return code;
             *signalled = launcher.signalled();
             k += taken;

@@ -3,6 +3,7 @@
 
 #include "error.hpp"
 
+#include <algorithm>
 #include <new>
 
 namespace heddle::gpu::cuda {
@@ -64,9 +65,9 @@ int DonePool::grow(int device, cudaStream_t stream)
     }
     for (int i = 0; i < block_size; ++i) {
         Slot *slot = static_cast<Slot *>(slots) + i;
-        slot->value = 0;
+        std::fill_n(slot->words, Signal::words, 0);
         block[i].device = device;
-        block[i].signal = {&slot->value, static_cast<uint32_t *>(counters) + i, 0};
+        block[i].signal = {slot->words, static_cast<uint32_t *>(counters) + i, 0};
         free_.push_back(&block[i]);
     }
     blocks_.push_back(std::move(block));

@@ -5,35 +5,66 @@
 
 #include "../work.hpp"
 
+#include <cuda.h>
 #include <cuda_runtime_api.h>
 
+#include <array>
+#include <atomic>
+#include <mutex>
 #include <span>
 
 namespace heddle::gpu::cuda {
 
-// A number that a kernel's last block writes into host memory. `slot` null: nobody waits for it.
+// A number that a kernel writes into host memory at its end: where it has few blocks each of them into a word
+// of its own, so that none has to know of the others, otherwise the last one into the first word. `slot` null:
+// nobody waits for it.
 struct Signal {
+    static constexpr int words = 8; // of a slot; with more, the counter is as fast
+
     uint32_t *slot = nullptr;    // in pinned host memory, at the same address for host and device
     uint32_t *counter = nullptr; // in device memory: blocks that have ended; 0 between kernels
     uint32_t value = 0;
     bool remote = true;          // Work::remote of what the kernel does
 };
 
+// The kernels of one device as the driver knows them, which launches sooner than the runtime does.
+class Functions {
+public:
+    // With the device's context current. Null: `error` says why.
+    CUfunction find(const void *kernel, cudaError_t &error);
+
+private:
+    static constexpr int room_bits = 10;
+    static constexpr size_t room = size_t{1} << room_bits; // there are fewer kernels
+    struct Entry {
+        std::atomic<const void *> kernel{nullptr}; // set after the other
+        CUfunction function = nullptr;
+    };
+
+    CUfunction add(size_t i, const void *kernel, cudaError_t &error);
+
+    std::array<Entry, room> entries_;
+    std::mutex mutex_;
+    size_t known_ = 0;
+};
+
 // Starts kernels on a stream. The signal goes to the kernel itself where it has few blocks: a flag that the
 // last of them writes is seen sooner than what a stream does next. In a large grid the fences would cost
-// more than that, and `signalled` stays false.
+// more than that, and `signalled` stays 0.
 class Launcher {
 public:
-    static constexpr int64_t few_blocks = 1024;
+    static constexpr int64_t few_blocks = 512;
 
-    Launcher(cudaStream_t stream, int processors, int shared_limit, Signal signal)
-        : stream_(stream), processors_(processors), shared_limit_(shared_limit), signal_(signal)
+    Launcher(Functions &functions, cudaStream_t stream, int processors, int shared_limit, Signal signal)
+        : functions_(functions), stream_(stream), processors_(processors), shared_limit_(shared_limit),
+          signal_(signal)
     {
     }
 
     int processors() const { return processors_; }
     int shared_limit() const { return shared_limit_; }
-    bool signalled() const { return signalled_; }
+    // How many words of the signal's slot the last kernel writes.
+    int signalled() const { return signalled_; }
 
     // Every kernel takes a Signal behind its own arguments.
     template <class... Parameters, class... Arguments>
@@ -42,25 +73,23 @@ public:
     {
         if (blocks > 0x7fffffff)
             return cudaErrorInvalidConfiguration;
-        cudaLaunchConfig_t config{};
-        config.gridDim = dim3(static_cast<unsigned>(blocks));
-        config.blockDim = dim3(static_cast<unsigned>(threads));
-        config.dynamicSmemBytes = static_cast<size_t>(shared);
-        config.stream = stream_;
         Signal signal = blocks <= few_blocks ? signal_ : Signal{};
         void *pointers[] = {const_cast<void *>(static_cast<const void *>(&arguments))..., &signal};
-        const cudaError_t e =
-            cudaLaunchKernelExC(&config, reinterpret_cast<const void *>(kernel), pointers);
-        signalled_ = e == cudaSuccess && signal.slot;
+        const cudaError_t e = launch(reinterpret_cast<const void *>(kernel), static_cast<unsigned>(blocks),
+                                     static_cast<unsigned>(threads), static_cast<unsigned>(shared), pointers);
+        signalled_ = e != cudaSuccess || !signal.slot ? 0 : blocks <= Signal::words ? static_cast<int>(blocks) : 1;
         return e;
     }
 
 private:
+    cudaError_t launch(const void *kernel, unsigned blocks, unsigned threads, unsigned shared, void **pointers);
+
+    Functions &functions_;
     cudaStream_t stream_;
     int processors_;
     int shared_limit_;
     Signal signal_;
-    bool signalled_ = false;
+    int signalled_ = 0;
 };
 
 // Work::bytes is above 0 in all of these, and `run_` is only called for what `takes_` said yes to. What no

@@ -47,6 +47,7 @@ libheddle_cuda_la_SOURCES = \
     src/gpu/cuda/done.hpp \
     src/gpu/cuda/error.cpp \
     src/gpu/cuda/error.hpp \
+    src/gpu/cuda/kernel.cpp \
     src/gpu/cuda/nearby.cpp \
     src/gpu/cuda/nearby.hpp \
     src/gpu/cuda/open.cpp

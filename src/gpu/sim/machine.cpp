@@ -285,6 +285,13 @@ int Machine::done_wait(Done *done)
     return report(queues_.wait(as_sim(done)));
 }
 
+int Machine::done_after_all(int device, Done *done)
+{
+    if (const Error error = enter(Call::done_after_all, device))
+        return report(error);
+    return report(queues_.put_after_all(device, as_sim(done)));
+}
+
 int Machine::stream_wait(int device, Stream stream, Done *done)
 {
     if (const Error error = enter(Call::stream_wait, device))

@@ -122,6 +122,18 @@ Error Queues::put_wait(int device, Stream stream, SimDone *done)
     return put_item(device, stream, {nullptr, done, done->round, 0});
 }
 
+Error Queues::put_after_all(int device, SimDone *done)
+{
+    const std::lock_guard lock(mutex_);
+    if (done->state == DoneState::pending)
+        return device_error("sim: a completion object is in use");
+    ++done->round;
+    done->state = DoneState::pending;
+    devices_[static_cast<size_t>(device)].marks.push_back({done, order_});
+    end_marks(device);
+    return {};
+}
+
 Error Queues::synchronize(int device, Stream stream)
 {
     std::unique_lock lock(mutex_);
@@ -200,6 +212,7 @@ void Queues::carry_out(SimStream &stream, std::unique_lock<std::mutex> &lock)
     stream.items.pop_front();
     if (item.operation) {
         stream.busy = true;
+        stream.busy_with = item.order;
         ++device.running;
         Error error = device.broken;
         lock.unlock();
@@ -213,17 +226,31 @@ void Queues::carry_out(SimStream &stream, std::unique_lock<std::mutex> &lock)
         if (error)
             fail(device, error, lock);
         stream.busy = false;
-        end(item, static_cast<bool>(error));
+        end(item.done, static_cast<bool>(error));
     }
     stream.last_ended = item.order;
+    end_marks(stream.device);
     if (stream.closed && stream.items.empty())
         streams_.remove_if([&](const SimStream &each) { return &each == &stream; });
     changed_.notify_all();
 }
 
-void Queues::end(Item &item, bool failed)
+void Queues::end_marks(int device)
 {
-    SimDone *done = item.done;
+    Device &owner = devices_[static_cast<size_t>(device)];
+    std::erase_if(owner.marks, [&](const Mark &mark) {
+        const bool passed = std::all_of(streams_.begin(), streams_.end(), [&](const SimStream &each) {
+            return each.device != device || ((!each.busy || each.busy_with > mark.order) &&
+                                             (each.items.empty() || each.items.front().order > mark.order));
+        });
+        if (passed)
+            end(mark.done, static_cast<bool>(owner.broken));
+        return passed;
+    });
+}
+
+void Queues::end(SimDone *done, bool failed)
+{
     if (!done)
         return;
     done->state = failed ? DoneState::failed : DoneState::reached;

@@ -41,6 +41,8 @@ public:
     Error put(int device, Stream stream, Operation operation, SimDone *done);
     // What follows on the stream waits for `done`, as it is queued now.
     Error put_wait(int device, Stream stream, SimDone *done);
+    // `done` is reached when all has ended that was put on the device's streams so far.
+    Error put_after_all(int device, SimDone *done);
     Error synchronize(int device, Stream stream);
     void synchronize_all();
 
@@ -67,8 +69,13 @@ private:
         std::deque<Item> items;
         bool busy = false;
         bool closed = false;
+        uint64_t busy_with = 0; // the order of what is carried out
         uint64_t last_put = 0;
         uint64_t last_ended = 0;
+    };
+    struct Mark {
+        SimDone *done;
+        uint64_t order; // of the last that it waits for, on any stream
     };
     struct Device {
         SimStream *by_default = nullptr;
@@ -78,6 +85,7 @@ private:
         std::atomic<bool> is_broken{false};
         std::vector<std::unique_ptr<SimDone>> dones;
         std::vector<SimDone *> spare;
+        std::vector<Mark> marks;
     };
 
     SimStream *find(Stream stream);
@@ -88,7 +96,8 @@ private:
     SimStream *choose(int device);
     bool is_ready(const SimStream &stream) const;
     void carry_out(SimStream &stream, std::unique_lock<std::mutex> &lock);
-    void end(Item &item, bool failed);
+    void end(SimDone *done, bool failed);
+    void end_marks(int device);
     void fail(Device &device, const Error &error, std::unique_lock<std::mutex> &lock);
     void pause();
 

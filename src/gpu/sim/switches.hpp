@@ -28,6 +28,7 @@ enum class Call : uint8_t {
     done_acquire,
     done_test,
     done_wait,
+    done_after_all,
     stream_wait,
     export_memory,
     import_memory,
