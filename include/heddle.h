@@ -423,8 +423,8 @@ HEDDLE_API const int *heddle_port_active(const heddle_port *port);
  * The send of `token` is over, with an error (HEDDLE_ERR_*, best PEER) or without. */
 HEDDLE_API void heddle_port_sent(heddle_port *port, void *token, int error);
 /* A header came, with its `bytes` bytes in host memory that is valid during the call.
- * Errors: FORMAT, VERSION: it is none of ours, and nothing happened. A header of a message that has ended meanwhile
- * is no error. */
+ * Errors: FORMAT, VERSION: it is none of ours, and nothing happened, or it contradicts what its message knows, which
+ * ends so. A header of a message that has ended meanwhile is no error. */
 HEDDLE_API int heddle_port_arrived(heddle_port *port, const void *header, size_t header_bytes, const void *data,
                                    size_t bytes);
 /* A header came, and its `bytes` bytes can be put anywhere in host memory: they belong at `*where`. When they are

@@ -2,6 +2,10 @@
 // What is open, what it did, and what memory a pointer names.
 #include "choose.hpp"
 #include "error_detail.hpp"
+#include "info.hpp"
+
+#include <mutex>
+#include <vector>
 
 using namespace heddle;
 using namespace heddle::gpu;
@@ -16,13 +20,33 @@ template <class Counts, class Name> void list(std::string &text, const char *wha
     text += '\n';
 }
 
+struct More {
+    std::mutex mutex;
+    std::vector<std::string (*)()> texts;
+};
+
+More &more()
+{
+    static More more;
+    return more;
+}
+
+std::string more_info()
+{
+    const std::lock_guard lock(more().mutex);
+    std::string text;
+    for (const auto each : more().texts)
+        text += each();
+    return text;
+}
+
 std::string info()
 {
     std::string text = std::string("heddle ") + heddle_version() + "\n";
     const Devices *const devices = Devices::open();
     text += Devices::status() + "\n";
     if (!devices)
-        return text;
+        return text + more_info();
     for (int i = 0; i < devices->count(); ++i) {
         const Device &d = devices->device(i);
         text += "device " + std::to_string(i) + ": " + devices->backend().describe(i) + "; slabs: " +
@@ -30,10 +54,16 @@ std::string info()
     }
     list(text, "methods:", method_counts(), [](size_t i) { return method_name(static_cast<Method>(i)); });
     list(text, "kernels:", kernel_counts(), [](size_t i) { return kernel_name(static_cast<Kernel>(i)); });
-    return text;
+    return text + more_info();
 }
 
 } // namespace
+
+void heddle::gpu::add_info(std::string (*text)())
+{
+    const std::lock_guard lock(more().mutex);
+    more().texts.push_back(text);
+}
 
 int heddle_device_open(void)
 {

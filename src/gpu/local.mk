@@ -15,6 +15,7 @@ gpu_sources = \
     src/gpu/error_detail.cpp \
     src/gpu/error_detail.hpp \
     src/gpu/info.cpp \
+    src/gpu/info.hpp \
     src/gpu/moves.cpp \
     src/gpu/moves.hpp \
     src/gpu/on_stream.cpp \

@@ -42,6 +42,10 @@ const Settings &Settings::get()
         text("HEDDLE_COPY_ENGINE", "0") == "1",
         static_cast<size_t>(bytes("HEDDLE_SLAB_LIMIT", int64_t{256} << 20)),
         std::max(bytes("HEDDLE_CHUNK", int64_t{2} << 20), int64_t{64}),
+        bytes("HEDDLE_MESSAGE_CHUNK", int64_t{1} << 20),
+        bytes("HEDDLE_MESSAGE_WINDOW", 8),
+        bytes("HEDDLE_MESSAGE_STAGING", bytes("HEDDLE_SLAB_LIMIT", int64_t{256} << 20) / 2),
+        text("HEDDLE_PEER", "auto"),
     };
     return settings;
 }

@@ -16,6 +16,12 @@ struct Settings {
     size_t slab_limit;   // HEDDLE_SLAB_LIMIT: bytes of staging memory of a kind for each device
     int64_t chunk;       // HEDDLE_CHUNK: bytes of a chunk of what is staged
 
+    // Of messages (heddle_port_options)
+    int64_t message_chunk;   // HEDDLE_MESSAGE_CHUNK: most bytes of a chunk
+    int64_t message_window;  // HEDDLE_MESSAGE_WINDOW: most chunks of a message on their way at a time
+    int64_t message_staging; // HEDDLE_MESSAGE_STAGING: bytes of staging memory, each way
+    std::string peer;        // HEDDLE_PEER: auto, value or reference
+
     static const Settings &get();
 };
 

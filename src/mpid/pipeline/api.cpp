@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The C API of messages: arguments are checked, exceptions end here.
+#include "../../gpu/info.hpp"
+#include "counters.hpp"
+#include "port.hpp"
+#include "receiving.hpp"
+#include "sending.hpp"
+
+#include <mutex>
+
+using namespace heddle;
+using namespace heddle::pipeline;
+
+struct heddle_port {
+    heddle_port(const heddle_transport &transport, const Limits &limits) : port(transport, limits) {}
+    Port port;
+};
+
+namespace {
+
+template <class F> int with(heddle_port *port, F &&what)
+{
+    if (!port)
+        return HEDDLE_ERR_ARG;
+    const int e = guard([&] { return what(port->port); });
+    port->port.update_active();
+    return e;
+}
+
+} // namespace
+
+int heddle_port_create(const heddle_transport *transport, const heddle_port_options *options, heddle_port **port)
+{
+    if (!transport || !transport->send || !port)
+        return HEDDLE_ERR_ARG;
+    Limits limits;
+    if (const int e = guard([&] { return find_limits(options, limits); }))
+        return e;
+    return guard([&] {
+        static std::once_flag once;
+        std::call_once(once, [] { gpu::add_info(counters_text); });
+        *port = std::make_unique<heddle_port>(*transport, limits).release();
+        return HEDDLE_SUCCESS;
+    });
+}
+
+void heddle_port_destroy(heddle_port *port)
+{
+    guard([&] {
+        const std::unique_ptr<heddle_port> owned(port);
+        return HEDDLE_SUCCESS;
+    });
+}
+
+int heddle_port_progress(heddle_port *port, int *events)
+{
+    return with(port, [&](Port &p) {
+        const int taken = p.progress();
+        if (events)
+            *events = taken;
+        return HEDDLE_SUCCESS;
+    });
+}
+
+const int *heddle_port_active(const heddle_port *port)
+{
+    return port->port.active();
+}
+
+void heddle_port_sent(heddle_port *port, void *token, int error)
+{
+    if (token)
+        with(port, [&](Port &p) { return p.sent(token, error), HEDDLE_SUCCESS; });
+}
+
+int heddle_port_arrived(heddle_port *port, const void *header, size_t header_bytes, const void *data, size_t bytes)
+{
+    Header h;
+    if (bytes && !data)
+        return HEDDLE_ERR_ARG;
+    if (const int e = read_header(header, header_bytes, h))
+        return e;
+    return with(port, [&](Port &p) { return p.arrived(h, data, bytes); });
+}
+
+int heddle_port_place(heddle_port *port, const void *header, size_t header_bytes, size_t bytes, void **where,
+                      void **token)
+{
+    Header h;
+    if (!where || !token)
+        return HEDDLE_ERR_ARG;
+    if (const int e = read_header(header, header_bytes, h))
+        return e;
+    return with(port, [&](Port &p) { return p.place(h, bytes, where, token); });
+}
+
+void heddle_port_placed(heddle_port *port, void *token, int error)
+{
+    heddle_port_sent(port, token, error);
+}
+
+int heddle_port_dropped(heddle_port *port, const void *peer, uint64_t key)
+{
+    return with(port, [&](Port &p) { return p.dropped(peer, key); });
+}
+
+void heddle_port_lost(heddle_port *port, const void *peer, int error)
+{
+    with(port, [&](Port &p) { return p.lost(peer, error), HEDDLE_SUCCESS; });
+}
+
+int heddle_message_send(heddle_port *port, void *peer, const heddle_side *from, int64_t bytes, uint64_t key,
+                        void *envelope, heddle_message_ended ended, void *argument, uint64_t *message)
+{
+    if (!from || !envelope || !ended)
+        return HEDDLE_ERR_ARG;
+    return with(port, [&](Port &p) {
+        if (const int e = Buffer::check(*from, bytes))
+            return e;
+        const Sending &made = p.add(std::make_unique<Sending>(p, peer, *from, bytes, key, ended, argument));
+        write_envelope(made.envelope(), envelope);
+        if (message)
+            *message = made.id();
+        return int{HEDDLE_SUCCESS};
+    });
+}
+
+int heddle_message_abandon(heddle_port *port, uint64_t message, int error)
+{
+    return with(port, [&](Port &p) { return p.abandon(message, error); });
+}
+
+int heddle_envelope_read(const void *envelope, heddle_envelope_info *info)
+{
+    Envelope e;
+    if (!envelope || !info)
+        return HEDDLE_ERR_ARG;
+    if (const int error = read_envelope(envelope, e))
+        return error;
+    *info = {e.bytes, e.number};
+    return HEDDLE_SUCCESS;
+}
+
+int heddle_message_receive(heddle_port *port, void *peer, const void *envelope, const heddle_side *to,
+                           int64_t capacity, heddle_message_ended ended, void *argument)
+{
+    if (!envelope || !to || !ended)
+        return HEDDLE_ERR_ARG;
+    Envelope e;
+    if (const int error = read_envelope(envelope, e))
+        return error;
+    return with(port, [&](Port &p) {
+        if (const int error = Buffer::check(*to, capacity))
+            return error;
+        p.begin(p.add(std::make_unique<Receiving>(p, peer, e, *to, capacity, ended, argument)));
+        return int{HEDDLE_SUCCESS};
+    });
+}
+
+int heddle_message_refuse(heddle_port *port, void *peer, const void *envelope, int error)
+{
+    Envelope e;
+    if (!envelope)
+        return HEDDLE_ERR_ARG;
+    if (const int wrong = read_envelope(envelope, e))
+        return wrong;
+    return with(port, [&](Port &p) {
+        Header header;
+        header.kind = Kind::refused;
+        header.to = e.message;
+        header.error = error;
+        return p.send_alone(peer, header);
+    });
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "counters.hpp"
+
+namespace heddle::pipeline {
+
+namespace {
+
+constexpr auto counters = static_cast<size_t>(Counter::count);
+constexpr const char *names[] = {"sent_by_value",  "sent_by_reference",   "received_by_value", "received_by_reference",
+                                 "failed",         "chunks_by_value",     "chunks_by_reference", "bytes_received",
+                                 "waits",          "beyond_limit",        "fallbacks",         "strays"};
+static_assert(std::size(names) == counters);
+
+std::array<std::atomic<int64_t>, counters> values;
+
+} // namespace
+
+void count(Counter counter, int64_t by)
+{
+    values[static_cast<size_t>(counter)].fetch_add(by, std::memory_order_relaxed);
+}
+
+int64_t counted(Counter counter)
+{
+    return values[static_cast<size_t>(counter)].load(std::memory_order_relaxed);
+}
+
+std::string counters_text()
+{
+    std::string text = "messages:";
+    for (size_t i = 0; i < counters; ++i)
+        text += std::string(" ") + names[i] + " " + std::to_string(counted(static_cast<Counter>(i)));
+    return text + "\n";
+}
+
+} // namespace heddle::pipeline

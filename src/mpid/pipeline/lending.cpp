@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "lending.hpp"
+
+#include "../../gpu/settings.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace heddle::pipeline {
+
+namespace {
+
+constexpr size_t pieces_each = 16;
+
+} // namespace
+
+struct Lent {
+    gpu::Device *device;
+    size_t piece_bytes;
+    gpu::Slab memory;
+    Loan loan;                // of its beginning
+    std::vector<char *> idle; // room for all of them
+
+    size_t bytes() const { return piece_bytes * pieces_each; }
+};
+
+namespace {
+
+class Lender {
+public:
+    // Never destroyed: neither is the memory.
+    static Lender &get()
+    {
+        static Lender &lender = *std::make_unique<Lender>().release();
+        return lender;
+    }
+
+    int take(gpu::Device &device, size_t bytes, bool beyond, Piece &piece)
+    {
+        const std::lock_guard lock(mutex_);
+        size_t held = 0;
+        for (const auto &lent : all_) {
+            if (lent->device != &device)
+                continue;
+            if (lent->piece_bytes == bytes && !lent->idle.empty())
+                return give(*lent, piece);
+            held += lent->bytes();
+        }
+        if (!beyond && held > 0 && held + bytes * pieces_each > gpu::Settings::get().slab_limit)
+            return HEDDLE_ERR_NO_MEMORY;
+        if (const int e = make(device, bytes))
+            return e;
+        return give(*all_.back(), piece);
+    }
+
+    void give_back(Lent &lent, char *at)
+    {
+        const std::lock_guard lock(mutex_);
+        lent.idle.push_back(at);
+    }
+
+    char *find(const Loan &loan, size_t bytes)
+    {
+        const std::lock_guard lock(mutex_);
+        for (const auto &lent : all_)
+            if (lent->loan.allocation == loan.allocation && bytes <= lent->bytes() &&
+                loan.at <= lent->bytes() - bytes)
+                return lent->memory.at() + loan.at;
+        return nullptr;
+    }
+
+private:
+    int make(gpu::Device &device, size_t bytes)
+    {
+        auto lent = std::make_unique<Lent>();
+        lent->device = &device;
+        lent->piece_bytes = bytes;
+        if (const int e = device.memory.take_apart(lent->bytes(), lent->memory))
+            return e;
+        if (const int e = device.backend().export_memory(device.ordinal(), lent->memory.at(), lent->loan.handle))
+            return e;
+        lent->loan.allocation = ++made_;
+        lent->idle.reserve(pieces_each);
+        for (size_t i = pieces_each; i > 0; --i)
+            lent->idle.push_back(lent->memory.at() + (i - 1) * bytes);
+        all_.push_back(std::move(lent));
+        return HEDDLE_SUCCESS;
+    }
+
+    int give(Lent &lent, Piece &piece)
+    {
+        Loan loan = lent.loan;
+        loan.at = static_cast<uint64_t>(lent.idle.back() - lent.memory.at());
+        piece = Piece(&lent, lent.idle.back(), loan);
+        lent.idle.pop_back();
+        return HEDDLE_SUCCESS;
+    }
+
+    std::mutex mutex_;
+    std::vector<std::unique_ptr<Lent>> all_;
+    uint64_t made_ = 0;
+};
+
+} // namespace
+
+Piece::~Piece()
+{
+    if (lent_)
+        Lender::get().give_back(*lent_, at_);
+}
+
+int lend(gpu::Device &device, size_t bytes, bool beyond, Piece &piece)
+{
+    return Lender::get().take(device, bytes, beyond, piece);
+}
+
+char *find_lent(const Loan &loan, int64_t bytes)
+{
+    return bytes < 0 ? nullptr : Lender::get().find(loan, static_cast<size_t>(bytes));
+}
+
+} // namespace heddle::pipeline

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Device memory that other processes can read, in pieces. It is made in a few large allocations, each exported once
+// and opened once by each process that reads from it; for both take long. They stay until the process ends: what
+// others have open must not be freed.
+#pragma once
+
+#include "../../gpu/devices.hpp"
+#include "wire.hpp"
+
+#include <utility>
+
+namespace heddle::pipeline {
+
+// One such allocation.
+struct Lent;
+
+// A piece on loan; goes back by itself.
+class Piece {
+public:
+    Piece() = default;
+    Piece(Lent *lent, char *at, const Loan &loan) : lent_(lent), at_(at), loan_(loan) {}
+    Piece(Piece &&other) noexcept : lent_(std::exchange(other.lent_, nullptr)), at_(other.at_), loan_(other.loan_) {}
+    Piece &operator=(Piece &&other) noexcept
+    {
+        std::swap(lent_, other.lent_);
+        std::swap(at_, other.at_);
+        std::swap(loan_, other.loan_);
+        return *this;
+    }
+    ~Piece();
+
+    explicit operator bool() const { return lent_ != nullptr; }
+    char *at() const { return at_; }
+    const Loan &loan() const { return loan_; }
+
+private:
+    Lent *lent_ = nullptr;
+    char *at_ = nullptr;
+    Loan loan_;
+};
+
+// A piece of `bytes` bytes, a power of two. NO_MEMORY where all are on loan, and no more are to be made: one
+// process's, on one device, take at most HEDDLE_SLAB_LIMIT, unless `beyond`.
+int lend(gpu::Device &device, size_t bytes, bool beyond, Piece &piece);
+
+// Where this very process has it; null where it is none of its own.
+char *find_lent(const Loan &loan, int64_t bytes);
+
+} // namespace heddle::pipeline

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "limits.hpp"
+
+#include "../../gpu/settings.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace heddle::pipeline {
+
+namespace {
+
+// A launch and a header take some ten microseconds, in which a link moves as much as this.
+constexpr int64_t worth_a_launch = int64_t{128} << 10;
+constexpr int64_t overlapping = 4;
+
+int64_t power_below(int64_t bytes)
+{
+    return static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(bytes)));
+}
+
+int peer_of(const std::string &name)
+{
+    return name == "value" ? HEDDLE_PEER_VALUE : name == "reference" ? HEDDLE_PEER_REFERENCE : HEDDLE_PEER_AUTO;
+}
+
+} // namespace
+
+int find_limits(const heddle_port_options *options, Limits &limits)
+{
+    const gpu::Settings &settings = gpu::Settings::get();
+    const heddle_port_options o = options ? *options : heddle_port_options{};
+    if (o.chunk < 0 || o.window < 0 || o.staging < 0 || o.peer < HEDDLE_PEER_DEFAULT ||
+        o.peer > HEDDLE_PEER_REFERENCE)
+        return HEDDLE_ERR_ARG;
+    if (o.chunk && (o.chunk < smallest_chunk || !std::has_single_bit(static_cast<uint64_t>(o.chunk))))
+        return HEDDLE_ERR_ARG;
+    limits.chunk = o.chunk ? o.chunk : power_below(std::max(settings.message_chunk, smallest_chunk));
+    limits.window = o.window ? o.window : std::max(settings.message_window, int64_t{1});
+    limits.staging = o.staging ? o.staging : settings.message_staging;
+    limits.peer = o.peer ? o.peer : peer_of(settings.peer);
+    limits.number = o.number;
+    return HEDDLE_SUCCESS;
+}
+
+int64_t chunk_of(int64_t bytes, int64_t most)
+{
+    if (bytes >= overlapping * worth_a_launch)
+        return std::min(most, power_below(bytes / overlapping));
+    const int64_t all = std::max(std::min(bytes, worth_a_launch), smallest_chunk);
+    return std::min(most, static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(all))));
+}
+
+} // namespace heddle::pipeline

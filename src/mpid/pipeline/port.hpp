@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The messages of one progress context: who they are, what they wait for, and whom the transport talks about.
+#pragma once
+
+#include "limits.hpp"
+#include "transfers.hpp"
+#include "whereabouts.hpp"
+
+#include <map>
+#include <memory>
+
+namespace heddle::pipeline {
+
+class Receiving;
+class Sending;
+
+class Port {
+public:
+    Port(const heddle_transport &transport, const Limits &limits);
+    Port(const Port &) = delete;
+    // Ends what runs.
+    ~Port();
+
+    // ---- for the C API ----
+
+    // Takes a message over.
+    template <class M> M &add(std::unique_ptr<M> message)
+    {
+        M &added = *message;
+        messages_.emplace(added.id(), std::move(message));
+        return added;
+    }
+    void begin(Receiving &message);
+    int progress();
+    void sent(void *token, int error);
+    int arrived(const Header &header, const void *data, size_t bytes);
+    int place(const Header &header, size_t bytes, void **where, void **token);
+    void placed(void *token, int error) { sent(token, error); }
+    int dropped(const void *peer, uint64_t key);
+    void lost(const void *peer, int error);
+    int abandon(uint64_t message, int error);
+    // A header that belongs to no message.
+    int send_alone(void *peer, const Header &header);
+    const int *active() const { return &active_; }
+    // To be called where anything may have happened.
+    void update_active();
+
+    // ---- for messages ----
+
+    const Limits &limits() const { return limits_; }
+    Transfers &transfers() { return transfers_; }
+    Staging &sending(Mode mode) { return mode == Mode::value ? sending_ : lending_; }
+    Staging &receiving() { return receiving_; }
+    // It is to advance.
+    void ready(Message &message);
+    // It has ended, and goes after this progress.
+    void end(Message &message);
+    int send(Message &message, const Header &header);
+    // With the bytes of a chunk. `carried`: they may go at once; otherwise the message hears of it.
+    int send(Message &message, const Header &header, const void *data, const Chunk &chunk, bool &carried);
+
+private:
+    // What the transport is doing for a message.
+    struct Errand {
+        uint64_t message;
+        Chunk *chunk; // null: a header alone
+        std::list<Errand>::iterator self;
+    };
+
+    Errand &new_errand(uint64_t message, Chunk *chunk);
+    int send(void *peer, uint64_t message, const Header &header, const void *data, size_t bytes, Chunk *chunk,
+             bool &carried);
+    Message *find(uint64_t id);
+    Sending *find_unanswered(const void *peer, uint64_t key);
+    // Carries out what concerns a message; an exception ends it.
+    template <class F> int with(Message &message, F &&what);
+    int advance_ready();
+    int serve();
+    int tell_endings();
+
+    heddle_transport transport_;
+    Limits limits_;
+    int active_ = 0;
+    bool inside_ = false; // heddle_port_progress
+    Staging sending_;
+    Staging lending_;
+    Staging receiving_;
+    std::list<Errand> errands_;
+    std::map<uint64_t, std::unique_ptr<Message>> messages_; // in the order of their making
+    std::vector<Message *> ready_;
+    std::vector<std::unique_ptr<Message>> ended_;
+    Transfers transfers_; // end before the messages that they are of
+};
+
+} // namespace heddle::pipeline

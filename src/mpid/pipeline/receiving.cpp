@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "receiving.hpp"
+
+#include "borrowing.hpp"
+#include "counters.hpp"
+#include "port.hpp"
+
+#include <cstring>
+#include <utility>
+
+namespace heddle::pipeline {
+
+namespace {
+
+bool can_refer(const Envelope &envelope, const Buffer &buffer, const Limits &limits)
+{
+    const Whereabouts here = whereabouts();
+    return envelope.lends && limits.peer != HEDDLE_PEER_VALUE && buffer.on_device() &&
+           envelope.node == here.node && here.node != 0 && !cannot_borrow(*buffer.device(), envelope.process);
+}
+
+} // namespace
+
+Receiving::Receiving(Port &port, void *peer, const Envelope &envelope, const heddle_side &to, int64_t capacity,
+                     heddle_message_ended ended, void *argument)
+    : Message(port, peer, to, std::min(envelope.bytes, capacity), ended, argument), process_(envelope.process),
+      truncated_(envelope.bytes > capacity)
+{
+    other_ = envelope.message;
+    wanted_ = std::min(envelope.bytes, capacity);
+    chunk_bytes_ = std::max(smallest_chunk, std::min(envelope.chunk, chunk_of(envelope.bytes, port.limits().chunk)));
+    mode_ = can_refer(envelope, buffer_, port.limits()) ? Mode::reference : Mode::value;
+    came_.resize(static_cast<size_t>(chunks()));
+}
+
+void Receiving::begin()
+{
+    count(mode_ == Mode::value ? Counter::received_by_value : Counter::received_by_reference);
+    begin_round();
+    send_answer();
+}
+
+// Room for what is to come, as far as there is some at once.
+void Receiving::begin_round()
+{
+    if (mode_ == Mode::reference || buffer_.direct()) {
+        granted_ = std::min(chunks(), port_.limits().window);
+    } else if (wants_room()) {
+        port_.receiving().wait(*this);
+        port_.receiving().serve();
+    }
+    port_.ready(*this);
+}
+
+bool Receiving::wants_room() const
+{
+    return granted_ < chunks() && granted_ - through_ < port_.limits().window;
+}
+
+bool Receiving::use(int error, Block block)
+{
+    if (failed() || !wants_room())
+        return false;
+    if (error) {
+        fail(error);
+        return false;
+    }
+    keep(std::move(block));
+    port_.ready(*this);
+    return wants_room();
+}
+
+void Receiving::keep(Block block)
+{
+    room_.push_back(std::move(block));
+    ++granted_;
+}
+
+void Receiving::send_answer()
+{
+    Header header;
+    header.kind = Kind::answer;
+    header.mode = mode_;
+    header.round = round_;
+    header.to = other_;
+    header.from = id();
+    header.bytes = wanted_;
+    header.chunk = chunk_bytes_;
+    header.granted = told_ = granted_;
+    if (const int e = port_.send(*this, header))
+        fail(e);
+}
+
+void Receiving::advance()
+{
+    if (failed() || falling_back_)
+        room_.clear();
+    if (failed()) {
+        if (!chunks_.empty())
+            return;
+        Header header;
+        header.kind = Kind::failed;
+        header.to = other_;
+        if (!alone_)
+            port_.send(*this, header); // if this fails, too, nobody can be told
+        return finish();
+    }
+    if (falling_back_) {
+        if (chunks_.empty())
+            fall_back();
+        return;
+    }
+    if (done_ == wanted_) {
+        if (truncated_)
+            ending_.error = HEDDLE_ERR_TRUNCATE;
+        return finish();
+    }
+    if (mode_ == Mode::value && wants_room()) {
+        if (buffer_.direct())
+            granted_ = std::min(chunks(), through_ + port_.limits().window);
+        else
+            port_.receiving().wait(*this);
+    }
+    if (granted_ > told_)
+        send_answer();
+}
+
+// Nothing of the sender's memory is read any more: it may begin anew, by value.
+void Receiving::fall_back()
+{
+    count(Counter::fallbacks);
+    falling_back_ = false;
+    mode_ = Mode::value;
+    ++round_;
+    done_ = through_ = granted_ = 0;
+    came_.assign(came_.size(), false);
+    begin_round();
+    send_answer();
+}
+
+// ---- what comes ----
+
+Receiving::Verdict Receiving::judge(const Header &header, size_t bytes) const
+{
+    if (failed() || falling_back_ || header.round != round_)
+        return Verdict::stray;
+    if (header.mode != mode_ || header.offset >= wanted_ || header.offset % chunk_bytes_ ||
+        header.bytes != bytes_at(header.offset) || came_[static_cast<size_t>(header.offset / chunk_bytes_)] ||
+        bytes != (mode_ == Mode::value ? static_cast<size_t>(header.bytes) : 0))
+        return Verdict::senseless;
+    if (mode_ == Mode::value && !buffer_.direct() && room_.empty())
+        return Verdict::senseless;
+    return Verdict::wanted;
+}
+
+int Receiving::accept(const Header &header, size_t bytes, bool &wanted)
+{
+    const Verdict verdict = judge(header, bytes);
+    wanted = verdict == Verdict::wanted;
+    if (verdict == Verdict::stray)
+        count(Counter::strays);
+    if (verdict != Verdict::senseless)
+        return HEDDLE_SUCCESS;
+    fail(HEDDLE_ERR_FORMAT);
+    return HEDDLE_ERR_FORMAT;
+}
+
+int Receiving::arrived(const Header &header, const void *data, size_t bytes)
+{
+    switch (header.kind) {
+    case Kind::chunk:
+        return arrived_chunk(header, data, bytes);
+    case Kind::declined:
+        if (mode_ == Mode::reference && header.round == round_)
+            falling_back_ = true;
+        port_.ready(*this);
+        return HEDDLE_SUCCESS;
+    case Kind::failed:
+        // What it lent is still its own: it is told when that is not read any more.
+        if (mode_ == Mode::value)
+            fail_alone(HEDDLE_ERR_PEER);
+        else
+            fail(HEDDLE_ERR_PEER);
+        return HEDDLE_SUCCESS;
+    default:
+        return HEDDLE_ERR_FORMAT;
+    }
+}
+
+Chunk &Receiving::begin_chunk(const Header &header)
+{
+    Chunk &chunk = chunks_.emplace_back();
+    chunk.offset = header.offset;
+    chunk.bytes = header.bytes;
+    chunk.round = round_;
+    if (mode_ == Mode::value && !buffer_.direct()) {
+        chunk.block = std::move(room_.back());
+        room_.pop_back();
+    }
+    came_[static_cast<size_t>(header.offset / chunk_bytes_)] = true;
+    return chunk;
+}
+
+int Receiving::arrived_chunk(const Header &header, const void *data, size_t bytes)
+{
+    bool wanted;
+    if (const int e = accept(header, bytes, wanted); e || !wanted)
+        return e;
+    if (mode_ == Mode::reference)
+        return arrived_loan(header);
+    Chunk &chunk = begin_chunk(header);
+    if (buffer_.of_host()) { // from where it lies
+        const heddle_move move{packed_side(data, chunk.bytes), buffer_.after(chunk.offset), chunk.bytes,
+                               HEDDLE_OP_REPLACE};
+        if (const int e = heddle_transfer(&move, 1))
+            fail(e);
+        end_chunk(chunk);
+    } else {
+        std::memcpy(chunk.block.at(), data, bytes);
+        begin_move(chunk, chunk.block.at());
+    }
+    return HEDDLE_SUCCESS;
+}
+
+int Receiving::arrived_loan(const Header &header)
+{
+    char *at = nullptr;
+    if (borrow(*buffer_.device(), process_, header.loan, header.bytes, &at)) {
+        falling_back_ = true;
+        port_.ready(*this);
+    } else {
+        begin_move(begin_chunk(header), at);
+    }
+    return HEDDLE_SUCCESS;
+}
+
+int Receiving::place(const Header &header, size_t bytes, void **where, Chunk **chunk)
+{
+    if (header.kind != Kind::chunk || header.mode != Mode::value)
+        return HEDDLE_ERR_FORMAT;
+    bool wanted;
+    if (const int e = accept(header, bytes, wanted); e || !wanted)
+        return e;
+    Chunk &begun = begin_chunk(header);
+    begun.state = Chunk::State::carried;
+    *where = buffer_.direct() ? buffer_.address(begun.offset) : begun.block.at();
+    *chunk = &begun;
+    return HEDDLE_SUCCESS;
+}
+
+void Receiving::carried(Chunk &chunk, int error)
+{
+    if (error)
+        fail(error);
+    if (failed()) {
+        erase(chunk);
+        port_.ready(*this);
+    } else if (buffer_.direct()) {
+        end_chunk(chunk);
+    } else {
+        begin_move(chunk, chunk.block.at());
+    }
+}
+
+// ---- chunks ----
+
+void Receiving::begin_move(Chunk &chunk, const void *from)
+{
+    chunk.state = Chunk::State::moving;
+    port_.transfers().begin(
+        *this, chunk,
+        {packed_side(from, chunk.bytes), buffer_.after(chunk.offset), chunk.bytes, HEDDLE_OP_REPLACE});
+}
+
+void Receiving::moved(Chunk &chunk, int error)
+{
+    if (error)
+        fail(error);
+    if (!failed() && mode_ == Mode::reference)
+        give_back(chunk);
+    end_chunk(chunk);
+}
+
+// The sender may use the memory of a chunk again.
+void Receiving::give_back(const Chunk &chunk)
+{
+    Header header;
+    header.kind = Kind::returned;
+    header.mode = mode_;
+    header.round = round_;
+    header.to = other_;
+    header.offset = chunk.offset;
+    if (const int e = port_.send(*this, header))
+        fail(e);
+}
+
+void Receiving::end_chunk(Chunk &chunk)
+{
+    if (!failed()) {
+        done_ += chunk.bytes;
+        ++through_;
+        count(mode_ == Mode::value ? Counter::chunks_by_value : Counter::chunks_by_reference);
+        count(Counter::bytes_received, chunk.bytes);
+        // Room for the next one, unless it is others' turn.
+        if (chunk.block && wants_room() && !waits() && !port_.receiving().anyone_waits())
+            keep(std::move(chunk.block));
+    }
+    erase(chunk);
+    port_.ready(*this);
+}
+
+} // namespace heddle::pipeline

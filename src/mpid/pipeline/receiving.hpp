@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The receiver's end of a message: answers, with as many chunks as it has room for, and unpacks them as they come.
+#pragma once
+
+#include "message.hpp"
+
+#include <vector>
+
+namespace heddle::pipeline {
+
+class Receiving final : public Message {
+public:
+    Receiving(Port &port, void *peer, const Envelope &envelope, const heddle_side &to, int64_t capacity,
+              heddle_message_ended ended, void *argument);
+
+    // Takes room and answers.
+    void begin();
+
+    void advance() override;
+    int arrived(const Header &header, const void *data, size_t bytes) override;
+    int place(const Header &header, size_t bytes, void **where, Chunk **chunk) override;
+    void carried(Chunk &chunk, int error) override;
+    void moved(Chunk &chunk, int error) override;
+
+private:
+    bool use(int error, Block block) override;
+    enum class Verdict { wanted, stray, senseless };
+    Verdict judge(const Header &header, size_t bytes) const;
+    int accept(const Header &header, size_t bytes, bool &wanted);
+    Chunk &begin_chunk(const Header &header);
+    void begin_move(Chunk &chunk, const void *from);
+    int arrived_chunk(const Header &header, const void *data, size_t bytes);
+    int arrived_loan(const Header &header);
+    void end_chunk(Chunk &chunk);
+    void keep(Block block);
+    void send_answer();
+    void give_back(const Chunk &chunk);
+    void fall_back();
+    void begin_round();
+    int64_t chunks() const { return (wanted_ + chunk_bytes_ - 1) / chunk_bytes_; }
+    bool wants_room() const;
+
+    const uint64_t process_; // the sender's
+    const bool truncated_;
+    bool falling_back_ = false;
+    std::vector<Block> room_; // for chunks that the sender was told of
+    std::vector<bool> came_;  // by chunk
+    int64_t through_ = 0;     // chunks
+    int64_t granted_ = 0;     // chunks
+    int64_t told_ = -1;       // of them
+};
+
+} // namespace heddle::pipeline

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "sending.hpp"
+
+#include "counters.hpp"
+#include "port.hpp"
+
+#include <utility>
+
+namespace heddle::pipeline {
+
+Sending::Sending(Port &port, void *peer, const heddle_side &from, int64_t bytes, uint64_t key,
+                 heddle_message_ended ended, void *argument)
+    : Message(port, peer, from, bytes, ended, argument), key_(key), total_(bytes)
+{
+    chunk_bytes_ = chunk_of(bytes, port.limits().chunk);
+}
+
+Envelope Sending::envelope() const
+{
+    const Whereabouts here = whereabouts();
+    return {id(), total_, chunk_bytes_, here.node, here.process, port_.limits().number,
+            buffer_.on_device() && port_.limits().peer != HEDDLE_PEER_VALUE};
+}
+
+// ---- what the receiver says ----
+
+int Sending::arrived(const Header &header, const void *, size_t bytes)
+{
+    if (bytes)
+        return HEDDLE_ERR_FORMAT;
+    switch (header.kind) {
+    case Kind::answer:
+        return answer(header);
+    case Kind::returned:
+        returned(header);
+        return HEDDLE_SUCCESS;
+    case Kind::failed:
+        // It says so when it reads nothing any more.
+        std::erase_if(chunks_, [](const Chunk &chunk) { return chunk.state == Chunk::State::lent; });
+        fail_alone(HEDDLE_ERR_PEER);
+        return HEDDLE_SUCCESS;
+    case Kind::refused:
+        if (answered_)
+            return HEDDLE_ERR_FORMAT;
+        if (header.error)
+            fail_alone(HEDDLE_ERR_PEER);
+        else
+            dropped();
+        return HEDDLE_SUCCESS;
+    default:
+        return HEDDLE_ERR_FORMAT;
+    }
+}
+
+int Sending::answer(const Header &header)
+{
+    if (failed())
+        return HEDDLE_SUCCESS;
+    const bool lends = buffer_.on_device() && port_.limits().peer != HEDDLE_PEER_VALUE;
+    const bool anew = !answered_ || header.round > round_;
+    if (!anew && header.round < round_)
+        return HEDDLE_SUCCESS;
+    if (answered_ && anew && header.mode == Mode::reference)
+        return HEDDLE_ERR_FORMAT;
+    if (header.bytes > total_ || header.chunk < smallest_chunk || (header.mode == Mode::reference && !lends) ||
+        (!anew && (header.bytes != wanted_ || header.chunk != chunk_bytes_ || header.mode != mode_ ||
+                   header.from != other_)))
+        return HEDDLE_ERR_FORMAT;
+    if (anew)
+        begin_round(header);
+    granted_ = std::max(granted_, header.granted);
+    port_.ready(*this);
+    return HEDDLE_SUCCESS;
+}
+
+// Begins, or begins anew. What runs for an earlier round is thrown away when it has ended; what was lent has come
+// back.
+void Sending::begin_round(const Header &header)
+{
+    leave();
+    std::erase_if(chunks_, [](const Chunk &chunk) { return chunk.state == Chunk::State::lent; });
+    if (!answered_)
+        count(header.mode == Mode::value ? Counter::sent_by_value : Counter::sent_by_reference);
+    answered_ = true;
+    other_ = header.from;
+    wanted_ = header.bytes;
+    chunk_bytes_ = header.chunk;
+    mode_ = header.mode;
+    round_ = header.round;
+    granted_ = begun_ = next_ = done_ = 0;
+}
+
+void Sending::returned(const Header &header)
+{
+    if (header.round != round_ || mode_ != Mode::reference)
+        return;
+    for (const Chunk &chunk : chunks_)
+        if (chunk.state == Chunk::State::lent && chunk.offset == header.offset)
+            return end_chunk(chunk);
+}
+
+void Sending::dropped()
+{
+    answered_ = true;
+    alone_ = true;
+    port_.ready(*this);
+}
+
+int Sending::place(const Header &, size_t, void **, Chunk **)
+{
+    return HEDDLE_ERR_FORMAT;
+}
+
+// ---- chunks ----
+
+void Sending::advance()
+{
+    if (failed()) {
+        std::erase_if(chunks_, [](const Chunk &chunk) { return chunk.state == Chunk::State::moved; });
+        if (alone_)
+            std::erase_if(chunks_, [](const Chunk &chunk) { return chunk.state == Chunk::State::lent; });
+        if (chunks_.empty())
+            finish();
+        return;
+    }
+    send_moved();
+    if (buffer_.direct()) // the transport reads it where it is
+        while (!failed() && may_begin())
+            send_chunk(begin_chunk({}));
+    else if (!failed() && may_begin())
+        port_.sending(mode_).wait(*this);
+    if (!failed() && answered_ && done_ == wanted_ && chunks_.empty())
+        finish();
+}
+
+bool Sending::may_begin() const
+{
+    if (!answered_ || next_ >= wanted_)
+        return false;
+    return mode_ == Mode::value ? begun_ < granted_ : static_cast<int64_t>(chunks_.size()) < granted_;
+}
+
+Chunk &Sending::begin_chunk(Block block)
+{
+    Chunk &chunk = chunks_.emplace_back();
+    chunk.offset = next_;
+    chunk.bytes = bytes_at(next_);
+    chunk.round = round_;
+    chunk.block = std::move(block);
+    next_ += chunk.bytes;
+    ++begun_;
+    return chunk;
+}
+
+bool Sending::use(int error, Block block)
+{
+    if (failed() || !may_begin())
+        return false;
+    if (error && mode_ == Mode::reference) {
+        decline();
+        return false;
+    }
+    if (error) {
+        fail(error);
+        return false;
+    }
+    Chunk &chunk = begin_chunk(std::move(block));
+    port_.transfers().begin(*this, chunk,
+                            {buffer_.after(chunk.offset), packed_side(chunk.block.at(), chunk.bytes), chunk.bytes,
+                             HEDDLE_OP_REPLACE});
+    return may_begin();
+}
+
+// There is nothing to lend. What was lent before is given back as ever; the answer is by value.
+void Sending::decline()
+{
+    granted_ = 0;
+    Header header;
+    header.kind = Kind::declined;
+    header.round = round_;
+    header.to = other_;
+    if (const int e = port_.send(*this, header))
+        fail(e);
+}
+
+void Sending::send_moved()
+{
+    for (auto it = chunks_.begin(); it != chunks_.end() && !failed();) {
+        Chunk &chunk = *it++; // it may go
+        if (chunk.state != Chunk::State::moved)
+            continue;
+        if (chunk.round != round_)
+            erase(chunk);
+        else
+            send_chunk(chunk);
+    }
+}
+
+void Sending::send_chunk(Chunk &chunk)
+{
+    Header header;
+    header.kind = Kind::chunk;
+    header.mode = mode_;
+    header.round = round_;
+    header.to = other_;
+    header.offset = chunk.offset;
+    header.bytes = chunk.bytes;
+    if (mode_ == Mode::reference) {
+        header.loan = chunk.block.loan();
+        chunk.state = Chunk::State::lent;
+        if (const int e = port_.send(*this, header))
+            fail(e);
+        return;
+    }
+    chunk.state = Chunk::State::carried;
+    bool carried = false;
+    const char *const data = buffer_.direct() ? buffer_.address(chunk.offset) : chunk.block.at();
+    if (const int e = port_.send(*this, header, data, chunk, carried)) {
+        erase(chunk);
+        return fail(e);
+    }
+    if (carried)
+        end_chunk(chunk);
+}
+
+void Sending::carried(Chunk &chunk, int error)
+{
+    if (error) {
+        erase(chunk);
+        fail(error);
+        return port_.ready(*this);
+    }
+    end_chunk(chunk);
+}
+
+void Sending::end_chunk(const Chunk &chunk)
+{
+    done_ += chunk.bytes;
+    erase(chunk);
+    port_.ready(*this);
+}
+
+void Sending::failing()
+{
+    if (!answered_)
+        return;
+    Header header;
+    header.kind = Kind::failed;
+    header.to = other_;
+    port_.send(*this, header); // if this fails, too, nobody can be told
+}
+
+} // namespace heddle::pipeline

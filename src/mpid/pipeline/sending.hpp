@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The sender's end of a message: waits to be matched, then packs as many chunks as the receiver has room for, each
+// into a block that goes back once the chunk was sent (by value) or read (by reference).
+#pragma once
+
+#include "message.hpp"
+
+namespace heddle::pipeline {
+
+class Sending final : public Message {
+public:
+    Sending(Port &port, void *peer, const heddle_side &from, int64_t bytes, uint64_t key,
+            heddle_message_ended ended, void *argument);
+
+    Envelope envelope() const;
+    uint64_t key() const { return key_; }
+    bool answered() const { return answered_; }
+    // It was matched by nobody who wants any of it.
+    void dropped();
+
+    void advance() override;
+    int arrived(const Header &header, const void *data, size_t bytes) override;
+    int place(const Header &header, size_t bytes, void **where, Chunk **chunk) override;
+    void carried(Chunk &chunk, int error) override;
+
+private:
+    bool use(int error, Block block) override;
+    void failing() override;
+    int answer(const Header &header);
+    void returned(const Header &header);
+    void begin_round(const Header &header);
+    bool may_begin() const;
+    Chunk &begin_chunk(Block block);
+    void send_moved();
+    void send_chunk(Chunk &chunk);
+    void end_chunk(const Chunk &chunk);
+    void decline();
+
+    const uint64_t key_;
+    const int64_t total_;
+    bool answered_ = false;
+    int64_t granted_ = 0; // chunks, as answers count them
+    int64_t begun_ = 0;   // chunks of this round
+    int64_t next_ = 0;    // the first byte of the next one
+};
+
+} // namespace heddle::pipeline

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "whereabouts.hpp"
+
+#include <fstream>
+#include <functional>
+#include <random>
+#include <string>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace heddle::pipeline {
+
+namespace {
+
+uint64_t hash(const std::string &text)
+{
+    uint64_t sum = 0xcbf29ce484222325; // FNV-1a: the same in every process, whatever it was compiled with
+    for (const char c : text)
+        sum = (sum ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+    return sum;
+}
+
+// A boot of a machine; and a container in it, for handles are of no use across containers' processes.
+uint64_t find_node()
+{
+    std::string boot;
+    struct stat processes {};
+    if (!(std::ifstream("/proc/sys/kernel/random/boot_id") >> boot) || stat("/proc/self/ns/pid", &processes) != 0)
+        return 0;
+    return hash(boot + " " + std::to_string(processes.st_ino)) | 1;
+}
+
+uint64_t find_random()
+{
+    std::random_device source;
+    return uint64_t{source()} << 32 | source();
+}
+
+} // namespace
+
+Whereabouts whereabouts()
+{
+    static const uint64_t node = find_node();
+    static const uint64_t random = find_random(); // a forked child has the same, but another number
+    return {node, random ^ hash(std::to_string(getpid()))};
+}
+
+} // namespace heddle::pipeline

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "wire.hpp"
+
+#include <bit>
+#include <cstring>
+
+namespace heddle::pipeline {
+
+namespace {
+
+constexpr uint32_t envelope_magic = 0x45646448; // "HddE"
+constexpr uint32_t header_magic = 0x48646448;   // "HddH"
+constexpr uint16_t version = 1;
+
+struct RawEnvelope {
+    uint32_t magic;
+    uint16_t version;
+    uint16_t flags;
+    uint64_t message;
+    int64_t bytes;
+    int64_t chunk;
+    uint64_t node;
+    uint64_t process;
+    uint64_t unused;
+    uint32_t number;
+    uint32_t check;
+};
+static_assert(sizeof(RawEnvelope) == HEDDLE_ENVELOPE_BYTES);
+constexpr uint16_t lends_flag = 1;
+
+struct RawHeader {
+    uint32_t magic;
+    uint16_t version;
+    uint8_t kind;
+    uint8_t mode;
+    uint64_t to;
+    uint64_t from;
+    int64_t offset;
+    int64_t bytes;
+    int64_t chunk;
+    int64_t granted;
+    int32_t error;
+    uint16_t round;
+    uint16_t unused;
+};
+struct RawLoan {
+    uint64_t allocation;
+    uint64_t at;
+    unsigned char handle[gpu::Backend::handle_bytes];
+};
+// Behind either: the check.
+constexpr size_t plain_bytes = sizeof(RawHeader) + sizeof(uint64_t);
+constexpr size_t loan_bytes = plain_bytes + sizeof(RawLoan);
+static_assert(loan_bytes <= HEDDLE_HEADER_BYTES);
+
+uint64_t check_of(const void *bytes, size_t size)
+{
+    const char *const from = static_cast<const char *>(bytes);
+    uint64_t sum = size;
+    for (size_t i = 0; i < size; i += sizeof(uint64_t)) {
+        uint64_t word = 0;
+        std::memcpy(&word, from + i, std::min(sizeof word, size - i));
+        sum = std::rotl((sum ^ word) * 0x9e3779b97f4a7c15, 29);
+    }
+    return sum ^ (sum >> 32);
+}
+
+uint32_t check_of(const RawEnvelope &raw)
+{
+    return static_cast<uint32_t>(check_of(&raw, offsetof(RawEnvelope, check)));
+}
+
+bool has_loan(Kind kind, Mode mode)
+{
+    return kind == Kind::chunk && mode == Mode::reference;
+}
+
+} // namespace
+
+void write_envelope(const Envelope &e, void *bytes)
+{
+    RawEnvelope raw{envelope_magic, version, e.lends ? lends_flag : uint16_t{0}, e.message, e.bytes, e.chunk,
+                    e.node, e.process, 0, e.number, 0};
+    raw.check = check_of(raw);
+    std::memcpy(bytes, &raw, sizeof raw);
+}
+
+int read_envelope(const void *bytes, Envelope &e)
+{
+    RawEnvelope raw;
+    std::memcpy(&raw, bytes, sizeof raw);
+    if (raw.magic != envelope_magic)
+        return HEDDLE_ERR_FORMAT;
+    if (raw.version != version)
+        return HEDDLE_ERR_VERSION;
+    if (raw.check != check_of(raw) || raw.flags & ~lends_flag || raw.bytes < 0 || raw.chunk <= 0 ||
+        !std::has_single_bit(static_cast<uint64_t>(raw.chunk)))
+        return HEDDLE_ERR_FORMAT;
+    e = {raw.message, raw.bytes, raw.chunk, raw.node, raw.process, raw.number, (raw.flags & lends_flag) != 0};
+    return HEDDLE_SUCCESS;
+}
+
+HeaderBytes write_header(const Header &h)
+{
+    const RawHeader raw{header_magic, version,  static_cast<uint8_t>(h.kind), static_cast<uint8_t>(h.mode),
+                        h.to,         h.from,   h.offset,                     h.bytes,
+                        h.chunk,      h.granted, h.error,                     h.round, 0};
+    HeaderBytes out;
+    std::memcpy(out.bytes, &raw, sizeof raw);
+    out.size = sizeof raw;
+    if (has_loan(h.kind, h.mode)) {
+        RawLoan loan{h.loan.allocation, h.loan.at, {}};
+        std::memcpy(loan.handle, h.loan.handle, sizeof loan.handle);
+        std::memcpy(out.bytes + out.size, &loan, sizeof loan);
+        out.size += sizeof loan;
+    }
+    const uint64_t check = check_of(out.bytes, out.size);
+    std::memcpy(out.bytes + out.size, &check, sizeof check);
+    out.size += sizeof check;
+    return out;
+}
+
+int read_header(const void *bytes, size_t size, Header &h)
+{
+    RawHeader raw;
+    if (!bytes || (size != plain_bytes && size != loan_bytes))
+        return HEDDLE_ERR_FORMAT;
+    std::memcpy(&raw, bytes, sizeof raw);
+    if (raw.magic != header_magic)
+        return HEDDLE_ERR_FORMAT;
+    if (raw.version != version)
+        return HEDDLE_ERR_VERSION;
+    uint64_t check;
+    std::memcpy(&check, static_cast<const char *>(bytes) + size - sizeof check, sizeof check);
+    if (check != check_of(bytes, size - sizeof check) || raw.kind < static_cast<uint8_t>(Kind::answer) ||
+        raw.kind > static_cast<uint8_t>(Kind::refused) || raw.mode > static_cast<uint8_t>(Mode::reference) ||
+        raw.offset < 0 || raw.bytes < 0 || raw.chunk < 0 || raw.granted < 0 || raw.offset > INT64_MAX - raw.bytes)
+        return HEDDLE_ERR_FORMAT;
+    h = {};
+    h.kind = static_cast<Kind>(raw.kind);
+    h.mode = static_cast<Mode>(raw.mode);
+    if (has_loan(h.kind, h.mode) != (size == loan_bytes))
+        return HEDDLE_ERR_FORMAT;
+    if (h.kind == Kind::answer && !std::has_single_bit(static_cast<uint64_t>(raw.chunk)))
+        return HEDDLE_ERR_FORMAT;
+    h.round = raw.round;
+    h.to = raw.to;
+    h.from = raw.from;
+    h.offset = raw.offset;
+    h.bytes = raw.bytes;
+    h.chunk = raw.chunk;
+    h.granted = raw.granted;
+    h.error = raw.error;
+    if (size == loan_bytes) {
+        RawLoan loan;
+        std::memcpy(&loan, static_cast<const char *>(bytes) + sizeof raw, sizeof loan);
+        h.loan.allocation = loan.allocation;
+        h.loan.at = loan.at;
+        std::memcpy(h.loan.handle, loan.handle, sizeof loan.handle);
+    }
+    return HEDDLE_SUCCESS;
+}
+
+} // namespace heddle::pipeline
