@@ -30,6 +30,7 @@ gpu_sources = \
     src/gpu/slabs.cpp \
     src/gpu/slabs.hpp \
     src/gpu/staged.cpp \
+    src/gpu/staging.cpp \
     src/gpu/tasks.hpp \
     src/gpu/transfer.cpp \
     src/gpu/work.hpp

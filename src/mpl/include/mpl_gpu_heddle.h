@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * MPL's GPU backend of Heddle. It is always compiled in, links to no GPU library, and answers "host"
- * until a device plug-in has been opened. This version has no plug-in: nothing sets MPL_gpu_opened.
+ * MPL's GPU backend of Heddle. It is always compiled in, links to no GPU library nor to libheddle (hydra and
+ * ROMIO have copies of MPL), and answers "host" until a device plug-in has been opened.
  */
 #ifndef MPL_GPU_HEDDLE_H_INCLUDED
 #define MPL_GPU_HEDDLE_H_INCLUDED
+
+#include <stdint.h>
 
 typedef int MPL_gpu_ipc_mem_handle_t;
 typedef int MPL_gpu_device_handle_t;
@@ -31,5 +33,16 @@ static inline int MPL_gpu_is_open(void)
     return MPL_gpu_opened;
 #endif
 }
+
+/* What the backend asks of libheddle: functions of heddle.h, of the same names. */
+struct MPL_gpu_heddle {
+    int (*device_open)(void); /* 0: there is a device */
+    int (*memory_kind)(const void *ptr, int *device);
+    int (*staging_alloc)(int64_t bytes, const void *near, void **ptr);
+    void (*staging_free)(void *ptr);
+};
+
+/* To be called before MPL_gpu_init. Without it there are no devices. */
+void MPL_gpu_use_heddle(const struct MPL_gpu_heddle *functions);
 
 #endif /* MPL_GPU_HEDDLE_H_INCLUDED */

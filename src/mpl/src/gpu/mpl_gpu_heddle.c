@@ -1,19 +1,31 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * MPL's GPU interface where no device plug-in is open: all memory is the host's, "registered" and
- * "pinned" memory is ordinary memory, there are no devices, and what only a device can do is an error.
+ * MPL's GPU interface on libheddle. MPICH asks it what memory a pointer points into, and for host memory to
+ * stage data in. It never moves data by it: that is the datatype engine's and the netmod's. What only the GPU
+ * modules that Heddle leaves out would call is an error.
  */
 #include "mpl.h"
 
 int MPL_gpu_opened = 0;
 
+static const struct MPL_gpu_heddle *heddle = NULL;
+
+void MPL_gpu_use_heddle(const struct MPL_gpu_heddle *functions)
+{
+    heddle = functions;
+}
+
+/* No device is no error: all memory is the host's then. */
 int MPL_gpu_init(void)
 {
+    MPL_gpu_opened = heddle != NULL && heddle->device_open() == 0;
     return MPL_SUCCESS;
 }
 
+/* The plug-in stays open: memory may be given back after MPI_Finalize. */
 int MPL_gpu_finalize(void)
 {
+    MPL_gpu_opened = 0;
     return MPL_SUCCESS;
 }
 
@@ -21,21 +33,32 @@ int MPL_gpu_finalize(void)
 
 int MPL_gpu_query_pointer_attr(const void *ptr, MPL_pointer_attr_t * attr)
 {
-    (void) ptr;
-    attr->type = MPL_GPU_POINTER_UNREGISTERED_HOST;
+    /* By heddle_memory_kind, whose order is MPL's but for the last two. */
+    static const MPL_pointer_type_t type[] = {
+        MPL_GPU_POINTER_UNREGISTERED_HOST, MPL_GPU_POINTER_REGISTERED_HOST, MPL_GPU_POINTER_DEV,
+        MPL_GPU_POINTER_MANAGED
+    };
     attr->device = MPL_GPU_DEVICE_INVALID;
+    attr->type = MPL_gpu_opened ? type[heddle->memory_kind(ptr, &attr->device)] : type[0];
     return MPL_SUCCESS;
 }
 
+/* MPICH calls these two only while a plug-in is open (src/include/mpir_gpu.h), but for what lives on past
+ * MPI_Finalize. */
 int MPL_gpu_malloc_host(void **ptr, size_t size)
 {
+    if (heddle != NULL)
+        return heddle->staging_alloc((int64_t) size, NULL, ptr) == 0 ? MPL_SUCCESS : MPL_ERR_GPU_NOMEM;
     *ptr = MPL_malloc(size, MPL_MEM_BUFFER);
     return *ptr != NULL || size == 0 ? MPL_SUCCESS : MPL_ERR_GPU_NOMEM;
 }
 
 int MPL_gpu_free_host(void *ptr)
 {
-    MPL_free(ptr);
+    if (heddle != NULL)
+        heddle->staging_free(ptr);
+    else
+        MPL_free(ptr);
     return MPL_SUCCESS;
 }
 
@@ -83,7 +106,8 @@ int MPL_gpu_free_hook_register(void (*free_hook) (void *dptr))
 
 /* ---- devices --------------------------------------------------------------------------------- */
 
-/* -1 tells MPICH to leave out its setup for devices; 0 would have it set up tables for none. */
+/* -1 tells MPICH to leave out its own module for device memory between processes of a node; 0 would have it
+ * set up tables for none. */
 int MPL_gpu_get_dev_count(int *count, int *max_id)
 {
     *count = *max_id = -1;

@@ -10,6 +10,7 @@ if BUILD_HEDDLE_ENGINE
 mpi_core_sources += \
     src/mpi/datatype/typerep/src/typerep_heddle_commit.c \
     src/mpi/datatype/typerep/src/typerep_heddle_create.c \
+    src/mpi/datatype/typerep/src/typerep_heddle_device.c \
     src/mpi/datatype/typerep/src/typerep_heddle_external.c \
     src/mpi/datatype/typerep/src/typerep_heddle_init.c \
     src/mpi/datatype/typerep/src/typerep_heddle_iov.c \

@@ -7,7 +7,11 @@
 /* Arrays of MPI_Aint go to the engine as they are. */
 MPL_static_assert(sizeof(MPI_Aint) == sizeof(int64_t), "Heddle needs 64-bit addresses");
 
-void MPIR_Typerep_init(void) { MPII_heddle_types_init(); }
+void MPIR_Typerep_init(void)
+{
+    MPII_heddle_types_init();
+    MPII_heddle_device_init();
+}
 
 void MPIR_Typerep_finalize(void) { MPII_heddle_types_finalize(); }
 
@@ -29,6 +33,11 @@ static int error_class(int error)
         return MPI_ERR_NO_MEM;
     case HEDDLE_ERR_OP:
         return MPI_ERR_OP;
+    case HEDDLE_ERR_BUFFER:
+    case HEDDLE_ERR_NO_DEVICE:
+        return MPI_ERR_BUFFER;
+    case HEDDLE_ERR_DEVICE:
+        return MPI_ERR_OTHER;
     default:
         return MPI_ERR_INTERN;
     }
@@ -38,12 +47,9 @@ int MPII_heddle_error(int error, const char *function, int line)
 {
     /* MPICH's autogen reads this call, and knows a class by its name: MPI_ERR_... or errclass. */
     int errclass = error_class(error);
+    if (error == HEDDLE_ERR_DEVICE)
+        return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, function, line, errclass, "**heddle",
+                                    "**heddle %s %s", heddle_strerror(error), heddle_error_detail());
     return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, function, line, errclass, "**heddle",
                                 "**heddle %s", heddle_strerror(error));
-}
-
-int MPII_heddle_device_error(const char *function, int line)
-{
-    return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, function, line, MPI_ERR_BUFFER,
-                                "**heddledevice", 0);
 }

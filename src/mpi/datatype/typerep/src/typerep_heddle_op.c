@@ -45,6 +45,41 @@ static int replace(const void *source_buf, MPI_Aint source_count, MPI_Datatype s
     return MPII_HEDDLE_RESULT(rc);
 }
 
+/* The same, and target = target op source, on any memory. Where the engine has no such operator for the type, on
+ * copies in host memory. */
+static int on_device(void *source_buf, MPI_Aint source_count, MPI_Datatype source_dtp, void *target_buf,
+                     MPI_Aint target_count, MPI_Datatype target_dtp, MPI_Op op, bool source_is_packed)
+{
+    MPI_Aint size;
+    MPIR_Datatype_get_size_macro(source_dtp, size);
+    const MPI_Aint bytes = source_count * size;
+    const heddle_op engine_op = op == MPI_REPLACE ? HEDDLE_OP_REPLACE : MPII_heddle_op(op);
+    const heddle_predefined element = MPII_heddle_element(source_dtp);
+    if (engine_op == HEDDLE_OP_REPLACE ||
+        (engine_op != HEDDLE_OP_COUNT && element != HEDDLE_MIXED && heddle_op_is_defined(engine_op, element))) {
+        const heddle_side from = source_is_packed ? MPII_heddle_packed(source_buf, bytes)
+                                                  : MPII_heddle_side(source_buf, source_count, source_dtp, 0);
+        const heddle_side to = MPII_heddle_side(target_buf, target_count, target_dtp, 0);
+        return MPII_heddle_transfer(&from, &to, bytes, engine_op);
+    }
+
+    struct MPII_heddle_shadow source, target;
+    int mpi_errno = source_is_packed ? MPII_heddle_shadow(source_buf, bytes, MPI_BYTE, true, &source)
+                                     : MPII_heddle_shadow(source_buf, source_count, source_dtp, true, &source);
+    if (mpi_errno != MPI_SUCCESS)
+        return mpi_errno;
+    mpi_errno = MPII_heddle_shadow(target_buf, target_count, target_dtp, true, &target);
+    if (mpi_errno == MPI_SUCCESS) {
+        mpi_errno = MPII_Typerep_op_fallback(source.buf, source_count, source_dtp, target.buf, target_count,
+                                             target_dtp, op, source_is_packed);
+        if (mpi_errno == MPI_SUCCESS)
+            mpi_errno = MPII_heddle_shadow_store(&target, target_buf, target_count, target_dtp);
+        MPII_heddle_shadow_drop(&target);
+    }
+    MPII_heddle_shadow_drop(&source);
+    return mpi_errno;
+}
+
 /* target = target op source. The source's type is predefined; the target may have any layout of that
  * same type. The engine has the types and operators of the standard; MPICH has some more (MPI_SUM on
  * MPI_CHAR, half precision), and Fortran logicals of other sizes or values than the common ones. */
@@ -58,8 +93,10 @@ int MPIR_Typerep_op(void *source_buf, MPI_Aint source_count, MPI_Datatype source
 
     MPIR_Assert(HANDLE_IS_BUILTIN(op));
     MPIR_Assert(MPIR_DATATYPE_IS_PREDEFINED(source_dtp));
-    if (unlikely(MPII_heddle_on_device(source_buf, target_buf)))
-        return MPII_heddle_device_error(__func__, __LINE__);
+    if (unlikely(MPII_heddle_on_device(source_buf, source_is_packed ? MPI_BYTE : source_dtp) ||
+                 MPII_heddle_on_device(target_buf, target_dtp)))
+        return on_device(source_buf, source_count, source_dtp, target_buf, target_count, target_dtp, op,
+                         source_is_packed);
     if (op == MPI_REPLACE)
         return replace(source_buf, source_count, source_dtp, target_buf, target_count, target_dtp,
                        source_is_packed);

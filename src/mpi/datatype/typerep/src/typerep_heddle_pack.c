@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Copy, pack and unpack. Contiguous data is a memcpy found with a few instructions; everything else is
- * the engine's. The forms that return a request complete before they return.
+ * Copy, pack and unpack. Contiguous data on the host is a memcpy found with a few instructions; everything else
+ * is the engine's. The forms that return a request complete before they return.
  */
 #include "typerep_internal.h"
 
@@ -61,6 +61,28 @@ static inline MPI_Aint whole_elements(MPI_Aint offset, MPI_Aint room, MPI_Aint e
     return whole > 0 ? whole : room;
 }
 
+/* `bytes` packed bytes from `inoffset` on, or what there is room for. */
+static int pack_on_device(const void *inbuf, MPI_Aint incount, MPI_Datatype datatype, MPI_Aint inoffset,
+                          void *outbuf, MPI_Aint max_pack_bytes, MPI_Aint *actual_pack_bytes)
+{
+    MPI_Aint size, element;
+    MPIR_Datatype_get_size_macro(datatype, size);
+    if (HANDLE_IS_BUILTIN(datatype)) {
+        element = size;
+    } else {
+        MPIR_Datatype *dtp;
+        MPIR_Datatype_get_ptr(datatype, dtp);
+        element = dtp->builtin_element_size;
+    }
+    MPI_Aint bytes = incount * size - inoffset;
+    if (bytes > max_pack_bytes)
+        bytes = element > 0 ? whole_elements(inoffset, max_pack_bytes, element) : max_pack_bytes;
+    const heddle_side from = MPII_heddle_side(inbuf, incount, datatype, inoffset);
+    const heddle_side to = MPII_heddle_packed(outbuf, bytes);
+    *actual_pack_bytes = bytes;
+    return MPII_heddle_transfer(&from, &to, bytes, HEDDLE_OP_REPLACE);
+}
+
 static inline int pack(const void *inbuf, MPI_Aint incount, MPI_Datatype datatype, MPI_Aint inoffset,
                        void *outbuf, MPI_Aint max_pack_bytes, MPI_Aint *actual_pack_bytes)
 {
@@ -69,11 +91,11 @@ static inline int pack(const void *inbuf, MPI_Aint incount, MPI_Datatype datatyp
         return MPI_SUCCESS;
     }
 
+    if (unlikely(MPII_heddle_on_device(inbuf, datatype) || MPII_heddle_on_device(outbuf, MPI_BYTE)))
+        return pack_on_device(inbuf, incount, datatype, inoffset, outbuf, max_pack_bytes, actual_pack_bytes);
+
     struct run run;
-    bool dense = is_run(inbuf, incount, datatype, &run);
-    if (unlikely(MPII_heddle_on_device(dense ? run.start : inbuf, outbuf)))
-        return MPII_heddle_device_error(__func__, __LINE__);
-    if (!dense)
+    if (!is_run(inbuf, incount, datatype, &run))
         return pack_by_engine(inbuf, incount, datatype, inoffset, outbuf, max_pack_bytes, actual_pack_bytes);
 
     MPI_Aint bytes = run.size - inoffset;
@@ -100,6 +122,18 @@ static void keep_whole_elements(MPI_Datatype datatype, MPI_Aint *bytes)
         *bytes -= *bytes % dtp->builtin_element_size;
 }
 
+static int unpack_on_device(const void *inbuf, MPI_Aint insize, void *outbuf, MPI_Aint outcount,
+                            MPI_Datatype datatype, MPI_Aint outoffset, MPI_Aint *actual_unpack_bytes)
+{
+    MPI_Aint size;
+    MPIR_Datatype_get_size_macro(datatype, size);
+    const MPI_Aint bytes = MPL_MIN(outcount * size - outoffset, insize);
+    const heddle_side from = MPII_heddle_packed(inbuf, bytes);
+    const heddle_side to = MPII_heddle_side(outbuf, outcount, datatype, outoffset);
+    *actual_unpack_bytes = bytes;
+    return MPII_heddle_transfer(&from, &to, bytes, HEDDLE_OP_REPLACE);
+}
+
 static inline int unpack(const void *inbuf, MPI_Aint insize, void *outbuf, MPI_Aint outcount,
                          MPI_Datatype datatype, MPI_Aint outoffset, MPI_Aint *actual_unpack_bytes)
 {
@@ -108,11 +142,15 @@ static inline int unpack(const void *inbuf, MPI_Aint insize, void *outbuf, MPI_A
         return MPI_SUCCESS;
     }
 
+    if (unlikely(MPII_heddle_on_device(inbuf, MPI_BYTE) || MPII_heddle_on_device(outbuf, datatype))) {
+        int rc = unpack_on_device(inbuf, insize, outbuf, outcount, datatype, outoffset, actual_unpack_bytes);
+        if (outoffset == 0 && insize < SHORTEST_PIECE)
+            keep_whole_elements(datatype, actual_unpack_bytes);
+        return rc;
+    }
+
     struct run run;
-    bool dense = is_run(outbuf, outcount, datatype, &run);
-    if (unlikely(MPII_heddle_on_device(inbuf, dense ? run.start : outbuf)))
-        return MPII_heddle_device_error(__func__, __LINE__);
-    if (!dense) {
+    if (!is_run(outbuf, outcount, datatype, &run)) {
         int rc = unpack_by_engine(inbuf, insize, outbuf, outcount, datatype, outoffset, actual_unpack_bytes);
         if (outoffset == 0 && insize < SHORTEST_PIECE)
             keep_whole_elements(datatype, actual_unpack_bytes);
@@ -130,8 +168,10 @@ static inline int unpack(const void *inbuf, MPI_Aint insize, void *outbuf, MPI_A
 
 int MPIR_Typerep_copy(void *outbuf, const void *inbuf, MPI_Aint num_bytes)
 {
-    if (unlikely(MPII_heddle_on_device(inbuf, outbuf)))
-        return MPII_heddle_device_error(__func__, __LINE__);
+    if (unlikely(MPII_heddle_on_device(inbuf, MPI_BYTE) || MPII_heddle_on_device(outbuf, MPI_BYTE))) {
+        const heddle_side from = MPII_heddle_packed(inbuf, num_bytes), to = MPII_heddle_packed(outbuf, num_bytes);
+        return MPII_heddle_transfer(&from, &to, num_bytes, HEDDLE_OP_REPLACE);
+    }
     if (num_bytes > 0)
         MPIR_Memcpy(outbuf, inbuf, num_bytes);
     return MPI_SUCCESS;

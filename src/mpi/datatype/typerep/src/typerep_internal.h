@@ -51,13 +51,30 @@ static inline heddle_type *MPII_heddle_type(MPI_Datatype datatype)
     return likely(dtp != NULL) ? MPII_heddle_handle(dtp) : NULL;
 }
 
-/* The engine moves data between host buffers. Without an open device plug-in the test is one load. */
-static inline bool MPII_heddle_on_device(const void *one, const void *other)
+/* Whether a buffer's data is in device or managed memory, so that heddle_transfer moves it. Without an open
+ * device plug-in the test is one load. */
+static inline bool MPII_heddle_on_device(const void *buf, MPI_Datatype datatype)
 {
-    return ENABLE_GPU && (MPIR_GPU_query_pointer_is_dev(one) || MPIR_GPU_query_pointer_is_dev(other));
+    return ENABLE_GPU && MPIR_Typerep_is_on_device(buf, datatype);
 }
 
-int MPII_heddle_device_error(const char *function, int line);
+/* Tells MPL's backend of the engine. */
+void MPII_heddle_device_init(void);
+
+heddle_side MPII_heddle_side(const void *buf, MPI_Aint count, MPI_Datatype datatype, MPI_Aint offset);
+heddle_side MPII_heddle_packed(const void *buf, MPI_Aint bytes);
+int MPII_heddle_transfer(const heddle_side *from, const heddle_side *to, MPI_Aint bytes, heddle_op op);
+
+/* A buffer as the host can see it: itself, or a copy in host memory where it is a device's. */
+struct MPII_heddle_shadow {
+    void *buf;    /* to be used in its place */
+    void *memory; /* null: there is no copy */
+};
+int MPII_heddle_shadow(const void *buf, MPI_Aint count, MPI_Datatype datatype, bool copy,
+                       struct MPII_heddle_shadow *shadow);
+void MPII_heddle_shadow_drop(struct MPII_heddle_shadow *shadow);
+/* Copies it back, where it is a copy, and drops it. */
+int MPII_heddle_shadow_store(struct MPII_heddle_shadow *shadow, void *buf, MPI_Aint count, MPI_Datatype datatype);
 
 /* Calls the engine on `type`. Parts of MPICH move data by types that they make for themselves and
  * never commit; such a type is committed when it is first met. */

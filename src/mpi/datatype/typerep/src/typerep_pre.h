@@ -25,4 +25,35 @@
 typedef int MPIR_Typerep_req;
 #define MPIR_TYPEREP_REQ_NULL 0
 
+#if MPICH_DATATYPE_ENGINE == MPICH_DATATYPE_ENGINE_HEDDLE
+
+/* For our hooks (maint/mpich-4.0.2.fork), where ENABLE_GPU holds. Whether a buffer's data is in device or
+ * managed memory. */
+int MPIR_Typerep_is_on_device(const void *buf, MPI_Datatype datatype);
+/* MPIR_Localcopy and MPIR_Reduce_local for such buffers: 0 where they are not and nothing was done, else the
+ * result is in `*mpi_errno`; what stands there of an earlier error stays. */
+int MPIR_Typerep_localcopy(const void *inbuf, MPI_Aint incount, MPI_Datatype intype, void *outbuf,
+                           MPI_Aint outcount, MPI_Datatype outtype, MPI_Aint bytes, int *mpi_errno);
+int MPIR_Typerep_reduce_local(const void *inbuf, void *inoutbuf, MPI_Aint count, MPI_Datatype datatype, MPI_Op op,
+                              int *mpi_errno);
+/* MPIR_Compare_equal on any memory. */
+int MPIR_Typerep_equal(const void *one, const void *other, MPI_Datatype datatype);
+/* Unpacking and packing a whole buffer that go on while the caller does other things. `*request` is to be
+ * tested until `*done`; null is done. The datatype may be freed meanwhile. */
+struct heddle_request;
+int MPIR_Typerep_begin_unpack(const void *packed, MPI_Aint bytes, void *buf, MPI_Aint count, MPI_Datatype datatype,
+                              struct heddle_request **request);
+int MPIR_Typerep_begin_pack(const void *buf, MPI_Aint count, MPI_Datatype datatype, void *packed, MPI_Aint bytes,
+                            struct heddle_request **request);
+int MPIR_Typerep_test_begun(struct heddle_request **request, int *done);
+
+#else
+
+#define MPIR_Typerep_is_on_device(buf, datatype) 0
+#define MPIR_Typerep_localcopy(inbuf, incount, intype, outbuf, outcount, outtype, bytes, mpi_errno) 0
+#define MPIR_Typerep_reduce_local(inbuf, inoutbuf, count, datatype, op, mpi_errno) 0
+#define MPIR_Typerep_equal(one, other, datatype) MPIR_Compare_equal(one, other, datatype)
+
+#endif
+
 #endif

@@ -23,7 +23,8 @@ cvars:
       description : >-
         After how many progress polls in a row that found nothing a process
         gives its core to another. 0 means never; -1 (the default) means 100
-        where the node has more ranks than cores, and never elsewhere.
+        where the node has more ranks than cores (under MPI_THREAD_MULTIPLE,
+        more than half as many), and never elsewhere.
 
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
@@ -48,10 +49,12 @@ static int count_cores(void)
 
 void MPIDI_UCX_yield_init(void)
 {
+    /* Two threads that wait in MPI are two that poll. How many there will be, nobody knows yet. */
+    const int threads = MPIR_ThreadInfo.thread_provided == MPI_THREAD_MULTIPLE ? 2 : 1;
     if (MPIR_CVAR_CH4_UCX_YIELD >= 0)
         MPIDI_UCX_yield_after = MPIR_CVAR_CH4_UCX_YIELD;
     else
-        MPIDI_UCX_yield_after = MPIR_Process.local_size > count_cores() ? YIELD_AFTER_DEFAULT : 0;
+        MPIDI_UCX_yield_after = MPIR_Process.local_size * threads > count_cores() ? YIELD_AFTER_DEFAULT : 0;
 }
 
 void MPIDI_UCX_yield_count(unsigned events)

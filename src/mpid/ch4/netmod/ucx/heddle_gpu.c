@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Messages of device buffers as single messages of UCX.
+ */
+#include "mpidimpl.h"
+#include "ucx_impl.h"
+
+#if MPICH_DATATYPE_ENGINE == MPICH_DATATYPE_ENGINE_HEDDLE
+#include "heddle.h"
+
+struct MPIDI_UCX_gpu_receive *MPIDI_UCX_gpu_unpacking[MPIDI_CH4_MAX_VCIS];
+
+static MPI_Aint packed_size(MPI_Aint count, MPI_Datatype datatype)
+{
+    MPI_Aint size;
+    MPIR_Datatype_get_size_macro(datatype, size);
+    return count * size;
+}
+
+/* Memory to pack into. Registering it with UCX is UCX's business, which keeps what it registered. */
+static int stage(MPI_Aint bytes, const void *buf, MPI_Datatype datatype, void **staging)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPI_Aint true_lb = 0;
+    if (!HANDLE_IS_BUILTIN(datatype)) {
+        MPI_Aint true_extent;
+        MPIR_Type_get_true_extent_impl(datatype, &true_lb, &true_extent);
+    }
+    if (heddle_staging_alloc(bytes, MPIR_get_contig_ptr(buf, true_lb), staging) != HEDDLE_SUCCESS)
+        MPIR_ERR_SETANDSTMT(mpi_errno, MPI_ERR_NO_MEM, goto fn_fail, "**nomem");
+  fn_fail:
+    return mpi_errno;
+}
+
+/* ---- sends ------------------------------------------------------------------------------------ */
+
+static void sent(void *request, ucs_status_t status, void *staging)
+{
+    MPIDI_UCX_ucp_request_t *ucp_request = request;
+    MPIR_Request *sreq = ucp_request->req;
+
+    if (status == UCS_ERR_CANCELED) {
+        MPIR_STATUS_SET_CANCEL_BIT(sreq->status, TRUE);
+    } else if (status != UCS_OK) {
+        sreq->status.MPI_ERROR = MPI_ERR_OTHER;
+    }
+    heddle_staging_free(staging);
+    MPIDIU_request_complete(sreq);
+    ucp_request->req = NULL;
+    ucp_request_release(ucp_request);
+}
+
+int MPIDI_UCX_gpu_send(const void *buf, MPI_Aint count, MPI_Datatype datatype, ucp_ep_h ep, uint64_t ucx_tag,
+                       int vni, int is_sync, MPIR_Request **request)
+{
+    int mpi_errno = MPI_SUCCESS;
+    const MPI_Aint bytes = packed_size(count, datatype);
+    MPI_Aint packed = 0;
+    void *staging = NULL;
+    MPIR_Request *sreq = *request;
+
+    mpi_errno = stage(bytes, buf, datatype, &staging);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPIR_Typerep_pack(buf, count, datatype, 0, staging, bytes, &packed);
+    MPIR_ERR_CHECK(mpi_errno);
+
+    const ucp_request_param_t param = {
+        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA,
+        .cb.send = sent,
+        .user_data = staging,
+    };
+    MPIDI_UCX_ucp_request_t *ucp_request = is_sync ? ucp_tag_send_sync_nbx(ep, staging, bytes, ucx_tag, &param)
+                                                   : ucp_tag_send_nbx(ep, staging, bytes, ucx_tag, &param);
+    MPIDI_UCX_CHK_REQUEST(ucp_request);
+
+    if (ucp_request != NULL) {
+        if (sreq == NULL)
+            sreq = MPIR_Request_create_from_pool(MPIR_REQUEST_KIND__SEND, vni, 2);
+        else
+            MPIR_Request_add_ref(sreq);
+        ucp_request->req = sreq;
+        MPIDI_UCX_REQ(sreq).ucp_request = ucp_request;
+    } else {
+        heddle_staging_free(staging);
+        if (sreq != NULL)
+            MPIR_cc_set(&sreq->cc, 0);
+        else
+            sreq = MPIR_Request_create_complete(MPIR_REQUEST_KIND__SEND);
+    }
+    *request = sreq;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    heddle_staging_free(staging);
+    goto fn_exit;
+}
+
+/* ---- receives ----------------------------------------------------------------------------------- */
+
+struct MPIDI_UCX_gpu_receive {
+    MPIR_Request *rreq;
+    void *buf;
+    MPI_Aint count;
+    MPI_Datatype datatype; /* holds a reference */
+    void *staging;
+    heddle_request *unpacking; /* null: done */
+    int vni;
+    bool arrived;
+    struct MPIDI_UCX_gpu_receive *next;
+};
+
+static int new_receive(void *buf, MPI_Aint count, MPI_Datatype datatype, MPI_Aint bytes, int vni, MPIR_Request *rreq,
+                       struct MPIDI_UCX_gpu_receive **receive)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct MPIDI_UCX_gpu_receive *r = MPL_malloc(sizeof(*r), MPL_MEM_BUFFER);
+    MPIR_ERR_CHKANDJUMP(r == NULL, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
+    *r = (struct MPIDI_UCX_gpu_receive) {
+        .rreq = rreq, .buf = buf, .count = count, .datatype = datatype, .vni = vni,
+    };
+    mpi_errno = stage(bytes, buf, datatype, &r->staging);
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIR_Datatype_add_ref_if_not_builtin(datatype);
+    *receive = r;
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    MPL_free(r);
+    goto fn_exit;
+}
+
+static void free_receive(struct MPIDI_UCX_gpu_receive *r)
+{
+    heddle_staging_free(r->staging);
+    MPIR_Datatype_release_if_not_builtin(r->datatype);
+    MPL_free(r);
+}
+
+static void set_error(MPIR_Request *rreq, int mpi_errno)
+{
+    if (rreq->status.MPI_ERROR == MPI_SUCCESS)
+        rreq->status.MPI_ERROR = mpi_errno;
+}
+
+static void complete(struct MPIDI_UCX_gpu_receive *r)
+{
+    MPIR_Request *rreq = r->rreq;
+    free_receive(r);
+    MPIDIU_request_complete(rreq);
+}
+
+/* The message is here: the host's part of the receive is over. */
+static void received(void *request, ucs_status_t status, const ucp_tag_recv_info_t *info, void *user_data)
+{
+    MPIDI_UCX_ucp_request_t *ucp_request = request;
+    struct MPIDI_UCX_gpu_receive *r = user_data;
+    MPIR_Request *rreq = r->rreq;
+
+    MPIDI_UCX_REQ(rreq).ucp_request = NULL;
+    rreq->status.MPI_ERROR = MPI_SUCCESS;
+    if (status == UCS_ERR_CANCELED) {
+        MPIR_STATUS_SET_CANCEL_BIT(rreq->status, TRUE);
+    } else {
+        rreq->status.MPI_SOURCE = MPIDI_UCX_get_source(info->sender_tag);
+        rreq->status.MPI_TAG = MPIDI_UCX_get_tag(info->sender_tag);
+        if (status == UCS_ERR_MESSAGE_TRUNCATED) {
+            rreq->status.MPI_ERROR = MPI_ERR_TRUNCATE;
+        } else if (status != UCS_OK) {
+            rreq->status.MPI_ERROR = MPI_ERR_OTHER;
+        } else {
+            MPIR_STATUS_SET_COUNT(rreq->status, info->length);
+            set_error(rreq, MPIR_Typerep_begin_unpack(r->staging, info->length, r->buf, r->count, r->datatype,
+                                                      &r->unpacking));
+        }
+    }
+    ucp_request->req = NULL;
+    ucp_request_release(ucp_request); /* and `info` with it */
+    /* The call that posted the receive may still be running: progress completes it. */
+    r->arrived = true;
+    r->next = MPIDI_UCX_gpu_unpacking[r->vni];
+    MPIDI_UCX_gpu_unpacking[r->vni] = r;
+}
+
+void MPIDI_UCX_gpu_unpack_on(int vni)
+{
+    struct MPIDI_UCX_gpu_receive **link = &MPIDI_UCX_gpu_unpacking[vni];
+    while (*link != NULL) {
+        struct MPIDI_UCX_gpu_receive *r = *link;
+        int done = 0;
+        const int mpi_errno = MPIR_Typerep_test_begun(&r->unpacking, &done);
+        if (mpi_errno != MPI_SUCCESS)
+            set_error(r->rreq, mpi_errno);
+        if (done) {
+            *link = r->next;
+            complete(r);
+        } else {
+            link = &r->next;
+        }
+    }
+}
+
+/* What a posted receive does when it ends. */
+static ucp_request_param_t when_received(struct MPIDI_UCX_gpu_receive *r)
+{
+    const ucp_request_param_t param = {
+        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FLAG_NO_IMM_CMPL,
+        .cb.recv = received,
+        .user_data = r,
+    };
+    return param;
+}
+
+int MPIDI_UCX_gpu_recv(void *buf, MPI_Aint count, MPI_Datatype datatype, uint64_t ucx_tag, uint64_t tag_mask,
+                       int vni, MPIR_Request *rreq)
+{
+    int mpi_errno = MPI_SUCCESS;
+    const MPI_Aint bytes = packed_size(count, datatype);
+    struct MPIDI_UCX_gpu_receive *r = NULL;
+
+    mpi_errno = new_receive(buf, count, datatype, bytes, vni, rreq, &r);
+    MPIR_ERR_CHECK(mpi_errno);
+    const ucp_request_param_t param = when_received(r);
+    MPIDI_UCX_ucp_request_t *ucp_request =
+        ucp_tag_recv_nbx(MPIDI_UCX_global.ctx[vni].worker, r->staging, bytes, ucx_tag, tag_mask, &param);
+    MPIDI_UCX_CHK_REQUEST(ucp_request);
+    if (!r->arrived)
+        MPIDI_UCX_REQ(rreq).ucp_request = ucp_request;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    if (r != NULL)
+        free_receive(r);
+    goto fn_exit;
+}
+
+int MPIDI_UCX_gpu_imrecv(void *buf, MPI_Aint count, MPI_Datatype datatype, int vci, MPIR_Request *message)
+{
+    int mpi_errno = MPI_SUCCESS;
+    const MPI_Aint bytes = packed_size(count, datatype);
+    struct MPIDI_UCX_gpu_receive *r = NULL;
+
+    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(vci).lock);
+    mpi_errno = new_receive(buf, count, datatype, bytes, vci, message, &r);
+    MPIR_ERR_CHECK(mpi_errno);
+    const ucp_request_param_t param = when_received(r);
+    MPIDI_UCX_ucp_request_t *ucp_request =
+        ucp_tag_msg_recv_nbx(MPIDI_UCX_global.ctx[vci].worker, r->staging, bytes,
+                             MPIDI_UCX_REQ(message).message_handler, &param);
+    MPIDI_UCX_CHK_REQUEST(ucp_request);
+    if (!r->arrived)
+        MPIDI_UCX_REQ(message).ucp_request = ucp_request;
+
+  fn_exit:
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(vci).lock);
+    return mpi_errno;
+  fn_fail:
+    if (r != NULL)
+        free_receive(r);
+    goto fn_exit;
+}
+
+#endif

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What the programs of this folder share: buffers in memory of every kind, laid out in several ways, that know what
+ * should be in them; checks that count; an end that tells. They run on a simulated device or on GPUs, whichever
+ * libheddle has open.
+ */
+#pragma once
+
+#include "../../gpu/device_memory.hpp"
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace device_test {
+
+inline int rank, size, failures;
+
+inline void fail(const std::string &what)
+{
+    if (++failures <= 20)
+        std::printf("rank %d: %s\n", rank, what.c_str());
+}
+
+inline void check(bool holds, const std::string &what)
+{
+    if (!holds)
+        fail(what);
+}
+
+/* How `elements` doubles lie in memory: where each of them is, and the type that says so. */
+struct Layout {
+    std::string name;
+    std::vector<MPI_Aint> at; /* bytes from the buffer, in the order of the type */
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    MPI_Aint bytes = 0; /* of the buffer */
+
+    Layout(std::string name, std::vector<MPI_Aint> at, MPI_Datatype type) : name(std::move(name)), at(std::move(at)), type(type)
+    {
+        MPI_Type_commit(&this->type);
+        for (MPI_Aint a : this->at)
+            bytes = std::max(bytes, a + MPI_Aint{sizeof(double)});
+    }
+    Layout(Layout &&other) noexcept : name(std::move(other.name)), at(std::move(other.at)), type(other.type), bytes(other.bytes)
+    {
+        other.type = MPI_DATATYPE_NULL;
+    }
+    ~Layout()
+    {
+        if (type != MPI_DATATYPE_NULL)
+            MPI_Type_free(&type);
+    }
+    int64_t elements() const { return static_cast<int64_t>(at.size()); }
+};
+
+inline Layout contiguous(int n)
+{
+    std::vector<MPI_Aint> at;
+    for (int i = 0; i < n; ++i)
+        at.push_back(MPI_Aint{8} * i);
+    MPI_Datatype type;
+    MPI_Type_contiguous(n, MPI_DOUBLE, &type);
+    return {"contiguous", at, type};
+}
+
+inline Layout strided(int n)
+{
+    std::vector<MPI_Aint> at;
+    for (int i = 0; i < n; ++i)
+        at.push_back(MPI_Aint{24} * i);
+    MPI_Datatype type;
+    MPI_Type_vector(n, 1, 3, MPI_DOUBLE, &type);
+    return {"strided", at, type};
+}
+
+/* Blocks of 1 to 7 with gaps that change, the last ones first. */
+inline Layout indexed(int n)
+{
+    std::vector<int> lengths, displs;
+    int left = n, place = 0;
+    for (int i = 0; left > 0; ++i) {
+        lengths.push_back(std::min(left, 1 + i * 5 % 7));
+        displs.push_back(place);
+        place += lengths.back() + 1 + i % 3;
+        left -= lengths.back();
+    }
+    std::reverse(lengths.begin(), lengths.end());
+    std::reverse(displs.begin(), displs.end());
+    std::vector<MPI_Aint> at;
+    for (size_t b = 0; b < lengths.size(); ++b)
+        for (int i = 0; i < lengths[b]; ++i)
+            at.push_back(MPI_Aint{8} * (displs[b] + i));
+    MPI_Datatype type;
+    MPI_Type_indexed(static_cast<int>(lengths.size()), lengths.data(), displs.data(), MPI_DOUBLE, &type);
+    return {"indexed", at, type};
+}
+
+/* Structs of members that stand in another order than they lie, the last one short. */
+inline Layout structs(int n)
+{
+    const int whole = n / 3, rest = n % 3;
+    MPI_Datatype one, all, type;
+    const int lengths[] = {1, 2};
+    const MPI_Aint displs[] = {24, 0};
+    const MPI_Datatype types[] = {MPI_DOUBLE, MPI_DOUBLE};
+    MPI_Type_create_struct(2, lengths, displs, types, &one);
+    MPI_Type_create_resized(one, 0, 40, &all);
+    const int counts[] = {whole, rest};
+    const MPI_Aint places[] = {0, MPI_Aint{40} * whole};
+    const MPI_Datatype parts[] = {all, MPI_DOUBLE};
+    MPI_Type_create_struct(2, counts, places, parts, &type);
+    MPI_Type_free(&one);
+    MPI_Type_free(&all);
+    std::vector<MPI_Aint> at;
+    for (int i = 0; i < whole; ++i)
+        for (const int offset : {24, 0, 8})
+            at.push_back(MPI_Aint{40} * i + offset);
+    for (int i = 0; i < rest; ++i)
+        at.push_back(MPI_Aint{40} * whole + 8 * i);
+    return {"struct", at, type};
+}
+
+using MakeLayout = Layout (*)(int);
+inline constexpr MakeLayout every_layout[] = {contiguous, strided, indexed, structs};
+inline constexpr gpu::Kind every_kind[] = {gpu::Kind::pageable, gpu::Kind::device, gpu::Kind::managed};
+
+/* A buffer of one layout's, each byte of it known. */
+class Buffer {
+public:
+    Buffer(gpu::Kind kind, const Layout &layout, int copies = 1)
+        : layout_(layout), extent_(extent_of(layout.type)), copies_(copies),
+          host_(static_cast<size_t>(layout.bytes + extent_ * (copies - 1)), std::byte{0xa5}),
+          memory_({kind, gpu::Machine::get().devices() > 0 ? rank % gpu::Machine::get().devices() : 0}, host_.size())
+    {
+        if (!memory_)
+            throw std::runtime_error("no memory for a test's buffer");
+        store();
+    }
+
+    void *at() const { return memory_.at(); }
+    MPI_Datatype type() const { return layout_.type; }
+    std::string name() const { return layout_.name + " in " + gpu::to_text(memory_.place()); }
+    static double value(int seed, int64_t i) { return seed * 1e6 + static_cast<double>(i); }
+
+    /* The elements become those of `seed`; the rest stays. */
+    void fill(int seed)
+    {
+        expect(seed, 0, layout_.elements() * copies_);
+        store();
+    }
+    /* From now on elements `begin` to `end` should be those of `seed`, counted from its `first`. */
+    void expect(int seed, int64_t begin, int64_t end, int64_t first = 0)
+    {
+        for (int64_t i = begin; i < end; ++i)
+            put(i, value(seed, first + i - begin));
+    }
+    void put(int64_t i, double v)
+    {
+        const int64_t n = layout_.elements();
+        std::memcpy(&host_[static_cast<size_t>(layout_.at[static_cast<size_t>(i % n)] + extent_ * (i / n))], &v, sizeof v);
+    }
+    /* Whether the memory holds what it should, gaps included. */
+    void verify(const std::string &what) const
+    {
+        std::vector<std::byte> found(host_.size());
+        memory_.read(0, found.data(), found.size());
+        for (size_t i = 0; i < found.size(); ++i)
+            if (found[i] != host_[i])
+                return fail(what + ": byte " + std::to_string(i) + " of " + name() + " is " +
+                            std::to_string(std::to_integer<int>(found[i])) + ", not " +
+                            std::to_string(std::to_integer<int>(host_[i])));
+    }
+
+    /* Makes it so. */
+    void store() const { memory_.write(0, host_.data(), host_.size()); }
+
+private:
+    static MPI_Aint extent_of(MPI_Datatype type)
+    {
+        MPI_Aint lb, extent;
+        MPI_Type_get_extent(type, &lb, &extent);
+        return extent;
+    }
+    const Layout &layout_;
+    MPI_Aint extent_;
+    int copies_;
+    std::vector<std::byte> host_;
+    gpu::Memory memory_;
+};
+
+/* Runs `body` between MPI's start and end. */
+template <class Body> int run(int argc, char **argv, Body body)
+{
+    int provided;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (gpu::Machine::get().devices() == 0) {
+        std::printf("there is no device: HEDDLE_DEVICE names a plug-in\n");
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    }
+    try {
+        body();
+    } catch (const std::exception &e) {
+        std::printf("rank %d: %s\n", rank, e.what());
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    }
+    int all = 0;
+    MPI_Allreduce(&failures, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Finalize();
+    return all != 0;
+}
+
+} // namespace device_test

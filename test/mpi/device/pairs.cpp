@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Every pairing of memory and layout at the two ends of a message, at sizes around the thresholds.
+ */
+#include "device_test.hpp"
+
+using namespace device_test;
+
+static void pair(const Buffer &from, Buffer &to, int n, int seed)
+{
+    const std::string what = std::to_string(n) + " doubles from " + from.name();
+    if (rank == 0)
+        MPI_Send(from.at(), 1, from.type(), 1, seed & 0x7fff, MPI_COMM_WORLD);
+    if (rank == 1) {
+        MPI_Status status;
+        MPI_Recv(to.at(), 1, to.type(), 0, seed & 0x7fff, MPI_COMM_WORLD, &status);
+        int count;
+        MPI_Get_count(&status, MPI_DOUBLE, &count);
+        check(count == n, what + ": the status tells of " + std::to_string(count));
+        to.expect(seed, 0, n);
+        to.verify(what);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    return run(argc, argv, [] {
+        int seed = 0;
+        for (const int n : {1, 7, 127, 128, 129, 1024, 8191, 8192, 8193, 40000, 300000})
+            for (const MakeLayout from_layout : every_layout)
+                for (const MakeLayout to_layout : every_layout) {
+                    const Layout l1 = from_layout(n), l2 = to_layout(n);
+                    for (const gpu::Kind k1 : every_kind)
+                        for (const gpu::Kind k2 : every_kind) {
+                            // The other layouts meet one kind each, in turn, where they are many bytes.
+                            if (n > 10000 && (seed + static_cast<int>(k1) + static_cast<int>(k2)) % 3 && k1 != gpu::Kind::device)
+                                continue;
+                            Buffer from(k1, l1), to(k2, l2);
+                            from.fill(++seed);
+                            pair(from, to, n, seed);
+                        }
+                }
+    });
+}
