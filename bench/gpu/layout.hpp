@@ -20,6 +20,13 @@ struct Ends {
 // Puts what moves the data on a stream.
 using Mover = std::function<void(const Ends &, cudaStream_t)>;
 
+// Programs that do the same; the fastest counts.
+struct Programs {
+    std::vector<Mover> pack, unpack;
+
+    const std::vector<Mover> &of(bool packs) const { return packs ? pack : unpack; }
+};
+
 struct Case {
     Type type;
     int64_t count = 1;   // instances
@@ -28,7 +35,8 @@ struct Case {
     int64_t sectors = 0; // bytes of the 32-byte sectors of user memory that hold data
     Mover hand;
     Mover copy;                 // cudaMemcpy*Async; may be empty
-    std::vector<Mover> limits;  // gather (pack) and scatter (unpack) of the blocks alone; the fastest counts
+    Programs limit;             // what the memory must do, without waiting for it (limits.cuh)
+    Programs alone;             // the user's side of it: gather (pack) and scatter (unpack)
     std::shared_ptr<void> kept; // what the movers use
 };
 
@@ -40,7 +48,8 @@ struct Layout {
     int64_t block = 0, stride = 0; // where it is blocks at one stride
     bool copies = false;           // there is a `copy`
     bool hands = true;             // there is a `hand`
-    bool limits = false;           // there are `limits`
+    bool limits = false;           // there is a `limit`
+    bool alone = false;            // there is an `alone`
 };
 
 std::vector<Layout> block_layouts();     // blocks at one stride, and one block

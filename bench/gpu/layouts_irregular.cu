@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Blocks at irregular places: of irregular lengths (1 to 15 doubles), and of one length (32 bytes).
-#include "move_words.cuh"
+#include "limits.cuh"
 
 #include <algorithm>
 #include <random>
@@ -50,13 +50,78 @@ template <bool Pack> __global__ void move_runs(double *__restrict user, double *
         __stcs(user + displs[block] / 8 + lane, __ldcs(packed + begin + lane));
 }
 
+// A bit for each double of the user's memory, set where it is one of a run: the runs, told in the fewest
+// bytes.
+std::vector<unsigned> marks_of(const Places &at)
+{
+    std::vector<unsigned> marks(static_cast<size_t>(at.span / 8 / 32 + 1));
+    for (size_t i = 0; i < at.lengths.size(); ++i)
+        for (int64_t k = 0; k < at.lengths[i]; ++k) {
+            const auto bit = static_cast<size_t>(at.displacements[i] / 8 + k);
+            marks[bit / 32] |= 1u << (bit % 32);
+        }
+    return marks;
+}
+
+// Touches two doubles in the user's order: each sector once. A pack reads whole what it touches; sectors that
+// an unpack writes in part are fetched.
+struct TouchPairs {
+    const unsigned *marks;
+    using Word = unsigned long long;
+    // Those of the pair, or of its sector.
+    __device__ unsigned marks_of(unsigned pair, unsigned doubles) const
+    {
+        const unsigned bit = 2 * pair / doubles * doubles;
+        return __ldg(marks + bit / 32) >> bit % 32 & ((1u << doubles) - 1);
+    }
+    __device__ unsigned read(const char *user, unsigned i) const
+    {
+        return marks_of(i, 4) ? bits(reinterpret_cast<const uint4 *>(user)[i]) : 0;
+    }
+    __device__ void write(char *user, unsigned i) const
+    {
+        const unsigned both = marks_of(i, 2);
+        auto *at = reinterpret_cast<uint4 *>(user) + i;
+        if (both == 3)
+            *at = made_of<uint4>(i);
+        else if (both)
+            reinterpret_cast<Word *>(at)[both - 1] = made_of<Word>(i);
+    }
+    __device__ void fetch(const char *user, unsigned i) const
+    {
+        const unsigned sector = marks_of(i, 4);
+        if (i % 2 == 0 && sector != 0 && sector != 15)
+            fetch_sector(reinterpret_cast<const uint4 *>(user) + i);
+    }
+};
+
+void add_limits(Case &made, TouchPairs touch)
+{
+    const int64_t pairs = made.span / 16;
+    const auto pack = [&]<unsigned Each>(std::integral_constant<unsigned, Each>, Start start) {
+        made.limit.pack.push_back(limit_mover<true, Each>(pairs, made.bytes, touch, {start}));
+    };
+    const auto unpack = [&]<unsigned Each>(std::integral_constant<unsigned, Each>, Start start) {
+        for (const int ahead : {-1, 0})
+            made.limit.unpack.push_back(
+                limit_mover<false, Each>(pairs, made.bytes, touch, {start, false, ahead}));
+    };
+    for (const Start start : {Start{128, 0}, Start{256, 0}}) {
+        pack(std::integral_constant<unsigned, 4>(), start);
+        pack(std::integral_constant<unsigned, 8>(), start);
+        unpack(std::integral_constant<unsigned, 1>(), start);
+        unpack(std::integral_constant<unsigned, 4>(), start);
+    }
+}
+
 Case hindexed(int64_t blocks)
 {
     const Places at = places(blocks, 0);
     struct Lists {
-        Device displs, prefix;
+        Device displs, prefix, marks;
     };
-    auto lists = std::make_shared<Lists>(Lists{on_device(at.displacements), on_device(at.prefix)});
+    auto lists = std::make_shared<Lists>(
+        Lists{on_device(at.displacements), on_device(at.prefix), on_device(marks_of(at))});
     Case made;
     made.type = Type::hindexed(at.lengths, at.displacements, Type::predefined(HEDDLE_DOUBLE));
     made.bytes = at.prefix.back() * 8;
@@ -72,6 +137,7 @@ Case hindexed(int64_t blocks)
             reinterpret_cast<const int64_t *>(lists->prefix.get()), blocks);
         BENCH_CUDA(cudaGetLastError());
     };
+    add_limits(made, {reinterpret_cast<const unsigned *>(lists->marks.get())});
     return made;
 }
 
@@ -104,7 +170,8 @@ std::vector<Layout> irregular_layouts()
     return {{.name = "hindexed-1-to-15",
              .strided = false,
              .sizes = {16, 100, 250, 10000, 100000, 1000000, 10000000},
-             .make = hindexed},
+             .make = hindexed,
+             .limits = true},
             {.name = "hindexed-block-32",
              .strided = false,
              .sizes = {32, 512, 10000, 100000, 1000000, 4000000},

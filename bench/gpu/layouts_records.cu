@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Arrays of struct {double, int, int, char}: 17 bytes of data in 24. A struct of a vector, an indexed and a
 // contiguous member, which has no kernel of its own: nobody would write one.
-#include "layout.hpp"
+#include "limits.cuh"
 
 #include <array>
 
@@ -61,6 +61,42 @@ __global__ void move_records(Record *__restrict user, unsigned char *__restrict 
     }
 }
 
+// What an unpack writes, in the user's order: 8 bytes of every 24 a thread, of which the last have one of
+// data.
+struct WriteWords {
+    static constexpr unsigned bytes = 8;
+    __device__ void write(char *user, unsigned i) const
+    {
+        char *at = user + size_t{i} * bytes;
+        if (i % 3 < 2)
+            *reinterpret_cast<unsigned long long *>(at) = made_of<unsigned long long>(i);
+        else
+            *at = made_of<char>(i);
+    }
+    __device__ void fetch(const char *user, unsigned i) const
+    {
+        if (i % 4 == 0)
+            fetch_sector(user + size_t{i} * bytes);
+    }
+};
+
+// Every sector holds data: a pack reads them all, an unpack writes each in part.
+void add_limits(Case &made)
+{
+    const auto add = [&]<unsigned Each>(std::integral_constant<unsigned, Each>, Start start) {
+        for (const bool apart : {false, true})
+            made.limit.pack.push_back(limit_mover<true, Each>(made.span / 16, made.bytes,
+                                                              TouchWords<uint4, InPlace>{}, {start, apart}));
+        for (const int ahead : {-1, 0, 1024})
+            made.limit.unpack.push_back(limit_mover<false, Each>(made.span / WriteWords::bytes, made.bytes,
+                                                                 WriteWords{}, {start, false, ahead}));
+    };
+    for (const Start start : {Start{256, 0}, Start{1024, 0}}) {
+        add(std::integral_constant<unsigned, 1>(), start);
+        add(std::integral_constant<unsigned, 4>(), start);
+    }
+}
+
 Case records(int64_t count)
 {
     const std::array<int64_t, 4> lengths{1, 1, 1, 1};
@@ -90,6 +126,7 @@ Case records(int64_t count)
             BENCH_CUDA(cudaMemcpy2DAsync(ends.user, sizeof(Record), ends.packed, data, data, rows,
                                          cudaMemcpyDefault, stream));
     };
+    add_limits(made);
     return made;
 }
 
@@ -129,7 +166,7 @@ std::vector<Layout> record_layouts()
                  .strided = false,
                  .sizes = {60, 900, 10000, 100000, 1000000, 10000000},
                  .make = records};
-    array.copies = true;
+    array.copies = array.limits = true;
     Layout parts{.name = "struct-mixed", .strided = false, .sizes = {Ki, 16 * Ki, Mi}, .make = mixed};
     parts.hands = false;
     return {std::move(array), std::move(parts)};

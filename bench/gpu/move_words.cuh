@@ -19,12 +19,18 @@ __global__ void move_words(Word *__restrict user, Word *__restrict packed, unsig
         user[place(i)] = packed[i];
 }
 
+// A place where nothing lies between.
+struct InPlace {
+    __device__ size_t operator()(unsigned i) const { return i; }
+};
+
 // How a kernel is started. Shared memory that it does not use keeps blocks off a multiprocessor: where every
 // word lies in a page of memory of its own, fewer of them in flight are faster.
 struct Start {
     unsigned threads = 256;
     unsigned shared = 0;
 };
+constexpr unsigned most_shared_unasked = 48 * 1024; // above it a kernel's attribute must allow it
 
 inline unsigned blocks_for(int64_t words, unsigned threads)
 {
@@ -34,7 +40,7 @@ inline unsigned blocks_for(int64_t words, unsigned threads)
 template <class Word, class Place> Mover words_mover(int64_t words, Place place, Start start = {})
 {
     const auto go = [words, start, place](auto kernel, const Ends &ends, cudaStream_t stream) {
-        if (start.shared > 48 * 1024)
+        if (start.shared > most_shared_unasked)
             BENCH_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                             static_cast<int>(start.shared)));
         kernel<<<blocks_for(words, start.threads), start.threads, start.shared, stream>>>(

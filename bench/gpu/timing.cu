@@ -10,7 +10,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int warm_up = 3, least = 3;
-constexpr long long waiting_cycles = 50000; // about 25 us
+constexpr long long least_waiting = 50000, most_waiting = least_waiting << 4; // cycles: about 25 and 400 us
 
 __global__ void empty() {}
 
@@ -59,14 +59,20 @@ Time gpu_time(const std::function<void(int, cudaStream_t)> &enqueue, int most, d
     const Stream stream;
     const Event begin, end;
     std::vector<double> samples;
+    long long waiting = least_waiting;
     collect(
         [&](int i, bool kept) {
-            wait<<<1, 1, 0, stream>>>(waiting_cycles);
-            BENCH_CUDA(cudaEventRecord(begin, stream));
-            for (int k = 0; k < repeat; ++k)
-                enqueue(i * repeat + k, stream);
-            BENCH_CUDA(cudaEventRecord(end, stream));
-            BENCH_CUDA(cudaEventSynchronize(end));
+            // Once more, behind a longer wait, where the GPU came to the work before all of it was there.
+            for (bool early = true; early; waiting = early ? 2 * waiting : waiting) {
+                wait<<<1, 1, 0, stream>>>(waiting);
+                BENCH_CUDA(cudaEventRecord(begin, stream));
+                for (int k = 0; k < repeat; ++k)
+                    enqueue(i * repeat + k, stream);
+                BENCH_CUDA(cudaEventRecord(end, stream));
+                early = cudaEventQuery(begin) == cudaSuccess && waiting < most_waiting;
+                cudaGetLastError(); // that the event is yet to come is no error
+                BENCH_CUDA(cudaEventSynchronize(end));
+            }
             float milliseconds = 0;
             BENCH_CUDA(cudaEventElapsedTime(&milliseconds, begin, end));
             if (kept)

@@ -24,6 +24,9 @@ public:
     // byte is wrong. Returns the seconds that the move took, which was the first of its kind.
     double check(const Mover &mover, bool pack, bool pinned);
 
+    // Before something else than a move writes to the buffers.
+    void will_damage() { damaged_ = true; }
+
 private:
     static constexpr int64_t checked_on_host = 64 << 20;
 

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Limit programs: all that the memory must do for a pack or an unpack, and nothing that waits for it. The
+// user's memory is touched as the layout says, read for a pack and written for an unpack; beside that as many
+// contiguous bytes as are packed are written, or read. No store depends on a load: what is written is made of
+// its place.
+#pragma once
+
+#include "move_words.cuh"
+
+namespace bench {
+
+__device__ inline unsigned bits(unsigned word) { return word; }
+__device__ inline unsigned bits(unsigned long long word)
+{
+    return static_cast<unsigned>(word ^ (word >> 32));
+}
+__device__ inline unsigned bits(uint4 word) { return word.x ^ word.y ^ word.z ^ word.w; }
+
+// Something to write at place i, that looks like data.
+template <class Word> __device__ inline Word made_of(unsigned i)
+{
+    const unsigned a = i * 0x9e3779b9u;
+    if constexpr (sizeof(Word) == sizeof(uint4))
+        return {a, a * 5, a ^ 0x55555555u, ~a};
+    else
+        return static_cast<Word>(a * (sizeof(Word) > 4 ? 0x100000001ull : 1ull));
+}
+
+// Asks for the sector before it is written in part: what it lacks is read early, not when it leaves the
+// cache.
+__device__ inline void fetch_sector(const void *at) { asm volatile("prefetch.global.L2 [%0];" ::"l"(at)); }
+
+// A touch of word i where `place` says.
+template <class Word, class Place> struct TouchWords {
+    Place place;
+    __device__ unsigned read(const char *user, unsigned i) const
+    {
+        return bits(reinterpret_cast<const Word *>(user)[place(i)]);
+    }
+    __device__ void write(char *user, unsigned i) const
+    {
+        reinterpret_cast<Word *>(user)[place(i)] = made_of<Word>(i);
+    }
+    __device__ void fetch(const char *user, unsigned i) const
+    {
+        fetch_sector(reinterpret_cast<const Word *>(user) + place(i));
+    }
+};
+
+// How a limit program is started.
+struct Shape {
+    Start start;
+    bool apart = false; // every second thread block touches the user's memory, the others move what is packed
+    int ahead = -1; // sectors are fetched so many thread blocks before they are written; never where negative
+};
+
+struct Traffic {
+    char *user;
+    uint4 *packed;
+    size_t packed_words; // of 16 bytes
+    unsigned share;      // of them, each thread block's
+    unsigned touches;
+    bool apart;
+    int ahead;
+};
+
+template <bool Pack, unsigned Each, class Touch> __global__ void limit_program(Traffic all, Touch touch)
+{
+    const unsigned block = all.apart ? blockIdx.x / 2 : blockIdx.x, tile = blockDim.x * Each;
+    unsigned mixed = 0;
+    const auto each_touch = [&](unsigned tiles_ahead, auto &&act) {
+        const unsigned first = (block + tiles_ahead) * tile + threadIdx.x;
+#pragma unroll
+        for (unsigned k = 0; k < Each; ++k)
+            if (const unsigned i = first + k * blockDim.x; i < all.touches)
+                act(i);
+    };
+    const auto touch_all = [&] {
+        if (!all.apart || blockIdx.x % 2 == 0)
+            each_touch(0, [&](unsigned i) {
+                if constexpr (Pack)
+                    mixed ^= touch.read(all.user, i);
+                else
+                    touch.write(all.user, i);
+            });
+    };
+    const auto move_all = [&] {
+        if (all.apart && blockIdx.x % 2 == 0)
+            return;
+        const size_t begin = size_t{block} * all.share;
+#pragma unroll 4
+        for (unsigned i = threadIdx.x; i < all.share; i += blockDim.x)
+            if (begin + i < all.packed_words) {
+                if constexpr (Pack)
+                    all.packed[begin + i] = made_of<uint4>(static_cast<unsigned>(begin) + i);
+                else
+                    mixed ^= bits(all.packed[begin + i]);
+            }
+    };
+    if constexpr (Pack) {
+        touch_all();
+        move_all();
+    } else {
+        if (all.ahead >= 0) {
+            const auto ahead = static_cast<unsigned>(all.ahead);
+            if (block < ahead)
+                each_touch(0, [&](unsigned i) { touch.fetch(all.user, i); });
+            each_touch(ahead, [&](unsigned i) { touch.fetch(all.user, i); });
+        }
+        move_all();
+        touch_all();
+    }
+    if (mixed == 0x9e3779b9) // what is read must reach memory, or might have to: once in four billion
+        all.packed->x = mixed;
+}
+
+// `packed_bytes` is 0 where only the user's memory is touched.
+template <bool Pack, unsigned Each, class Touch>
+Mover limit_mover(int64_t touches, int64_t packed_bytes, Touch touch, Shape shape)
+{
+    const unsigned blocks = blocks_for(touches, shape.start.threads * Each);
+    Traffic all{};
+    all.packed_words = static_cast<size_t>(packed_bytes) / sizeof(uint4);
+    all.share = static_cast<unsigned>((all.packed_words + blocks - 1) / blocks);
+    all.touches = static_cast<unsigned>(touches);
+    all.apart = shape.apart;
+    all.ahead = shape.ahead;
+    return [all, blocks, touch, start = shape.start](const Ends &ends, cudaStream_t stream) {
+        Traffic now = all;
+        now.user = ends.user;
+        now.packed = reinterpret_cast<uint4 *>(ends.packed);
+        const auto kernel = limit_program<Pack, Each, Touch>;
+        if (start.shared > most_shared_unasked)
+            BENCH_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                            static_cast<int>(start.shared)));
+        kernel<<<all.apart ? 2 * blocks : blocks, start.threads, start.shared, stream>>>(now, touch);
+        BENCH_CUDA(cudaGetLastError());
+    };
+}
+
+} // namespace bench
