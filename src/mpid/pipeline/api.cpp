@@ -29,7 +29,8 @@ template <class F> int with(heddle_port *port, F &&what)
 
 } // namespace
 
-int heddle_port_create(const heddle_transport *transport, const heddle_port_options *options, heddle_port **port)
+int heddle_port_create(const heddle_transport *transport, const heddle_port_options *options,
+                       heddle_port **port)
 {
     if (!transport || !transport->send || !port)
         return HEDDLE_ERR_ARG;
@@ -62,10 +63,7 @@ int heddle_port_progress(heddle_port *port, int *events)
     });
 }
 
-const int *heddle_port_active(const heddle_port *port)
-{
-    return port->port.active();
-}
+const int *heddle_port_active(const heddle_port *port) { return port->port.active(); }
 
 void heddle_port_sent(heddle_port *port, void *token, int error)
 {
@@ -73,7 +71,8 @@ void heddle_port_sent(heddle_port *port, void *token, int error)
         with(port, [&](Port &p) { return p.sent(token, error), HEDDLE_SUCCESS; });
 }
 
-int heddle_port_arrived(heddle_port *port, const void *header, size_t header_bytes, const void *data, size_t bytes)
+int heddle_port_arrived(heddle_port *port, const void *header, size_t header_bytes, const void *data,
+                        size_t bytes)
 {
     Header h;
     if (bytes && !data)
@@ -94,10 +93,7 @@ int heddle_port_place(heddle_port *port, const void *header, size_t header_bytes
     return with(port, [&](Port &p) { return p.place(h, bytes, where, token); });
 }
 
-void heddle_port_placed(heddle_port *port, void *token, int error)
-{
-    heddle_port_sent(port, token, error);
-}
+void heddle_port_placed(heddle_port *port, void *token, int error) { heddle_port_sent(port, token, error); }
 
 int heddle_port_dropped(heddle_port *port, const void *peer, uint64_t key)
 {

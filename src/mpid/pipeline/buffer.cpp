@@ -26,7 +26,8 @@ Buffer::Buffer(const heddle_side &side, int64_t bytes) : side_(side), type_(side
         first_ = end.address();
     // Absolute addresses may lead into memory of several kinds.
     const bool one_kind = side.buf || end.dense();
-    of_host_ = !devices || (one_kind && (memory.kind == MemoryKind::host || memory.kind == MemoryKind::pinned));
+    of_host_ =
+        !devices || (one_kind && (memory.kind == MemoryKind::host || memory.kind == MemoryKind::pinned));
     direct_ = of_host_ && end.dense();
     if (of_host_)
         return;

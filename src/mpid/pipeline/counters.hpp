@@ -10,18 +10,18 @@
 namespace heddle::pipeline {
 
 enum class Counter : uint8_t {
-    sent_by_value,      // messages
+    sent_by_value, // messages
     sent_by_reference,
     received_by_value,
     received_by_reference,
-    failed,             // ends of messages
-    chunks_by_value,    // received
+    failed,          // ends of messages
+    chunks_by_value, // received
     chunks_by_reference,
     bytes_received,
-    waits,              // for staging memory: turns that did not come at once
-    beyond_limit,       // staging memory taken where the limit allowed none, so that nobody waits for ever
-    fallbacks,          // from reference to value
-    strays,             // headers of messages that had ended
+    waits,        // for staging memory: turns that did not come at once
+    beyond_limit, // staging memory taken where the limit allowed none, so that nobody waits for ever
+    fallbacks,    // from reference to value
+    strays,       // headers of messages that had ended
     count
 };
 

@@ -79,7 +79,8 @@ private:
         lent->piece_bytes = bytes;
         if (const int e = device.memory.take_apart(lent->bytes(), lent->memory))
             return e;
-        if (const int e = device.backend().export_memory(device.ordinal(), lent->memory.at(), lent->loan.handle))
+        if (const int e =
+                device.backend().export_memory(device.ordinal(), lent->memory.at(), lent->loan.handle))
             return e;
         lent->loan.allocation = ++made_;
         lent->idle.reserve(pieces_each);

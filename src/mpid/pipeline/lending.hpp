@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Device memory that other processes can read, in pieces. It is made in a few large allocations, each exported once
-// and opened once by each process that reads from it; for both take long. They stay until the process ends: what
-// others have open must not be freed.
+// Device memory that other processes can read, in pieces. It is made in a few large allocations, each
+// exported once and opened once by each process that reads from it; for both take long. They stay until the
+// process ends: what others have open must not be freed.
 #pragma once
 
 #include "../../gpu/devices.hpp"
@@ -19,7 +19,10 @@ class Piece {
 public:
     Piece() = default;
     Piece(Lent *lent, char *at, const Loan &loan) : lent_(lent), at_(at), loan_(loan) {}
-    Piece(Piece &&other) noexcept : lent_(std::exchange(other.lent_, nullptr)), at_(other.at_), loan_(other.loan_) {}
+    Piece(Piece &&other) noexcept
+        : lent_(std::exchange(other.lent_, nullptr)), at_(other.at_), loan_(other.loan_)
+    {
+    }
     Piece &operator=(Piece &&other) noexcept
     {
         std::swap(lent_, other.lent_);

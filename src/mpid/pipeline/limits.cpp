@@ -21,7 +21,9 @@ int64_t power_below(int64_t bytes)
 
 int peer_of(const std::string &name)
 {
-    return name == "value" ? HEDDLE_PEER_VALUE : name == "reference" ? HEDDLE_PEER_REFERENCE : HEDDLE_PEER_AUTO;
+    return name == "value"       ? HEDDLE_PEER_VALUE
+           : name == "reference" ? HEDDLE_PEER_REFERENCE
+                                 : HEDDLE_PEER_AUTO;
 }
 
 } // namespace

@@ -19,8 +19,8 @@ struct Limits {
 // Errors: ARG.
 int find_limits(const heddle_port_options *options, Limits &limits);
 
-// The chunk for a message of `bytes` bytes: small enough that packing, sending and unpacking overlap, large enough
-// to be worth a launch and a header.
+// The chunk for a message of `bytes` bytes: small enough that packing, sending and unpacking overlap, large
+// enough to be worth a launch and a header.
 int64_t chunk_of(int64_t bytes, int64_t most);
 
 } // namespace heddle::pipeline

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What both ends of a message have in common: a name, an other end, chunks on their way, and an end that comes once.
-// An end that fails uses nobody's memory any more when it has ended, its own caller's included.
+// What both ends of a message have in common: a name, an other end, chunks on their way, and an end that
+// comes once. An end that fails uses nobody's memory any more when it has ended, its own caller's included.
 #pragma once
 
 #include "buffer.hpp"

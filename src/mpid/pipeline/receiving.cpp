@@ -21,14 +21,15 @@ bool can_refer(const Envelope &envelope, const Buffer &buffer, const Limits &lim
 
 } // namespace
 
-Receiving::Receiving(Port &port, void *peer, const Envelope &envelope, const heddle_side &to, int64_t capacity,
-                     heddle_message_ended ended, void *argument)
-    : Message(port, peer, to, std::min(envelope.bytes, capacity), ended, argument), process_(envelope.process),
-      truncated_(envelope.bytes > capacity)
+Receiving::Receiving(Port &port, void *peer, const Envelope &envelope, const heddle_side &to,
+                     int64_t capacity, heddle_message_ended ended, void *argument)
+    : Message(port, peer, to, std::min(envelope.bytes, capacity), ended, argument),
+      process_(envelope.process), truncated_(envelope.bytes > capacity)
 {
     other_ = envelope.message;
     wanted_ = std::min(envelope.bytes, capacity);
-    chunk_bytes_ = std::max(smallest_chunk, std::min(envelope.chunk, chunk_of(envelope.bytes, port.limits().chunk)));
+    chunk_bytes_ =
+        std::max(smallest_chunk, std::min(envelope.chunk, chunk_of(envelope.bytes, port.limits().chunk)));
     mode_ = can_refer(envelope, buffer_, port.limits()) ? Mode::reference : Mode::value;
     came_.resize(static_cast<size_t>(chunks()));
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The receiver's end of a message: answers, with as many chunks as it has room for, and unpacks them as they come.
+// The receiver's end of a message: answers, with as many chunks as it has room for, and unpacks them as they
+// come.
 #pragma once
 
 #include "message.hpp"

@@ -18,7 +18,12 @@ Sending::Sending(Port &port, void *peer, const heddle_side &from, int64_t bytes,
 Envelope Sending::envelope() const
 {
     const Whereabouts here = whereabouts();
-    return {id(), total_, chunk_bytes_, here.node, here.process, port_.limits().number,
+    return {id(),
+            total_,
+            chunk_bytes_,
+            here.node,
+            here.process,
+            port_.limits().number,
             buffer_.on_device() && port_.limits().peer != HEDDLE_PEER_VALUE};
 }
 
@@ -62,7 +67,8 @@ int Sending::answer(const Header &header)
         return HEDDLE_SUCCESS;
     if (answered_ && anew && header.mode == Mode::reference)
         return HEDDLE_ERR_FORMAT;
-    if (header.bytes > total_ || header.chunk < smallest_chunk || (header.mode == Mode::reference && !lends) ||
+    if (header.bytes > total_ || header.chunk < smallest_chunk ||
+        (header.mode == Mode::reference && !lends) ||
         (!anew && (header.bytes != wanted_ || header.chunk != chunk_bytes_ || header.mode != mode_ ||
                    header.from != other_)))
         return HEDDLE_ERR_FORMAT;
@@ -73,8 +79,8 @@ int Sending::answer(const Header &header)
     return HEDDLE_SUCCESS;
 }
 
-// Begins, or begins anew. What runs for an earlier round is thrown away when it has ended; what was lent has come
-// back.
+// Begins, or begins anew. What runs for an earlier round is thrown away when it has ended; what was lent has
+// come back.
 void Sending::begin_round(const Header &header)
 {
     leave();
@@ -106,10 +112,7 @@ void Sending::dropped()
     port_.ready(*this);
 }
 
-int Sending::place(const Header &, size_t, void **, Chunk **)
-{
-    return HEDDLE_ERR_FORMAT;
-}
+int Sending::place(const Header &, size_t, void **, Chunk **) { return HEDDLE_ERR_FORMAT; }
 
 // ---- chunks ----
 
@@ -166,8 +169,8 @@ bool Sending::use(int error, Block block)
     }
     Chunk &chunk = begin_chunk(std::move(block));
     port_.transfers().begin(*this, chunk,
-                            {buffer_.after(chunk.offset), packed_side(chunk.block.at(), chunk.bytes), chunk.bytes,
-                             HEDDLE_OP_REPLACE});
+                            {buffer_.after(chunk.offset), packed_side(chunk.block.at(), chunk.bytes),
+                             chunk.bytes, HEDDLE_OP_REPLACE});
     return may_begin();
 }
 

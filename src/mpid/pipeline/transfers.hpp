@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Packs and unpacks that run. Those that need no device are done at once, and told of with the others, so that no
-// call goes ever deeper.
+// Packs and unpacks that run. Those that need no device are done at once, and told of with the others, so
+// that no call goes ever deeper.
 #pragma once
 
 #include "message.hpp"

@@ -25,7 +25,8 @@ uint64_t find_node()
 {
     std::string boot;
     struct stat processes {};
-    if (!(std::ifstream("/proc/sys/kernel/random/boot_id") >> boot) || stat("/proc/self/ns/pid", &processes) != 0)
+    if (!(std::ifstream("/proc/sys/kernel/random/boot_id") >> boot) ||
+        stat("/proc/self/ns/pid", &processes) != 0)
         return 0;
     return hash(boot + " " + std::to_string(processes.st_ino)) | 1;
 }

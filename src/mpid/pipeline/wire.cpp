@@ -70,17 +70,16 @@ uint32_t check_of(const RawEnvelope &raw)
     return static_cast<uint32_t>(check_of(&raw, offsetof(RawEnvelope, check)));
 }
 
-bool has_loan(Kind kind, Mode mode)
-{
-    return kind == Kind::chunk && mode == Mode::reference;
-}
+bool has_loan(Kind kind, Mode mode) { return kind == Kind::chunk && mode == Mode::reference; }
 
 } // namespace
 
 void write_envelope(const Envelope &e, void *bytes)
 {
-    RawEnvelope raw{envelope_magic, version, e.lends ? lends_flag : uint16_t{0}, e.message, e.bytes, e.chunk,
-                    e.node, e.process, 0, e.number, 0};
+    RawEnvelope raw{envelope_magic, version,   e.lends ? lends_flag : uint16_t{0},
+                    e.message,      e.bytes,   e.chunk,
+                    e.node,         e.process, 0,
+                    e.number,       0};
     raw.check = check_of(raw);
     std::memcpy(bytes, &raw, sizeof raw);
 }
@@ -102,9 +101,19 @@ int read_envelope(const void *bytes, Envelope &e)
 
 HeaderBytes write_header(const Header &h)
 {
-    const RawHeader raw{header_magic, version,  static_cast<uint8_t>(h.kind), static_cast<uint8_t>(h.mode),
-                        h.to,         h.from,   h.offset,                     h.bytes,
-                        h.chunk,      h.granted, h.error,                     h.round, 0};
+    const RawHeader raw{header_magic,
+                        version,
+                        static_cast<uint8_t>(h.kind),
+                        static_cast<uint8_t>(h.mode),
+                        h.to,
+                        h.from,
+                        h.offset,
+                        h.bytes,
+                        h.chunk,
+                        h.granted,
+                        h.error,
+                        h.round,
+                        0};
     HeaderBytes out;
     std::memcpy(out.bytes, &raw, sizeof raw);
     out.size = sizeof raw;
@@ -134,7 +143,8 @@ int read_header(const void *bytes, size_t size, Header &h)
     std::memcpy(&check, static_cast<const char *>(bytes) + size - sizeof check, sizeof check);
     if (check != check_of(bytes, size - sizeof check) || raw.kind < static_cast<uint8_t>(Kind::answer) ||
         raw.kind > static_cast<uint8_t>(Kind::refused) || raw.mode > static_cast<uint8_t>(Mode::reference) ||
-        raw.offset < 0 || raw.bytes < 0 || raw.chunk < 0 || raw.granted < 0 || raw.offset > INT64_MAX - raw.bytes)
+        raw.offset < 0 || raw.bytes < 0 || raw.chunk < 0 || raw.granted < 0 ||
+        raw.offset > INT64_MAX - raw.bytes)
         return HEDDLE_ERR_FORMAT;
     h = {};
     h.kind = static_cast<Kind>(raw.kind);

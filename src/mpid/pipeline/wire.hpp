@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What two ports tell each other: envelopes and headers, as values and as bytes. Bytes from elsewhere are checked
-// whole before anything of them is used.
+// What two ports tell each other: envelopes and headers, as values and as bytes. Bytes from elsewhere are
+// checked whole before anything of them is used.
 //
 //   envelope   sender to receiver, by whatever matches messages
-//   answer     receiver to sender: how the message is to come, and how many chunks may so far. The number counts from
-//              the beginning, so that answers may overtake each other. A higher round begins the message anew.
-//   chunk      sender to receiver: with its bytes behind it, or with a loan, which says where they can be read
-//   returned   receiver to sender: the bytes of a loan were read
-//   declined   sender to receiver: there is nothing to lend; by value, please
-//   failed     either way: this end of the message has failed, and uses nothing of the other's any more
-//   refused    receiver to sender: nobody takes the message
+//   answer     receiver to sender: how the message is to come, and how many chunks may so far. The number
+//   counts from
+//              the beginning, so that answers may overtake each other. A higher round begins the message
+//              anew.
+//   chunk      sender to receiver: with its bytes behind it, or with a loan, which says where they can be
+//   read returned   receiver to sender: the bytes of a loan were read declined   sender to receiver: there is
+//   nothing to lend; by value, please failed     either way: this end of the message has failed, and uses
+//   nothing of the other's any more refused    receiver to sender: nobody takes the message
 #pragma once
 
 #include "../../gpu/backend.hpp"
@@ -24,11 +25,11 @@ enum class Mode : uint8_t {
 struct Envelope {
     uint64_t message = 0; // at the sender
     int64_t bytes = 0;
-    int64_t chunk = 0;    // that the sender would choose
-    uint64_t node = 0;    // where the sender is (whereabouts.hpp)
+    int64_t chunk = 0; // that the sender would choose
+    uint64_t node = 0; // where the sender is (whereabouts.hpp)
     uint64_t process = 0;
-    uint32_t number = 0;  // of its port
-    bool lends = false;   // it can leave chunks on its device
+    uint32_t number = 0; // of its port
+    bool lends = false;  // it can leave chunks on its device
 };
 
 void write_envelope(const Envelope &envelope, void *bytes);
@@ -47,15 +48,15 @@ enum class Kind : uint8_t { answer = 1, chunk, returned, declined, failed, refus
 struct Header {
     Kind kind{};
     Mode mode = Mode::value;
-    uint16_t round = 0;    // of answers
-    uint64_t to = 0;       // the message that it is for, at the end that it goes to
-    uint64_t from = 0;     // answer: the receiver's number for it
-    int64_t offset = 0;    // chunk, returned: of the packed bytes
-    int64_t bytes = 0;     // chunk: its bytes; answer: all that the receiver wants
-    int64_t chunk = 0;     // answer: bytes of a chunk
-    int64_t granted = 0;   // answer: how many chunks may be sent, by value in all, by reference at a time
-    int error = 0;         // refused
-    Loan loan;             // chunk by reference
+    uint16_t round = 0;  // of answers
+    uint64_t to = 0;     // the message that it is for, at the end that it goes to
+    uint64_t from = 0;   // answer: the receiver's number for it
+    int64_t offset = 0;  // chunk, returned: of the packed bytes
+    int64_t bytes = 0;   // chunk: its bytes; answer: all that the receiver wants
+    int64_t chunk = 0;   // answer: bytes of a chunk
+    int64_t granted = 0; // answer: how many chunks may be sent, by value in all, by reference at a time
+    int error = 0;       // refused
+    Loan loan;           // chunk by reference
 };
 
 struct HeaderBytes {

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Tests of messages, over a transport within the process, on the simulated device. Included by the top Makefile.am.
+if HAVE_CATCH2
+check_PROGRAMS += test/pipeline/pipeline
+TESTS += test/pipeline/pipeline
+endif
+# libpipeline.la in place of libheddle.la: some look inside.
+test_pipeline_pipeline_SOURCES = \
+    test/gpu/cuda_memory.cpp \
+    test/gpu/device_memory.cpp \
+    test/gpu/device_memory.hpp \
+    test/gpu/mirror.cpp \
+    test/gpu/mirror.hpp \
+    test/gpu/random_case.cpp \
+    test/gpu/simulation.cpp \
+    test/pipeline/exchange.cpp \
+    test/pipeline/exchange.hpp \
+    test/pipeline/main.cpp \
+    test/pipeline/network.cpp \
+    test/pipeline/network.hpp \
+    test/pipeline/test_endings.cpp \
+    test/pipeline/test_failures.cpp \
+    test/pipeline/test_processes.cpp \
+    test/pipeline/test_random.cpp \
+    test/pipeline/test_reference.cpp \
+    test/pipeline/test_rules.cpp \
+    test/pipeline/test_threads.cpp \
+    test/pipeline/test_wire.cpp
+test_pipeline_pipeline_CXXFLAGS = $(AM_CXXFLAGS) -pthread
+test_pipeline_pipeline_LDFLAGS = $(AM_LDFLAGS) -pthread
+test_pipeline_pipeline_LDADD = test/unit/liboracle.la libpipeline.la -ldl

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Messages that nobody takes, or whose other end goes away.
+ */
+#include "exchange.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace pipeline_test;
+
+namespace {
+
+constexpr gpu::Place device0{gpu::Kind::device, 0}, device1{gpu::Kind::device, 1};
+constexpr int64_t bytes = 100000;
+
+struct Two : Network {
+    explicit Two(int peer = HEDDLE_PEER_VALUE)
+        : Network(1), options{4096, 4, 0, peer, 7}, a(add(options)), b(add(options))
+    {
+    }
+    heddle_port_options options;
+    size_t a, b;
+};
+
+Plan some() { return plan(blocks(device0, bytes), blocks(device1, bytes), bytes); }
+
+} // namespace
+
+TEST_CASE("an envelope tells of its message", "[endings]")
+{
+    Two network;
+    Exchange exchange(network, network.a, network.b, some(), 1);
+    exchange.send();
+    heddle_envelope_info info{};
+    REQUIRE(heddle_envelope_read(exchange.envelope(), &info) == HEDDLE_SUCCESS);
+    CHECK(info.bytes == bytes);
+    CHECK(info.number == 7);
+}
+
+TEST_CASE("refused messages end at the sender", "[endings]")
+{
+    for (const int error : {int{HEDDLE_SUCCESS}, int{HEDDLE_ERR_BUFFER}}) {
+        Two network;
+        Exchange exchange(network, network.a, network.b, some(), 1);
+        exchange.send();
+        REQUIRE(heddle_message_refuse(network.port(network.b), network.peer(network.a), exchange.envelope(),
+                                      error) == HEDDLE_SUCCESS);
+        run(network, [&] { return exchange.sent.over; });
+        CHECK(exchange.sent.error == (error ? int{HEDDLE_ERR_PEER} : HEDDLE_SUCCESS));
+        CHECK(exchange.sent.bytes == 0);
+    }
+}
+
+TEST_CASE("the oldest unanswered message of a key is the one that was dropped", "[endings]")
+{
+    Two network;
+    std::vector<std::unique_ptr<Exchange>> all;
+    const uint64_t keys[] = {5, 6, 5, 5};
+    for (const uint64_t key : keys) {
+        all.push_back(std::make_unique<Exchange>(network, network.a, network.b, some(), key));
+        all.back()->send(key);
+    }
+    heddle_port *const sender = network.port(network.a);
+    CHECK(heddle_port_dropped(sender, network.peer(network.b), 4) == HEDDLE_ERR_RANGE);
+    CHECK(heddle_port_dropped(sender, network.peer(network.a), 5) == HEDDLE_ERR_RANGE);
+    all[0]->receive();
+    while (!network.quiet())
+        network.step(); /* the answer is there, though nothing was sent yet */
+    CHECK(heddle_port_dropped(sender, network.peer(network.b), 5) == HEDDLE_SUCCESS);
+    CHECK(!all[2]->sent.over);
+    run(network, [&] { return all[2]->sent.over && all[0]->over(); });
+    all[0]->check();
+    CHECK(all[2]->sent.error == HEDDLE_SUCCESS);
+    CHECK(all[2]->sent.bytes == 0);
+    CHECK(!all[1]->sent.over);
+    CHECK(!all[3]->sent.over);
+    all[1]->receive();
+    all[3]->receive();
+    run(network, [&] { return all[1]->over() && all[3]->over(); });
+    all[1]->check();
+    all[3]->check();
+}
+
+TEST_CASE("an answer comes before there is room, so that it is known what was matched", "[endings]")
+{
+    Two network;
+    heddle_port_options tight{4096, 4, 1, HEDDLE_PEER_VALUE, 0};
+    const size_t c = network.add(tight);
+    Exchange first(network, network.a, c, some(), 1), second(network, network.a, c, some(), 2),
+        third(network, network.a, c, some(), 3);
+    for (Exchange *each : {&first, &second, &third})
+        each->send(9);
+    first.receive();
+    second.receive(); /* all room is the first one's */
+    network.progress(c);
+    while (!network.quiet())
+        network.step();
+    CHECK(heddle_port_dropped(network.port(network.a), network.peer(c), 9) == HEDDLE_SUCCESS);
+    run(network, [&] { return first.over() && second.over() && third.sent.over; });
+    first.check();
+    second.check();
+    CHECK(third.sent.bytes == 0);
+}
+
+TEST_CASE("a message whose envelope was not sent is abandoned", "[endings]")
+{
+    Two network;
+    Exchange exchange(network, network.a, network.b, some(), 1);
+    exchange.send();
+    heddle_port *const sender = network.port(network.a);
+    CHECK(heddle_message_abandon(sender, exchange.message() + 1, HEDDLE_ERR_PEER) == HEDDLE_ERR_RANGE);
+    CHECK(heddle_message_abandon(sender, exchange.message(), HEDDLE_ERR_NO_MEMORY) == HEDDLE_SUCCESS);
+    run(network, [&] { return exchange.sent.over; });
+    CHECK(exchange.sent.error == HEDDLE_ERR_NO_MEMORY);
+    CHECK(heddle_message_abandon(sender, exchange.message(), HEDDLE_ERR_PEER) == HEDDLE_ERR_RANGE);
+}
+
+TEST_CASE("a peer is lost", "[endings]")
+{
+    for (const int peer : {HEDDLE_PEER_VALUE, HEDDLE_PEER_REFERENCE})
+        for (const bool at_sender : {true, false})
+            for (int steps = 0; steps < 40; steps += 5) {
+                Two network(peer);
+                const size_t c = network.add(network.options);
+                Exchange exchange(network, network.a, network.b, some(), 1),
+                    other(network, network.a, c, some(), 2);
+                exchange.begin();
+                other.begin();
+                for (int i = 0; i < steps; ++i) {
+                    network.progress(network.a);
+                    network.progress(network.b);
+                    network.step();
+                }
+                const bool before = at_sender ? exchange.sent.over : exchange.received.over;
+                heddle_port_lost(network.port(at_sender ? network.a : network.b),
+                                 network.peer(at_sender ? network.b : network.a), HEDDLE_ERR_PEER);
+                run(network,
+                    [&] { return (at_sender ? exchange.sent : exchange.received).over && other.over(); });
+                other.check();
+                if (!before)
+                    CHECK((at_sender ? exchange.sent : exchange.received).error == HEDDLE_ERR_PEER);
+            }
+}
+
+TEST_CASE("a port goes while its messages run", "[endings]")
+{
+    for (const int peer : {HEDDLE_PEER_VALUE, HEDDLE_PEER_REFERENCE})
+        for (const bool sender_goes : {true, false})
+            for (int steps = 0; steps < 60; steps += 3) {
+                const Switched on("reset delay_us=100");
+                Two network(peer);
+                Exchange exchange(network, network.a, network.b, some(), 1);
+                exchange.begin();
+                network.step(); /* the sender knows that it was matched */
+                for (int i = 0; i < steps; ++i) {
+                    network.progress(network.a);
+                    network.progress(network.b);
+                    network.step();
+                }
+                Outcome &here = sender_goes ? exchange.sent : exchange.received;
+                Outcome &there = sender_goes ? exchange.received : exchange.sent;
+                network.destroy(sender_goes ? network.a : network.b);
+                CHECK(here.over);
+                CHECK(here.calls == 1);
+                run(network, [&] { return there.over; });
+                if (there.error)
+                    CHECK(there.error == HEDDLE_ERR_PEER);
+                if (!exchange.received.error)
+                    exchange.check();
+            }
+}
+
+TEST_CASE("arguments that make no sense", "[endings]")
+{
+    Two network;
+    Exchange exchange(network, network.a, network.b, some(), 1);
+    exchange.send();
+    heddle_port *const port = network.port(network.a);
+    const heddle_transport nothing{};
+    heddle_port *made = nullptr;
+    CHECK(heddle_port_create(nullptr, nullptr, &made) == HEDDLE_ERR_ARG);
+    CHECK(heddle_port_create(&nothing, nullptr, &made) == HEDDLE_ERR_ARG);
+    const heddle_port_options wrong[] = {{-1, 0, 0, 0, 0},   {4095, 0, 0, 0, 0}, {5000, 0, 0, 0, 0},
+                                         {0, -1, 0, 0, 0},   {0, 0, -1, 0, 0},   {0, 0, 0, 4, 0},
+                                         {2048, 0, 0, 0, 0}, {0, 0, 0, -1, 0}};
+    const heddle_transport transport{nullptr, [](void *, void *, const void *, size_t, const void *, size_t,
+                                                 void *, int *) { return int{HEDDLE_ERR_PEER}; }};
+    for (const heddle_port_options &options : wrong)
+        CHECK(heddle_port_create(&transport, &options, &made) == HEDDLE_ERR_ARG);
+    CHECK(made == nullptr);
+    heddle_port_destroy(nullptr);
+    CHECK(heddle_port_progress(nullptr, nullptr) == HEDDLE_ERR_ARG);
+
+    char memory[64] = {}, envelope[HEDDLE_ENVELOPE_BYTES];
+    const auto ended = [](void *, int, int64_t) {};
+    const heddle_side side{memory, 64, heddle_type_predefined(HEDDLE_BYTE), 0};
+    const heddle_side nowhere{nullptr, 64, heddle_type_predefined(HEDDLE_BYTE), 0};
+    CHECK(heddle_message_send(port, nullptr, &side, 65, 0, envelope, ended, nullptr, nullptr) ==
+          HEDDLE_ERR_RANGE);
+    CHECK(heddle_message_send(port, nullptr, &side, -1, 0, envelope, ended, nullptr, nullptr) ==
+          HEDDLE_ERR_ARG);
+    CHECK(heddle_message_send(port, nullptr, &nowhere, 64, 0, envelope, ended, nullptr, nullptr) ==
+          HEDDLE_ERR_BUFFER);
+    CHECK(heddle_message_send(port, nullptr, &side, 64, 0, envelope, nullptr, nullptr, nullptr) ==
+          HEDDLE_ERR_ARG);
+    CHECK(heddle_message_receive(port, nullptr, exchange.envelope(), &side, 65, ended, nullptr) ==
+          HEDDLE_ERR_RANGE);
+    CHECK(heddle_message_receive(port, nullptr, exchange.envelope(), &side, -1, ended, nullptr) ==
+          HEDDLE_ERR_ARG);
+    CHECK(heddle_message_receive(port, nullptr, nullptr, &side, 64, ended, nullptr) == HEDDLE_ERR_ARG);
+    CHECK(heddle_message_refuse(port, nullptr, nullptr, 0) == HEDDLE_ERR_ARG);
+    CHECK(heddle_port_arrived(port, nullptr, 0, nullptr, 0) == HEDDLE_ERR_FORMAT);
+}

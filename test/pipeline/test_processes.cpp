@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Two processes, a socket between them: device memory that one exports and the other opens.
+ */
+#include "exchange.hpp"
+
+#include "../../src/mpid/pipeline/counters.hpp"
+#include "../gpu/named.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace pipeline_test;
+using heddle::pipeline::counted;
+using heddle::pipeline::Counter;
+
+namespace {
+
+constexpr gpu::Place device0{gpu::Kind::device, 0};
+constexpr int64_t chunk = 8192, bytes = 200 * chunk + 1000, block = 24;
+constexpr int messages = 3;
+
+/* Frames: the sizes of a header and of its data, then both. An envelope is a frame without a header. */
+class Wire {
+public:
+    explicit Wire(int socket, int peer) : socket_(socket)
+    {
+        const heddle_transport transport{
+            this, [](void *context, void *, const void *header, size_t header_bytes, const void *data,
+                     size_t size, void *, int *done) {
+                static_cast<Wire *>(context)->write(header, header_bytes, data, size);
+                *done = 1;
+                return int{HEDDLE_SUCCESS};
+            }};
+        const heddle_port_options options{chunk, 6, 0, peer, 0};
+        gpu::succeeds(heddle_port_create(&transport, &options, &port), "heddle_port_create");
+    }
+    Wire(const Wire &) = delete;
+    ~Wire() { heddle_port_destroy(port); }
+
+    void write(const void *header, size_t header_bytes, const void *data, size_t size)
+    {
+        const uint64_t sizes[] = {header_bytes, size};
+        write_all(sizes, sizeof sizes);
+        write_all(header, header_bytes);
+        write_all(data, size);
+    }
+
+    /* Lets everything go on until `done`. */
+    template <class Done> void run(Done &&done)
+    {
+        const auto began = std::chrono::steady_clock::now();
+        while (!done()) {
+            read();
+            heddle_port_progress(port, nullptr);
+            if (std::chrono::steady_clock::now() - began > std::chrono::seconds(30))
+                gpu::fail("nothing ends any more");
+        }
+    }
+
+    std::vector<char> next_envelope()
+    {
+        run([&] { return !envelopes_.empty(); });
+        std::vector<char> envelope = std::move(envelopes_.front());
+        envelopes_.pop_front();
+        return envelope;
+    }
+
+    heddle_port *port = nullptr;
+
+private:
+    /* One frame, if there is one. */
+    void read()
+    {
+        pollfd ready{socket_, POLLIN, 0};
+        if (poll(&ready, 1, 0) <= 0)
+            return;
+        uint64_t sizes[2];
+        read_all(sizes, sizeof sizes);
+        std::vector<char> header(sizes[0]), data(sizes[1]);
+        read_all(header.data(), header.size());
+        read_all(data.data(), data.size());
+        if (header.empty())
+            envelopes_.push_back(std::move(data));
+        else
+            gpu::succeeds(
+                heddle_port_arrived(port, header.data(), header.size(), data.data(), data.size()),
+                "heddle_port_arrived");
+    }
+
+    void write_all(const void *from, size_t size)
+    {
+        for (const char *at = static_cast<const char *>(from); size > 0;) {
+            const ssize_t n = ::write(socket_, at, size);
+            if (n <= 0)
+                gpu::fail("write");
+            at += n;
+            size -= static_cast<size_t>(n);
+        }
+    }
+    void read_all(void *to, size_t size)
+    {
+        for (char *at = static_cast<char *>(to); size > 0;) {
+            const ssize_t n = ::read(socket_, at, size);
+            if (n <= 0)
+                gpu::fail("the other process is gone");
+            at += n;
+            size -= static_cast<size_t>(n);
+        }
+    }
+
+    int socket_;
+    std::deque<std::vector<char>> envelopes_; /* nobody has received yet */
+};
+
+oracle::Type blocks_type() { return oracle::build(*blocks(device0, bytes, block).type).commit(); }
+
+constexpr int64_t count_of_blocks = (bytes + block - 1) / block;
+
+char byte_at(int message, int64_t x) { return static_cast<char>((x * 7 + x / 256 + message * 13) % 251); }
+
+/* What a side's memory holds, in blocks with gaps as long. */
+std::vector<char> spread(int message)
+{
+    std::vector<char> memory(static_cast<size_t>(count_of_blocks * 2 * block), 'g');
+    for (int64_t x = 0; x < bytes; ++x)
+        memory[static_cast<size_t>(x / block * 2 * block + x % block)] = byte_at(message, x);
+    return memory;
+}
+
+struct End {
+    bool over = false;
+    int error = -1;
+};
+
+void ended(void *argument, int error, int64_t) { *static_cast<End *>(argument) = {true, error}; }
+
+void send_all(Wire &wire, const gpu::Memory &memory)
+{
+    const oracle::Type type = blocks_type();
+    const heddle_side side{memory.at(), count_of_blocks, type.get(), 0};
+    for (int message = 0; message < messages; ++message) {
+        const std::vector<char> contents = spread(message);
+        memory.write(0, contents.data(), contents.size());
+        char envelope[HEDDLE_ENVELOPE_BYTES];
+        End end;
+        gpu::succeeds(
+            heddle_message_send(wire.port, nullptr, &side, bytes, 0, envelope, ended, &end, nullptr),
+            "heddle_message_send");
+        wire.write(nullptr, 0, envelope, sizeof envelope);
+        wire.run([&] { return end.over; });
+        CHECK(end.error == HEDDLE_SUCCESS);
+    }
+}
+
+void receive_all(Wire &wire, const gpu::Memory &memory)
+{
+    const oracle::Type type = blocks_type();
+    const heddle_side side{memory.at(), count_of_blocks, type.get(), 0};
+    std::vector<char> got(memory.size());
+    for (int message = 0; message < messages; ++message) {
+        const std::vector<char> gaps(memory.size(), 'g');
+        memory.write(0, gaps.data(), gaps.size());
+        const std::vector<char> envelope = wire.next_envelope();
+        End end;
+        gpu::succeeds(heddle_message_receive(wire.port, nullptr, envelope.data(), &side, bytes, ended, &end),
+                      "heddle_message_receive");
+        wire.run([&] { return end.over; });
+        CHECK(end.error == HEDDLE_SUCCESS);
+        memory.read(0, got.data(), got.size());
+        CHECK(got == spread(message));
+    }
+}
+
+/* This very program, as the receiving process; with other switches for its device. */
+pid_t start_receiver(int socket, int other, const char *switches)
+{
+    const pid_t child = fork();
+    if (child != 0)
+        return child;
+    close(other);
+    setenv("HEDDLE_TEST_SOCKET", std::to_string(socket).c_str(), 1);
+    setenv("HEDDLE_SIM", switches, 1);
+    execl("/proc/self/exe", "pipeline", "inside: the receiving process", nullptr);
+    _exit(127);
+}
+
+void between_processes(const char *switches, int64_t by_reference, int64_t fallbacks)
+{
+    int sockets[2];
+    REQUIRE(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets) == 0);
+    setenv("HEDDLE_TEST_FALLBACKS", std::to_string(fallbacks).c_str(), 1);
+    const pid_t child = start_receiver(sockets[1], sockets[0], switches);
+    close(sockets[1]);
+    {
+        Wire wire(sockets[0], HEDDLE_PEER_AUTO);
+        const gpu::Memory memory(device0, spread(0).size());
+        const int64_t before = counted(Counter::sent_by_reference);
+        send_all(wire, memory);
+        CHECK(counted(Counter::sent_by_reference) - before == by_reference);
+        int status = 0;
+        waitpid(child, &status, 0);
+        CHECK(WIFEXITED(status));
+        CHECK(WEXITSTATUS(status) == 0);
+    }
+    close(sockets[0]);
+}
+
+} // namespace
+
+TEST_CASE("inside: the receiving process", "[.][inside]")
+{
+    const char *const socket = std::getenv("HEDDLE_TEST_SOCKET");
+    const char *const fallbacks = std::getenv("HEDDLE_TEST_FALLBACKS");
+    REQUIRE(socket);
+    REQUIRE(fallbacks);
+    Wire wire(std::atoi(socket), HEDDLE_PEER_AUTO);
+    const gpu::Memory memory(device0, spread(0).size());
+    receive_all(wire, memory);
+    CHECK(counted(Counter::fallbacks) == std::atoi(fallbacks));
+    if (!counted(Counter::fallbacks)) /* opened once, for all messages */
+        CHECK(gpu::Machine::get().count("import_memory") == 1);
+}
+
+TEST_CASE("by reference between two processes", "[reference][processes]")
+{
+    between_processes("reorder=1 delay_us=20", messages, 0);
+}
+
+/* The first message finds out that nothing can be opened, and begins anew; the others travel at once. */
+TEST_CASE("a process that cannot open the other's memory gets the bytes themselves", "[reference][processes]")
+{
+    between_processes("fail=import_memory:1+", 1, 1);
+}

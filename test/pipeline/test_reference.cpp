@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Chunks that stay on the sender's device: within a process, with every way back to chunks that travel.
+ */
+#include "exchange.hpp"
+
+#include "../../src/mpid/pipeline/counters.hpp"
+#include "../../src/mpid/pipeline/wire.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace pipeline_test;
+namespace wire = heddle::pipeline;
+using wire::Counter;
+
+namespace {
+
+constexpr gpu::Place device0{gpu::Kind::device, 0}, device1{gpu::Kind::device, 1}, pageable{},
+    pinned{gpu::Kind::pinned, 0};
+constexpr int64_t chunk = 4096, bytes = 30 * chunk + 100;
+
+struct Two : Network {
+    explicit Two(int peer = HEDDLE_PEER_AUTO, int64_t chunk_bytes = chunk,
+                 int at_receiver = HEDDLE_PEER_DEFAULT)
+        : Network(1), a(add({chunk_bytes, 4, 0, peer, 0})),
+          b(add({chunk_bytes, 4, 0, at_receiver ? at_receiver : peer, 0}))
+    {
+    }
+    size_t a, b;
+};
+
+/* What a counter counted since. */
+class Since {
+public:
+    explicit Since(Counter counter) : counter_(counter), then_(wire::counted(counter)) {}
+    int64_t now() const { return wire::counted(counter_) - then_; }
+
+private:
+    Counter counter_;
+    int64_t then_;
+};
+
+void pass(Two &network, const Plan &made)
+{
+    Exchange exchange(network, network.a, network.b, made, 1);
+    exchange.begin();
+    run(network, [&] { return exchange.over(); });
+    exchange.check();
+    CHECK(exchange.sent.error == HEDDLE_SUCCESS);
+    CHECK(exchange.received.error == HEDDLE_SUCCESS);
+    CHECK(exchange.sent.bytes == made.bytes);
+}
+
+} // namespace
+
+TEST_CASE("between devices of a node no bytes travel", "[reference]")
+{
+    const Switched on("reset reorder=1 delay_us=20");
+    for (const gpu::Place to : {device0, device1}) {
+        Two network;
+        const Since sent(Counter::sent_by_reference), received(Counter::received_by_reference),
+            chunks(Counter::chunks_by_reference), fallbacks(Counter::fallbacks);
+        pass(network, plan(blocks(device0, bytes), blocks(to, bytes), bytes));
+        CHECK(network.bytes_sent() == 0);
+        CHECK(sent.now() == 1);
+        CHECK(received.now() == 1);
+        CHECK(chunks.now() == 31);
+        CHECK(fallbacks.now() == 0);
+    }
+}
+
+TEST_CASE("memory that is not all of a device's, or a choice by value at either end, travels", "[reference]")
+{
+    const Switched on("reset");
+    const auto travels = [](Two &&network, gpu::Place from, gpu::Place to) {
+        const Since sent(Counter::sent_by_value);
+        pass(network, plan(blocks(from, bytes), blocks(to, bytes), bytes));
+        CHECK(network.bytes_sent() == bytes);
+        CHECK(sent.now() == 1);
+    };
+    travels(Two(), pageable, device0);
+    travels(Two(), device0, pageable);
+    travels(Two(), pinned, device0);
+    travels(Two(), device0, pinned);
+    travels(Two(HEDDLE_PEER_VALUE), device0, device1);
+    travels(Two(HEDDLE_PEER_VALUE, chunk, HEDDLE_PEER_REFERENCE), device0, device1);
+    travels(Two(HEDDLE_PEER_REFERENCE, chunk, HEDDLE_PEER_VALUE), device0, device1);
+}
+
+TEST_CASE("what cannot be lent travels", "[reference]")
+{
+    int64_t size = int64_t{1} << 19; /* of which there are no pieces yet */
+    const int64_t large = int64_t{8} << 20;
+    for (const char *switches :
+         {"reset fail=export_memory:1+", "reset fail=allocate:1+", "reset device_memory=0"}) {
+        const Switched on(switches);
+        INFO(switches);
+        Two network(HEDDLE_PEER_REFERENCE, size);
+        const Since fallbacks(Counter::fallbacks);
+        pass(network, plan(blocks(device0, large), blocks(device1, large), large));
+        CHECK(network.bytes_sent() == large);
+        CHECK(fallbacks.now() == 1);
+        size *= 2;
+    }
+}
+
+/* The receiver cannot open what comes, from the third chunk on: it begins anew, and what was read of the
+ * sender's memory before is not read after that is used again. */
+TEST_CASE("what cannot be borrowed travels", "[reference]")
+{
+    const Switched on("reset reorder=1 delay_us=200");
+    for (int turn = 0; turn < 20; ++turn) {
+        Two network;
+        const Since fallbacks(Counter::fallbacks);
+        int chunks = 0;
+        network.loses = [&](size_t to, const std::vector<unsigned char> &raw) {
+            wire::Header header;
+            wire::read_header(raw.data(), raw.size(), header);
+            if (header.kind != wire::Kind::chunk || header.mode != wire::Mode::reference ||
+                ++chunks != 3 + turn / 4)
+                return false;
+            header.loan.allocation += 1000;
+            const wire::HeaderBytes changed = wire::write_header(header);
+            CHECK(heddle_port_arrived(network.port(to), changed.bytes, changed.size, nullptr, 0) ==
+                  HEDDLE_SUCCESS);
+            return true;
+        };
+        pass(network, plan(blocks(device0, bytes), blocks(device1, bytes), bytes));
+        CHECK(network.bytes_sent() == bytes);
+        CHECK(fallbacks.now() == 1);
+    }
+}
+
+/* Each chunk's memory comes back: far more goes through than there is. */
+TEST_CASE("lent memory is used again, and only once it was read", "[reference]")
+{
+    const Switched on("reset reorder=1 delay_us=50");
+    Two network;
+    const int64_t before = gpu::Machine::get().count("export_memory");
+    std::vector<std::unique_ptr<Exchange>> all;
+    for (int i = 0; i < 12; ++i) {
+        all.push_back(std::make_unique<Exchange>(
+            network, network.a, network.b,
+            plan(blocks(device0, bytes), blocks(i % 2 ? device0 : device1, bytes), bytes), i));
+        all.back()->begin();
+    }
+    run_all(network, all);
+    for (const auto &exchange : all)
+        exchange->check();
+    CHECK(network.bytes_sent() == 0);
+    CHECK(gpu::Machine::get().count("export_memory") - before <=
+          3); /* of 16 pieces each; 12 messages of 4 at a time */
+}
+
+/* The receiver's device fails while it reads: the sender's memory is not free before it has said so. */
+TEST_CASE("a receiver that fails gives back what it was lent", "[reference]")
+{
+    for (int when = 1; when < 12; ++when) {
+        Two network(HEDDLE_PEER_REFERENCE);
+        Exchange exchange(network, network.a, network.b,
+                          plan(blocks(device0, bytes), blocks(device1, bytes), bytes), 1);
+        {
+            const Switched on("reset delay_us=100 fail=launch:" + std::to_string(when));
+            exchange.begin();
+            run(network, [&] { return exchange.over(); });
+            CHECK(exchange.sent.error);
+            CHECK(exchange.received.error);
+        }
+        pass(network, plan(blocks(device0, bytes), blocks(device1, bytes), bytes));
+    }
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Bytes from elsewhere: whatever they are, they give an error or mean something, and break nothing.
+ */
+#include "exchange.hpp"
+
+#include "../../src/mpid/pipeline/wire.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <cstring>
+
+using namespace pipeline_test;
+namespace wire = heddle::pipeline;
+
+namespace {
+
+constexpr gpu::Place device0{gpu::Kind::device, 0}, device1{gpu::Kind::device, 1};
+constexpr int64_t chunk = 4096, bytes = 10 * chunk;
+
+using Bytes = std::vector<unsigned char>;
+
+bool is_refused(int error) { return error == HEDDLE_ERR_FORMAT || error == HEDDLE_ERR_VERSION; }
+
+int receive(Network &network, size_t end, const void *envelope)
+{
+    static char memory[64];
+    const heddle_side side{memory, 64, heddle_type_predefined(HEDDLE_BYTE), 0};
+    return heddle_message_receive(
+        network.port(end), network.peer(end), envelope, &side, 64, [](void *, int, int64_t) {}, nullptr);
+}
+
+} // namespace
+
+TEST_CASE("envelopes of random bytes, and with any bit changed, are refused", "[wire]")
+{
+    Network network(1);
+    const size_t a = network.add();
+    oracle::Rng rng(2);
+    Bytes envelope(HEDDLE_ENVELOPE_BYTES);
+    heddle_envelope_info info{};
+    for (int i = 0; i < 10000; ++i) {
+        for (unsigned char &byte : envelope)
+            byte = static_cast<unsigned char>(rng.next());
+        CHECK(is_refused(receive(network, a, envelope.data())));
+        CHECK(is_refused(heddle_message_refuse(network.port(a), network.peer(a), envelope.data(), 0)));
+    }
+    Exchange exchange(network, a, a, plan(dense(device0, bytes), dense(device1, bytes), bytes), 1);
+    exchange.send();
+    for (size_t bit = 0; bit < envelope.size() * 8; ++bit) {
+        std::memcpy(envelope.data(), exchange.envelope(), envelope.size());
+        envelope[bit / 8] ^= static_cast<unsigned char>(1 << bit % 8);
+        INFO("bit " << bit);
+        CHECK(is_refused(receive(network, a, envelope.data())));
+        CHECK(is_refused(heddle_envelope_read(envelope.data(), &info)));
+    }
+    std::memcpy(envelope.data(), exchange.envelope(), envelope.size());
+    envelope[4] ^= 0x40;
+    CHECK(heddle_envelope_read(envelope.data(), &info) == HEDDLE_ERR_VERSION);
+    CHECK(network.quiet());
+    exchange.receive();
+    run(network, [&] { return exchange.over(); });
+    exchange.check();
+}
+
+TEST_CASE("headers with any bit changed, or too short, are refused and change nothing", "[wire]")
+{
+    for (const int peer : {HEDDLE_PEER_VALUE, HEDDLE_PEER_REFERENCE}) {
+        Network network(3, {true, 100, 50});
+        const heddle_port_options options{chunk, 4, 0, peer, 0};
+        const size_t a = network.add(options), b = network.add(options);
+        Exchange exchange(network, a, b, plan(blocks(device0, bytes), blocks(device1, bytes), bytes), 1);
+        const std::vector<char> junk(chunk, 'x');
+        network.loses = [&](size_t to, const Bytes &header) {
+            for (size_t bit = 0; bit < header.size() * 8; ++bit) {
+                Bytes changed = header;
+                changed[bit / 8] ^= static_cast<unsigned char>(1 << bit % 8);
+                if (!is_refused(heddle_port_arrived(network.port(to), changed.data(), changed.size(),
+                                                    junk.data(), junk.size())))
+                    FAIL("bit " << bit);
+            }
+            for (size_t size = 0; size < header.size(); ++size) {
+                const Bytes cut(header.begin(), header.begin() + static_cast<std::ptrdiff_t>(size));
+                if (!is_refused(heddle_port_arrived(network.port(to), cut.data(), cut.size(), nullptr, 0)))
+                    FAIL("size " << size);
+            }
+            return false;
+        };
+        exchange.begin();
+        run(network, [&] { return exchange.over(); });
+        CHECK(exchange.sent.error == HEDDLE_SUCCESS);
+        exchange.check();
+    }
+}
+
+/* Headers that are whole but say what cannot be: their message ends with an error, at both ends, and the
+ * memory around its buffer stays what it was. */
+TEST_CASE("headers that contradict the message end it", "[wire]")
+{
+    struct Wrong {
+        const char *what;
+        std::function<void(wire::Header &, size_t &bytes)> change;
+    };
+    const Wrong wrongs[] = {
+        {"an offset within a chunk", [](wire::Header &h, size_t &) { h.offset += 8; }},
+        {"an offset beyond the end", [](wire::Header &h, size_t &) { h.offset = bytes; }},
+        {"too many bytes", [](wire::Header &h, size_t &n) { n = static_cast<size_t>(h.bytes += 8); }},
+        {"too few bytes", [](wire::Header &h, size_t &n) { n = static_cast<size_t>(h.bytes -= 8); }},
+        {"fewer bytes than told", [](wire::Header &, size_t &n) { n -= 8; }},
+        {"a kind that is not the receiver's",
+         [](wire::Header &h, size_t &) { h.kind = wire::Kind::answer, h.chunk = 4096; }},
+        {"by reference, out of turn",
+         [](wire::Header &h, size_t &n) { h.mode = wire::Mode::reference, n = 0; }},
+    };
+    const Switched on("reset");
+    for (const Wrong &wrong : wrongs) {
+        Network network(4, {true, 100, 50});
+        const heddle_port_options options{chunk, 4, 0, HEDDLE_PEER_VALUE, 0};
+        const size_t a = network.add(options), b = network.add(options);
+        Exchange exchange(network, a, b, plan(blocks(device0, bytes), blocks(device1, bytes), bytes), 1);
+        INFO(wrong.what);
+        int chunks = 0;
+        network.loses = [&](size_t to, const Bytes &raw) {
+            wire::Header header;
+            REQUIRE(wire::read_header(raw.data(), raw.size(), header) == HEDDLE_SUCCESS);
+            if (header.kind != wire::Kind::chunk || ++chunks != 3)
+                return false;
+            auto size = static_cast<size_t>(header.bytes);
+            wrong.change(header, size);
+            const std::vector<char> junk(size, 'x');
+            const wire::HeaderBytes changed = wire::write_header(header);
+            CHECK(heddle_port_arrived(network.port(to), changed.bytes, changed.size, junk.data(),
+                                      junk.size()) == HEDDLE_ERR_FORMAT);
+            return true;
+        };
+        exchange.begin();
+        run(network, [&] { return exchange.over(); });
+        CHECK(exchange.received.error == HEDDLE_ERR_FORMAT);
+        CHECK(exchange.sent.error == HEDDLE_ERR_PEER);
+    }
+}
+
+TEST_CASE("a chunk that comes twice ends its message", "[wire]")
+{
+    const Switched on("reset");
+    Network network(5, {true, 100, 50});
+    const heddle_port_options options{chunk, 4, 0, HEDDLE_PEER_VALUE, 0};
+    const size_t a = network.add(options), b = network.add(options);
+    Exchange exchange(network, a, b, plan(blocks(device0, bytes), blocks(device1, bytes), bytes), 1);
+    const std::vector<char> junk(chunk, 'x');
+    bool twice = false;
+    network.loses = [&](size_t to, const Bytes &raw) {
+        wire::Header header;
+        wire::read_header(raw.data(), raw.size(), header);
+        if (header.kind == wire::Kind::chunk && !std::exchange(twice, true)) {
+            heddle_port_arrived(network.port(to), raw.data(), raw.size(), junk.data(), junk.size());
+            CHECK(heddle_port_arrived(network.port(to), raw.data(), raw.size(), junk.data(), junk.size()) ==
+                  HEDDLE_ERR_FORMAT);
+        }
+        return false;
+    };
+    exchange.begin();
+    run(network, [&] { return exchange.over(); });
+    CHECK(exchange.received.error == HEDDLE_ERR_FORMAT);
+    CHECK(exchange.sent.error == HEDDLE_ERR_PEER);
+}
+
+/* Anything at all that passes the check, at ports with running messages. */
+TEST_CASE("random headers break nothing", "[wire]")
+{
+    const Switched on("reset reorder=1");
+    oracle::Rng rng(6);
+    for (int round = 0; round < 60; ++round) {
+        Network network(rng.next());
+        const heddle_port_options options{chunk, 4, 0, round % 2 ? HEDDLE_PEER_VALUE : HEDDLE_PEER_REFERENCE,
+                                          0};
+        const size_t a = network.add(options), b = network.add(options);
+        Exchange exchange(network, a, b, plan(blocks(device0, bytes), blocks(device1, bytes), bytes), 1);
+        uint64_t names[2] = {0, 0};
+        const auto pick = [&](int64_t usual) {
+            return rng.percent(50)   ? usual
+                   : rng.percent(50) ? rng.in(0, 20) * chunk
+                                     : rng.in(0, INT64_MAX / 2);
+        };
+        network.loses = [&](size_t to, const Bytes &raw) {
+            wire::Header header;
+            wire::read_header(raw.data(), raw.size(), header);
+            names[to == b] = header.to;
+            return false;
+        };
+        exchange.begin();
+        for (int i = 0; i < 100 && !exchange.over(); ++i) {
+            network.step();
+            network.progress(a);
+            network.progress(b);
+            wire::Header header;
+            header.kind = static_cast<wire::Kind>(rng.in(1, 6));
+            header.mode = static_cast<wire::Mode>(rng.in(0, 1));
+            header.round = static_cast<uint16_t>(rng.in(0, 2));
+            const bool to_b = rng.percent(50);
+            header.to = names[to_b];
+            header.from = names[!to_b];
+            header.offset = pick(chunk);
+            header.bytes = pick(chunk);
+            header.chunk = rng.percent(80) ? int64_t{1} << rng.in(10, 20) : rng.in(0, 100000);
+            header.granted = pick(3);
+            header.loan.allocation = static_cast<uint64_t>(rng.in(0, 3));
+            header.loan.at = static_cast<uint64_t>(pick(chunk));
+            const wire::HeaderBytes raw = wire::write_header(header);
+            const std::vector<char> junk(static_cast<size_t>(rng.percent(50) ? chunk : rng.in(0, 9000)));
+            heddle_port *const port = network.port(to_b ? b : a);
+            if (rng.percent(70)) {
+                heddle_port_arrived(port, raw.bytes, raw.size, junk.data(), junk.size());
+                continue;
+            }
+            void *where = nullptr, *token = nullptr;
+            if (heddle_port_place(port, raw.bytes, raw.size, junk.size(), &where, &token) == HEDDLE_SUCCESS &&
+                where) {
+                std::memcpy(where, junk.data(), junk.size());
+                heddle_port_placed(port, token, 0);
+            }
+        }
+        network.destroy(a); /* before its buffers go */
+        network.destroy(b);
+    }
+}
