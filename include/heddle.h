@@ -433,8 +433,8 @@ HEDDLE_API int heddle_port_arrived(heddle_port *port, const void *header, size_t
 HEDDLE_API int heddle_port_place(heddle_port *port, const void *header, size_t header_bytes, size_t bytes,
                                  void **where, void **token);
 HEDDLE_API void heddle_port_placed(heddle_port *port, void *token, int error);
-/* The oldest message to `peer` with `key` that was not answered was matched by a receive that could not take its
- * envelope in: it ends, with success. Errors: RANGE where there is none. */
+/* The oldest message to `peer` (null: to anybody) with `key` that was not answered was matched by a receive that could
+ * not take its envelope in: it ends, with success. Errors: RANGE where there is none. */
 HEDDLE_API int heddle_port_dropped(heddle_port *port, const void *peer, uint64_t key);
 /* `peer` is gone: its messages end with `error`. */
 HEDDLE_API void heddle_port_lost(heddle_port *port, const void *peer, int error);

@@ -66,7 +66,7 @@ Sending *Port::find_unanswered(const void *peer, uint64_t key)
 {
     for (const auto &[id, message] : messages_)
         if (auto *const sending = dynamic_cast<Sending *>(message.get()))
-            if (sending->peer() == peer && sending->key() == key && !sending->answered())
+            if ((!peer || sending->peer() == peer) && sending->key() == key && !sending->answered())
                 return sending;
     return nullptr;
 }
