@@ -63,7 +63,9 @@ TEST_CASE("a device fails in the middle of a message", "[failures]")
                     /* Who has sent all is through. */
                     CHECK((other.error == HEDDLE_ERR_PEER || (!at_sender && when == 20 && !other.error)));
                 } else {
-                    CHECK((exchange.sent.error && exchange.received.error));
+                    /* There may not be so many launches. */
+                    CHECK(!exchange.sent.error == !exchange.received.error);
+                    CHECK((exchange.sent.error || when == 20));
                 }
             }
 }

@@ -91,9 +91,8 @@ private:
         if (header.empty())
             envelopes_.push_back(std::move(data));
         else
-            gpu::succeeds(
-                heddle_port_arrived(port, header.data(), header.size(), data.data(), data.size()),
-                "heddle_port_arrived");
+            gpu::succeeds(heddle_port_arrived(port, header.data(), header.size(), data.data(), data.size()),
+                          "heddle_port_arrived");
     }
 
     void write_all(const void *from, size_t size)

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <vector>
 
 namespace heddle::pipeline {
@@ -55,6 +56,12 @@ public:
         return give(*all_.back(), piece);
     }
 
+    bool can(const gpu::Device &device)
+    {
+        const std::lock_guard lock(mutex_);
+        return !mute_.contains(&device);
+    }
+
     void give_back(Lent &lent, char *at)
     {
         const std::lock_guard lock(mutex_);
@@ -80,8 +87,10 @@ private:
         if (const int e = device.memory.take_apart(lent->bytes(), lent->memory))
             return e;
         if (const int e =
-                device.backend().export_memory(device.ordinal(), lent->memory.at(), lent->loan.handle))
+                device.backend().export_memory(device.ordinal(), lent->memory.at(), lent->loan.handle)) {
+            mute_.insert(&device);
             return e;
+        }
         lent->loan.allocation = ++made_;
         lent->idle.reserve(pieces_each);
         for (size_t i = pieces_each; i > 0; --i)
@@ -102,6 +111,7 @@ private:
     std::mutex mutex_;
     std::vector<std::unique_ptr<Lent>> all_;
     uint64_t made_ = 0;
+    std::set<const gpu::Device *> mute_;
 };
 
 } // namespace
@@ -116,6 +126,8 @@ int lend(gpu::Device &device, size_t bytes, bool beyond, Piece &piece)
 {
     return Lender::get().take(device, bytes, beyond, piece);
 }
+
+bool can_lend(const gpu::Device &device) { return Lender::get().can(device); }
 
 char *find_lent(const Loan &loan, int64_t bytes)
 {

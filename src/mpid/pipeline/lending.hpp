@@ -46,6 +46,9 @@ private:
 // process's, on one device, take at most HEDDLE_SLAB_LIMIT, unless `beyond`.
 int lend(gpu::Device &device, size_t bytes, bool beyond, Piece &piece);
 
+// False once the device's memory turned out to be none that can be exported.
+bool can_lend(const gpu::Device &device);
+
 // Where this very process has it; null where it is none of its own.
 char *find_lent(const Loan &loan, int64_t bytes);
 

@@ -112,6 +112,7 @@ int Port::progress()
         more = advance_ready() + serve();
         events += more;
     }
+    events += transfers_.begin_small();
     return events + tell_endings();
 }
 

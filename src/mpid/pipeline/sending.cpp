@@ -10,7 +10,8 @@ namespace heddle::pipeline {
 
 Sending::Sending(Port &port, void *peer, const heddle_side &from, int64_t bytes, uint64_t key,
                  heddle_message_ended ended, void *argument)
-    : Message(port, peer, from, bytes, ended, argument), key_(key), total_(bytes)
+    : Message(port, peer, from, bytes, ended, argument), key_(key), total_(bytes),
+      lends_(buffer_.on_device() && port.limits().peer != HEDDLE_PEER_VALUE && can_lend(*buffer_.device()))
 {
     chunk_bytes_ = chunk_of(bytes, port.limits().chunk);
 }
@@ -18,13 +19,7 @@ Sending::Sending(Port &port, void *peer, const heddle_side &from, int64_t bytes,
 Envelope Sending::envelope() const
 {
     const Whereabouts here = whereabouts();
-    return {id(),
-            total_,
-            chunk_bytes_,
-            here.node,
-            here.process,
-            port_.limits().number,
-            buffer_.on_device() && port_.limits().peer != HEDDLE_PEER_VALUE};
+    return {id(), total_, chunk_bytes_, here.node, here.process, port_.limits().number, lends_};
 }
 
 // ---- what the receiver says ----
@@ -61,14 +56,13 @@ int Sending::answer(const Header &header)
 {
     if (failed())
         return HEDDLE_SUCCESS;
-    const bool lends = buffer_.on_device() && port_.limits().peer != HEDDLE_PEER_VALUE;
     const bool anew = !answered_ || header.round > round_;
     if (!anew && header.round < round_)
         return HEDDLE_SUCCESS;
     if (answered_ && anew && header.mode == Mode::reference)
         return HEDDLE_ERR_FORMAT;
     if (header.bytes > total_ || header.chunk < smallest_chunk ||
-        (header.mode == Mode::reference && !lends) ||
+        (header.mode == Mode::reference && !lends_) ||
         (!anew && (header.bytes != wanted_ || header.chunk != chunk_bytes_ || header.mode != mode_ ||
                    header.from != other_)))
         return HEDDLE_ERR_FORMAT;

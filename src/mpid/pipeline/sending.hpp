@@ -38,6 +38,7 @@ private:
 
     const uint64_t key_;
     const int64_t total_;
+    const bool lends_; // chunks may stay on the device
     bool answered_ = false;
     int64_t granted_ = 0; // chunks, as answers count them
     int64_t begun_ = 0;   // chunks of this round

@@ -3,16 +3,68 @@
 
 #include "../../gpu/error_detail.hpp"
 
+#include <algorithm>
 #include <cstdio>
+#include <utility>
 
 namespace heddle::pipeline {
 
+namespace {
+
+// What is larger keeps a device busy by itself, and is told of the sooner.
+constexpr int64_t small_bytes = int64_t{128} << 10;
+
+} // namespace
+
+void Transfers::Running::fail(int what)
+{
+    error = what;
+    std::snprintf(detail.data(), detail.size(), "%s", heddle_error_detail());
+}
+
 void Transfers::begin(Message &message, Chunk &chunk, const heddle_move &move)
 {
-    Running &running = running_.emplace_back(Running{&message, &chunk, nullptr, HEDDLE_SUCCESS, {}});
-    running.error = heddle_transfer_begin(&move, 1, &running.request);
+    const Part part{&message, &chunk, move};
+    if (message.block_device() && move.bytes <= small_bytes)
+        small_.push_back(part);
+    else
+        begin_together({part});
+}
+
+int Transfers::begin_small()
+{
+    const auto device = [](const Part &part) { return part.message->block_device(); };
+    const int begun = static_cast<int>(small_.size());
+    while (!small_.empty()) {
+        std::vector<Part> parts{small_.front()};
+        const auto others = std::stable_partition(small_.begin() + 1, small_.end(), [&](const Part &each) {
+            return device(each) != device(parts.front());
+        });
+        parts.insert(parts.end(), others, small_.end());
+        small_.erase(others, small_.end());
+        small_.erase(small_.begin());
+        begin_together(std::move(parts));
+    }
+    return begun;
+}
+
+void Transfers::begin_together(std::vector<Part> parts)
+{
+    std::vector<heddle_move> moves;
+    for (const Part &part : parts)
+        moves.push_back(part.move);
+    running_.reserve(running_.size() + parts.size());
+    Running running;
+    running.error = heddle_transfer_begin(moves.data(), static_cast<int64_t>(moves.size()), &running.request);
+    if (running.error && parts.size() > 1) { // it is not all of them that fail, perhaps
+        for (const Part &part : parts)
+            begin_together({part});
+        return;
+    }
     if (running.error)
-        std::snprintf(running.detail.data(), running.detail.size(), "%s", heddle_error_detail());
+        running.fail(running.error);
+    running.parts = std::move(parts);
+    running_.push_back(std::move(running));
 }
 
 int Transfers::progress()
@@ -22,25 +74,33 @@ int Transfers::progress()
         Running &running = running_[i];
         int done = 1;
         int error = running.error;
-        if (error)
-            gpu::set_error_detail(running.detail.data());
-        else
+        if (!error)
             error = heddle_test(&running.request, &done);
         if (!done) {
             ++i;
             continue;
         }
-        const Running over = running;
-        running = running_.back();
+        if (error && !running.error)
+            running.fail(error);
+        const Running over = std::move(running);
+        if (&running != &running_.back())
+            running = std::move(running_.back());
         running_.pop_back();
-        ++ended;
-        over.message->moved(*over.chunk, error);
+        ended += static_cast<int>(over.parts.size());
+        for (const Part &part : over.parts) {
+            gpu::set_error_detail(over.detail.data());
+            guard([&] { // whatever becomes of one message, the others hear of theirs
+                part.message->moved(*part.chunk, over.error);
+                return HEDDLE_SUCCESS;
+            });
+        }
     }
     return ended;
 }
 
 void Transfers::wait()
 {
+    small_.clear();
     for (Running &running : running_)
         heddle_wait(&running.request);
     running_.clear();

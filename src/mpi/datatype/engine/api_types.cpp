@@ -33,9 +33,9 @@ const char *heddle_strerror(int error)
     case HEDDLE_ERR_OP:
         return "the reduction operator is not defined for this datatype";
     case HEDDLE_ERR_FORMAT:
-        return "flattened datatype is damaged";
+        return "bytes from another process are damaged (a flattened datatype, or a header of a message)";
     case HEDDLE_ERR_VERSION:
-        return "flattened datatype comes from an incompatible version of Heddle";
+        return "bytes from another process are of an incompatible version of Heddle";
     case HEDDLE_ERR_DEPTH:
         return "datatype is nested too deeply";
     case HEDDLE_ERR_BUFFER:
