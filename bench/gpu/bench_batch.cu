@@ -69,7 +69,7 @@ __global__ void move_box(double *__restrict grid, double *__restrict packed, Box
         grid[at] = packed[i];
 }
 
-using Enqueue = void (*)(const Exchange &, bool pack, cudaStream_t);
+using Parts = void (*)(const Exchange &, bool pack, cudaStream_t);
 
 // As a program does it: one kernel a part.
 void by_kernels(const Exchange &exchange, bool pack, cudaStream_t stream)
@@ -151,43 +151,37 @@ template <class Go> void check(const Exchange &exchange, bool pack, Go &&go)
         throw std::runtime_error("wrong data: " + std::to_string(wrong) + " bytes");
 }
 
-void measure(benchmark::State &state, bool pack, Enqueue enqueue)
+void measure(benchmark::State &state, bool pack, Parts enqueue)
 {
     const Exchange exchange = make_exchange(pack);
     const std::vector<heddle_move> moves = moves_of(exchange, pack);
     const Stream stream;
     const auto count = static_cast<int64_t>(moves.size());
-    const auto blocking = [&](int) {
-        if (enqueue) {
+    std::vector<Call> blocking{[&](int) { BENCH_HEDDLE(heddle_transfer(moves.data(), count)); }};
+    std::vector<Enqueue> queued{
+        [&](int, cudaStream_t on) { BENCH_HEDDLE(heddle_transfer_on_stream(moves.data(), count, on)); }};
+    if (enqueue) {
+        blocking.emplace(blocking.begin(), [&](int) {
             enqueue(exchange, pack, stream);
             stream.wait();
-        } else {
-            BENCH_HEDDLE(heddle_transfer(moves.data(), count));
-        }
-    };
-    const auto queued = [&](int, cudaStream_t on) {
-        if (enqueue)
-            enqueue(exchange, pack, on);
-        else
-            BENCH_HEDDLE(heddle_transfer_on_stream(moves.data(), count, on));
-    };
+        });
+        queued.emplace(queued.begin(), [&](int, cudaStream_t on) { enqueue(exchange, pack, on); });
+    }
     state.counters["bytes"] = static_cast<double>(exchange.bytes);
-    check(exchange, pack, [&] { blocking(0); });
-    const WallTime wall = wall_time(blocking, most_calls, enough_seconds);
-    report(state, wall.launch, "launch");
-    report(state, wall.call, "wall");
+    check(exchange, pack, [&] { blocking.front()(0); });
+    report_wall(state, blocking);
     check(exchange, pack, [&] {
-        queued(0, stream);
+        queued.front()(0, stream);
         stream.wait();
     });
-    report(state, gpu_time(queued, most_samples, enough_seconds), "gpu");
+    report_gpu(state, queued);
 }
 
 } // namespace
 
 void register_batch()
 {
-    const std::pair<const char *, Enqueue> everyone[] = {
+    const std::pair<const char *, Parts> everyone[] = {
         {"heddle", nullptr}, {"hand", by_kernels}, {"copy", by_copies}};
     for (const bool pack : {true, false})
         for (const auto &[who, enqueue] : everyone)

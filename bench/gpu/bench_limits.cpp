@@ -16,23 +16,19 @@ void register_limits()
                        BENCH_CUDA(
                            cudaMemcpyAsync(to.get(), from.get(), bytes, cudaMemcpyDeviceToDevice, stream));
                    },
-                   most_samples, 1, repeats(bytes)),
+                   most_samples, 1, in_a_row),
                "gpu");
         state.counters["bytes"] = bytes;
     });
     // L, and what events say of an empty kernel.
     add("limit/0/launch/device/limit", [](benchmark::State &state) {
         const Stream stream;
-        report(state,
-               wall_time(
-                   [&](int) {
-                       launch_empty(stream);
-                       stream.wait();
-                   },
-                   2000, 1)
-                   .call,
-               "wall");
-        report(state, gpu_time([](int, cudaStream_t on) { launch_empty(on); }, 200, 1), "gpu");
+        const auto launch = [&](int) {
+            launch_empty(stream);
+            stream.wait();
+        };
+        report(state, wall_times({launch}, 2000, 1).launch, "wall");
+        report(state, gpu_time([](int, cudaStream_t on) { launch_empty(on); }, 200, 1, in_a_row), "gpu");
     });
 }
 

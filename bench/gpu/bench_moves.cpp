@@ -11,8 +11,8 @@
 namespace bench {
 namespace {
 
-// Rivals that take longer, in seconds, are not measured again.
-constexpr double too_slow = 0.2;
+// Rivals that take longer, in seconds, are not measured again, or not in a row.
+constexpr double too_slow = 0.05, slow = 0.002;
 // The limit programs are many: samples that each is tried with, and how many of them are measured.
 constexpr int tries = 3;
 constexpr size_t finalists = 3;
@@ -40,60 +40,63 @@ heddle_move move_of(const Case &made, const Ends &ends)
                      : heddle_move{packed, user, made.bytes, HEDDLE_OP_REPLACE};
 }
 
+// Heddle's calls for a task.
+struct Heddle {
+    Workspace &space;
+    Task task;
+
+    void block(int i) const
+    {
+        const heddle_move move = move_of(space.made(), space.ends(i, task.pack, task.pinned));
+        BENCH_HEDDLE(heddle_transfer(&move, 1));
+    }
+    void queue(int i, cudaStream_t stream) const
+    {
+        const heddle_move move = move_of(space.made(), space.ends(i, task.pack, task.pinned));
+        BENCH_HEDDLE(heddle_transfer_on_stream(&move, 1, stream));
+    }
+};
+
 void measure_heddle(benchmark::State &state, const Task &task)
 {
     Workspace &space = workspace(*task.layout, task.size);
-    const Case &made = space.made();
-    const auto blocking = [&](const Ends &ends, cudaStream_t = nullptr) {
-        const heddle_move move = move_of(made, ends);
-        BENCH_HEDDLE(heddle_transfer(&move, 1));
-    };
-    const auto queued = [&](const Ends &ends, cudaStream_t stream) {
-        const heddle_move move = move_of(made, ends);
-        BENCH_HEDDLE(heddle_transfer_on_stream(&move, 1, stream));
-    };
-    describe(state, task, made);
-    space.check(blocking, task.pack, task.pinned);
-    const WallTime wall = wall_time([&](int i) { blocking(space.ends(i, task.pack, task.pinned)); },
-                                    most_calls, enough_seconds);
-    report(state, wall.launch, "launch");
-    report(state, wall.call, "wall");
+    const Heddle heddle{space, task};
+    describe(state, task, space.made());
+    space.check([&](const Ends &, cudaStream_t) { heddle.block(0); }, task.pack, task.pinned);
+    report_wall(state, {[&](int i) { heddle.block(i); }});
     if (task.pinned)
         return;
-    space.check(queued, task.pack, task.pinned);
-    report(
-        state,
-        gpu_time([&](int i, cudaStream_t stream) { queued(space.ends(i, task.pack, task.pinned), stream); },
-                 most_samples, enough_seconds, repeats(made.bytes)),
-        "gpu");
+    space.check([&](const Ends &, cudaStream_t stream) { heddle.queue(0, stream); }, task.pack, task.pinned);
+    report_gpu(state, {[&](int i, cudaStream_t stream) { heddle.queue(i, stream); }});
 }
 
-// Someone who puts the work on a stream.
+// Someone who puts the work on a stream, and Heddle beside it.
 void measure_rival(benchmark::State &state, const Task &task, const Mover &mover, bool one_pair = false)
 {
     Workspace &space = workspace(*task.layout, task.size);
     describe(state, task, space.made());
-    if (const double first = space.check(mover, task.pack, task.pinned); first > too_slow) {
+    const double first = space.check(mover, task.pack, task.pinned);
+    if (first > too_slow) {
         report(state, time_of({first}), "wall");
         if (!task.pinned)
             report(state, time_of({first}), "gpu"); // it is all of it
         return;
     }
+    const Heddle heddle{space, task};
     const auto ends = [&](int i) { return space.ends(one_pair ? 0 : i, task.pack, task.pinned); };
     const Stream stream;
-    const WallTime wall = wall_time(
-        [&](int i) {
-            mover(ends(i), stream);
-            stream.wait();
-        },
-        most_calls, enough_seconds);
-    report(state, wall.launch, "launch");
-    report(state, wall.call, "wall");
+    std::vector<Call> calls{[&](int i) {
+        mover(ends(i), stream);
+        stream.wait();
+    }};
+    std::vector<Enqueue> queued{[&](int i, cudaStream_t on) { mover(ends(i), on); }};
+    if (heddle_device_open() == HEDDLE_SUCCESS) {
+        calls.emplace_back([&](int i) { heddle.block(i); });
+        queued.emplace_back([&](int i, cudaStream_t on) { heddle.queue(i, on); });
+    }
+    report_wall(state, calls);
     if (!task.pinned)
-        report(state,
-               gpu_time([&](int i, cudaStream_t on) { mover(ends(i), on); }, most_samples, enough_seconds,
-                        repeats(space.made().bytes)),
-               "gpu");
+        report_gpu(state, queued, first > slow ? 1 : in_a_row);
 }
 
 // The fastest of several programs. All are tried; the few that were fastest are measured as everyone else is.
@@ -114,8 +117,7 @@ void measure_fastest(benchmark::State &state, const Task &task, const std::vecto
     Time best;
     best.median = std::numeric_limits<double>::infinity();
     for (size_t i = 0; i < kept; ++i)
-        if (const Time time = measure(*tried[i].second, most_samples, repeats(space.made().bytes));
-            time.median < best.median)
+        if (const Time time = measure(*tried[i].second, most_samples, in_a_row); time.median < best.median)
             best = time;
     report(state, best, "gpu");
 }
@@ -126,17 +128,13 @@ void measure_memcpy(benchmark::State &state, const Task &task)
     Workspace &space = workspace(*task.layout, task.size);
     const Case &made = space.made();
     describe(state, task, made);
-    const WallTime wall = wall_time(
-        [&](int i) {
-            const Ends ends = space.ends(i, task.pack, task.pinned);
-            const Ends other = space.ends(i, task.pack, false);
-            BENCH_CUDA(cudaMemcpy(task.pack ? ends.packed : other.packed,
-                                  task.pack ? other.packed : ends.packed, static_cast<size_t>(made.bytes),
-                                  cudaMemcpyDefault));
-        },
-        most_calls, enough_seconds);
-    report(state, wall.launch, "launch");
-    report(state, wall.call, "wall");
+    report_wall(state, {[&](int i) {
+                    const Ends ends = space.ends(i, task.pack, task.pinned);
+                    const Ends other = space.ends(i, task.pack, false);
+                    BENCH_CUDA(cudaMemcpy(task.pack ? ends.packed : other.packed,
+                                          task.pack ? other.packed : ends.packed,
+                                          static_cast<size_t>(made.bytes), cudaMemcpyDefault));
+                }});
 }
 
 // Another engine. Where a size took too long, larger ones are left out; host memory is asked of it up to 1

@@ -78,12 +78,11 @@ void measure(benchmark::State &state, const Shape &shape, int64_t bytes, bool ha
                            {target.get(), 1, type.get(), 0},
                            bytes,
                            HEDDLE_OP_SUM};
-    const auto queued = [&](int, cudaStream_t on) {
-        if (hand)
-            shape.hand(target.get(), source.get(), bytes, on);
-        else
-            BENCH_HEDDLE(heddle_transfer_on_stream(&move, 1, on));
-    };
+    std::vector<Enqueue> queued{
+        [&](int, cudaStream_t on) { BENCH_HEDDLE(heddle_transfer_on_stream(&move, 1, on)); }};
+    if (hand)
+        queued.emplace(queued.begin(),
+                       [&](int, cudaStream_t on) { shape.hand(target.get(), source.get(), bytes, on); });
     fill(target, 7);
     fill(source, 13);
     std::vector<double> wanted = on_host(target);
@@ -91,20 +90,16 @@ void measure(benchmark::State &state, const Shape &shape, int64_t bytes, bool ha
     BENCH_HEDDLE(
         heddle_accumulate(added.data(), bytes / 8, nullptr, wanted.data(), 1, type.get(), HEDDLE_OP_SUM));
     const Stream stream;
-    queued(0, stream);
+    queued.front()(0, stream);
     stream.wait();
     const std::vector<double> found = on_host(target);
     if (std::memcmp(found.data(), wanted.data(), found.size() * 8) != 0)
         throw std::runtime_error("wrong data");
     state.counters["bytes"] = static_cast<double>(bytes);
     state.counters["sectors"] = static_cast<double>(bytes); // of the target, all of it data
-    report(state, gpu_time(queued, most_samples, enough_seconds, repeats(bytes)), "gpu");
-    if (!hand) {
-        const WallTime wall =
-            wall_time([&](int) { BENCH_HEDDLE(heddle_transfer(&move, 1)); }, most_calls, enough_seconds);
-        report(state, wall.launch, "launch");
-        report(state, wall.call, "wall");
-    }
+    report_gpu(state, queued);
+    if (!hand)
+        report_wall(state, {[&](int) { BENCH_HEDDLE(heddle_transfer(&move, 1)); }});
 }
 
 } // namespace

@@ -19,10 +19,13 @@ void register_reductions();      // into a strided target
 constexpr int most_samples = 40, most_calls = 200;
 constexpr double enough_seconds = 0.06;
 
-// Moves between two events.
-constexpr int repeats(int64_t bytes) { return bytes >= 60 << 20 ? 4 : 1; }
+constexpr int in_a_row = 4; // calls between two events
 
-void report(benchmark::State &state, const Time &time, const char *name);
+void report(benchmark::State &state, const Time &time, const std::string &name);
+
+// The GPU time and the wall time of someone, and of Heddle beside it where that is told too.
+void report_gpu(benchmark::State &state, const std::vector<Enqueue> &who, int repeat = in_a_row);
+void report_wall(benchmark::State &state, const std::vector<Call> &who);
 
 // Registers `body(state)`, which reports times by itself; what it throws is the benchmark's error.
 template <class Body> void add(const std::string &name, Body body)

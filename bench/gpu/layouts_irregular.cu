@@ -87,11 +87,11 @@ struct TouchPairs {
         else if (both)
             reinterpret_cast<Word *>(at)[both - 1] = made_of<Word>(i);
     }
-    __device__ void fetch(const char *user, unsigned i) const
+    __device__ const void *part(const char *user, unsigned i) const
     {
         const unsigned sector = marks_of(i, 4);
-        if (i % 2 == 0 && sector != 0 && sector != 15)
-            fetch_sector(reinterpret_cast<const uint4 *>(user) + i);
+        return i % 2 == 0 && sector != 0 && sector != 15 ? reinterpret_cast<const uint4 *>(user) + i
+                                                         : nullptr;
     }
 };
 
@@ -102,14 +102,15 @@ void add_limits(Case &made, TouchPairs touch)
         made.limit.pack.push_back(limit_mover<true, Each>(pairs, made.bytes, touch, {start}));
     };
     const auto unpack = [&]<unsigned Each>(std::integral_constant<unsigned, Each>, Start start) {
-        for (const int ahead : {-1, 0})
+        for (const Fetch fetch : {Fetch::none, Fetch::sectors})
             made.limit.unpack.push_back(
-                limit_mover<false, Each>(pairs, made.bytes, touch, {start, false, ahead}));
+                limit_mover<false, Each>(pairs, made.bytes, touch, {start, false, fetch}));
     };
-    for (const Start start : {Start{128, 0}, Start{256, 0}}) {
+    for (const Start start : {Start{128}, Start{256}}) {
         pack(std::integral_constant<unsigned, 4>(), start);
         pack(std::integral_constant<unsigned, 8>(), start);
         unpack(std::integral_constant<unsigned, 1>(), start);
+        unpack(std::integral_constant<unsigned, 2>(), start);
         unpack(std::integral_constant<unsigned, 4>(), start);
     }
 }

@@ -73,10 +73,9 @@ struct WriteWords {
         else
             *at = made_of<char>(i);
     }
-    __device__ void fetch(const char *user, unsigned i) const
+    __device__ const void *part(const char *user, unsigned i) const
     {
-        if (i % 4 == 0)
-            fetch_sector(user + size_t{i} * bytes);
+        return i % 4 == 0 ? user + size_t{i} * bytes : nullptr;
     }
 };
 
@@ -87,9 +86,9 @@ void add_limits(Case &made)
         for (const bool apart : {false, true})
             made.limit.pack.push_back(limit_mover<true, Each>(made.span / 16, made.bytes,
                                                               TouchWords<uint4, InPlace>{}, {start, apart}));
-        for (const int ahead : {-1, 0, 1024})
+        for (const Fetch fetch : {Fetch::none, Fetch::pairs})
             made.limit.unpack.push_back(limit_mover<false, Each>(made.span / WriteWords::bytes, made.bytes,
-                                                                 WriteWords{}, {start, false, ahead}));
+                                                                 WriteWords{}, {start, false, fetch}));
     };
     for (const Start start : {Start{256, 0}, Start{1024, 0}}) {
         add(std::integral_constant<unsigned, 1>(), start);

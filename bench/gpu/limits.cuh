@@ -26,9 +26,21 @@ template <class Word> __device__ inline Word made_of(unsigned i)
         return static_cast<Word>(a * (sizeof(Word) > 4 ? 0x100000001ull : 1ull));
 }
 
-// Asks for the sector before it is written in part: what it lacks is read early, not when it leaves the
-// cache.
-__device__ inline void fetch_sector(const void *at) { asm volatile("prefetch.global.L2 [%0];" ::"l"(at)); }
+// Whether sectors are asked for before they are written in part: what they lack is then read early, not when
+// they leave the cache. A prefetch by address takes the neighbour along that makes 64 bytes with the sector.
+enum class Fetch { none, sectors, pairs };
+
+__device__ inline void fetch(const void *at, Fetch how)
+{
+#if __CUDA_ARCH__ >= 900
+    if (how == Fetch::sectors) {
+        const uintptr_t sector = reinterpret_cast<uintptr_t>(at) / 32 * 32;
+        asm volatile("cp.async.bulk.prefetch.L2.global [%0], 32;" ::"l"(sector));
+        return;
+    }
+#endif
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(at));
+}
 
 // A touch of word i where `place` says.
 template <class Word, class Place> struct TouchWords {
@@ -41,17 +53,14 @@ template <class Word, class Place> struct TouchWords {
     {
         reinterpret_cast<Word *>(user)[place(i)] = made_of<Word>(i);
     }
-    __device__ void fetch(const char *user, unsigned i) const
-    {
-        fetch_sector(reinterpret_cast<const Word *>(user) + place(i));
-    }
 };
 
 // How a limit program is started.
 struct Shape {
     Start start;
     bool apart = false; // every second thread block touches the user's memory, the others move what is packed
-    int ahead = -1; // sectors are fetched so many thread blocks before they are written; never where negative
+    // Not Fetch::none: Touch has `part(user, i)`, which is the sector that thread i fetches, or null.
+    Fetch fetch = Fetch::none;
 };
 
 struct Traffic {
@@ -61,23 +70,22 @@ struct Traffic {
     unsigned share;      // of them, each thread block's
     unsigned touches;
     bool apart;
-    int ahead;
+    Fetch fetch;
 };
 
 template <bool Pack, unsigned Each, class Touch> __global__ void limit_program(Traffic all, Touch touch)
 {
     const unsigned block = all.apart ? blockIdx.x / 2 : blockIdx.x, tile = blockDim.x * Each;
     unsigned mixed = 0;
-    const auto each_touch = [&](unsigned tiles_ahead, auto &&act) {
-        const unsigned first = (block + tiles_ahead) * tile + threadIdx.x;
+    const auto each_touch = [&](auto &&act) {
 #pragma unroll
         for (unsigned k = 0; k < Each; ++k)
-            if (const unsigned i = first + k * blockDim.x; i < all.touches)
+            if (const unsigned i = block * tile + k * blockDim.x + threadIdx.x; i < all.touches)
                 act(i);
     };
     const auto touch_all = [&] {
         if (!all.apart || blockIdx.x % 2 == 0)
-            each_touch(0, [&](unsigned i) {
+            each_touch([&](unsigned i) {
                 if constexpr (Pack)
                     mixed ^= touch.read(all.user, i);
                 else
@@ -101,12 +109,12 @@ template <bool Pack, unsigned Each, class Touch> __global__ void limit_program(T
         touch_all();
         move_all();
     } else {
-        if (all.ahead >= 0) {
-            const auto ahead = static_cast<unsigned>(all.ahead);
-            if (block < ahead)
-                each_touch(0, [&](unsigned i) { touch.fetch(all.user, i); });
-            each_touch(ahead, [&](unsigned i) { touch.fetch(all.user, i); });
-        }
+        if constexpr (requires { touch.part(all.user, 0); })
+            if (all.fetch != Fetch::none)
+                each_touch([&](unsigned i) {
+                    if (const void *part = touch.part(all.user, i))
+                        fetch(part, all.fetch);
+                });
         move_all();
         touch_all();
     }
@@ -124,7 +132,7 @@ Mover limit_mover(int64_t touches, int64_t packed_bytes, Touch touch, Shape shap
     all.share = static_cast<unsigned>((all.packed_words + blocks - 1) / blocks);
     all.touches = static_cast<unsigned>(touches);
     all.apart = shape.apart;
-    all.ahead = shape.ahead;
+    all.fetch = shape.fetch;
     return [all, blocks, touch, start = shape.start](const Ends &ends, cudaStream_t stream) {
         Traffic now = all;
         now.user = ends.user;

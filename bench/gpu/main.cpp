@@ -8,14 +8,30 @@
 
 namespace bench {
 
-void report(benchmark::State &state, const Time &time, const char *name)
+void report(benchmark::State &state, const Time &time, const std::string &name)
 {
-    const std::string prefix(name);
     state.SetIterationTime(time.median);
-    state.counters[prefix] = time.median;
-    state.counters[prefix + "_low"] = time.low;
-    state.counters[prefix + "_high"] = time.high;
-    state.counters[prefix + "_samples"] = time.samples;
+    state.counters[name] = time.median;
+    state.counters[name + "_low"] = time.low;
+    state.counters[name + "_high"] = time.high;
+    state.counters[name + "_samples"] = time.samples;
+}
+
+void report_gpu(benchmark::State &state, const std::vector<Enqueue> &who, int repeat)
+{
+    const std::vector<Time> times = gpu_times(who, most_samples, enough_seconds, repeat);
+    if (times.size() > 1)
+        report(state, times[1], "beside_gpu");
+    report(state, times[0], "gpu");
+}
+
+void report_wall(benchmark::State &state, const std::vector<Call> &who)
+{
+    const WallTimes times = wall_times(who, most_calls, enough_seconds);
+    if (times.calls.size() > 1)
+        report(state, times.calls[1], "beside_wall");
+    report(state, times.launch, "launch");
+    report(state, times.calls[0], "wall");
 }
 
 namespace {

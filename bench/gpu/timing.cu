@@ -41,6 +41,14 @@ template <class Sample> void collect(Sample &&sample, int most, double seconds)
     }
 }
 
+std::vector<Time> times_of(std::vector<std::vector<double>> samples)
+{
+    std::vector<Time> times;
+    for (std::vector<double> &each : samples)
+        times.push_back(time_of(std::move(each)));
+    return times;
+}
+
 } // namespace
 
 Time time_of(std::vector<double> samples)
@@ -54,54 +62,67 @@ Time time_of(std::vector<double> samples)
     return {at(0.5), at(0.1), at(0.9), static_cast<int>(samples.size())};
 }
 
-Time gpu_time(const std::function<void(int, cudaStream_t)> &enqueue, int most, double seconds, int repeat)
+Time gpu_time(const Enqueue &enqueue, int most, double seconds, int repeat)
+{
+    return gpu_times({enqueue}, most, seconds, repeat).front();
+}
+
+std::vector<Time> gpu_times(const std::vector<Enqueue> &all, int most, double seconds, int repeat)
 {
     const Stream stream;
     const Event begin, end;
-    std::vector<double> samples;
-    long long waiting = least_waiting;
+    std::vector<std::vector<double>> samples(all.size());
+    std::vector<long long> waiting(all.size(), least_waiting);
+    // Whether all of the work was there when the GPU came to it.
+    const auto measure = [&](const Enqueue &enqueue, int i, long long cycles) {
+        wait<<<1, 1, 0, stream>>>(cycles);
+        BENCH_CUDA(cudaEventRecord(begin, stream));
+        for (int k = 0; k < repeat; ++k)
+            enqueue(i * repeat + k, stream);
+        BENCH_CUDA(cudaEventRecord(end, stream));
+        const bool in_time = cudaEventQuery(begin) == cudaErrorNotReady;
+        cudaGetLastError(); // that it is not ready is no error
+        BENCH_CUDA(cudaEventSynchronize(end));
+        return in_time;
+    };
     collect(
         [&](int i, bool kept) {
-            // Once more, behind a longer wait, where the GPU came to the work before all of it was there.
-            for (bool early = true; early; waiting = early ? 2 * waiting : waiting) {
-                wait<<<1, 1, 0, stream>>>(waiting);
-                BENCH_CUDA(cudaEventRecord(begin, stream));
-                for (int k = 0; k < repeat; ++k)
-                    enqueue(i * repeat + k, stream);
-                BENCH_CUDA(cudaEventRecord(end, stream));
-                early = cudaEventQuery(begin) == cudaSuccess && waiting < most_waiting;
-                cudaGetLastError(); // that the event is yet to come is no error
-                BENCH_CUDA(cudaEventSynchronize(end));
+            for (size_t who = 0; who < all.size(); ++who) {
+                while (!measure(all[who], i, waiting[who]) && waiting[who] < most_waiting)
+                    waiting[who] *= 2;
+                float milliseconds = 0;
+                BENCH_CUDA(cudaEventElapsedTime(&milliseconds, begin, end));
+                if (kept)
+                    samples[who].push_back(1e-3 * milliseconds / repeat);
             }
-            float milliseconds = 0;
-            BENCH_CUDA(cudaEventElapsedTime(&milliseconds, begin, end));
-            if (kept)
-                samples.push_back(1e-3 * milliseconds / repeat);
         },
         most, seconds);
-    return time_of(std::move(samples));
+    return times_of(std::move(samples));
 }
 
-WallTime wall_time(const std::function<void(int)> &call, int most, double seconds)
+WallTimes wall_times(const std::vector<Call> &all, int most, double seconds)
 {
     const Stream stream;
-    std::vector<double> calls, launches;
+    std::vector<std::vector<double>> calls(all.size());
+    std::vector<double> launches;
     collect(
         [&](int i, bool kept) {
-            const auto first = Clock::now();
-            launch_empty(stream);
-            stream.wait();
-            const double launch = since(first);
-            const auto second = Clock::now();
-            call(i);
-            const double taken = since(second);
-            if (kept) {
-                launches.push_back(launch);
-                calls.push_back(taken);
+            for (size_t who = 0; who < all.size(); ++who) {
+                const auto first = Clock::now();
+                launch_empty(stream);
+                stream.wait();
+                const double launch = since(first);
+                const auto second = Clock::now();
+                all[who](i);
+                const double taken = since(second);
+                if (kept) {
+                    launches.push_back(launch);
+                    calls[who].push_back(taken);
+                }
             }
         },
         most, seconds);
-    return {time_of(std::move(calls)), time_of(std::move(launches))};
+    return {times_of(std::move(calls)), time_of(std::move(launches))};
 }
 
 void launch_empty(cudaStream_t stream)

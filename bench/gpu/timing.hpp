@@ -16,19 +16,27 @@ struct Time {
 
 Time time_of(std::vector<double> samples);
 
-// GPU time between two events around what `enqueue(i, stream)` puts on the stream. Both events and the work
-// are queued behind a kernel that waits, so that the time the CPU takes to queue them does not count. `i`
-// numbers the calls. Each sample has `repeat` of them between the events and is divided by that: where a rate
-// is asked for, what the events themselves cost shall not count. No more samples than `most`, and fewer where
-// they take longer than `seconds` in all.
-Time gpu_time(const std::function<void(int, cudaStream_t)> &enqueue, int most, double seconds,
-              int repeat = 1);
+// What puts work on a stream, and what makes a blocking call; the number says which call it is.
+using Enqueue = std::function<void(int, cudaStream_t)>;
+using Call = std::function<void(int)>;
 
-// Time of a blocking call, each sample beside one of the launch of an empty kernel and a wait for its stream.
-struct WallTime {
-    Time call, launch;
+// GPU time between two events around what `enqueue(i, stream)` puts on the stream. Both events and the work
+// are queued behind a kernel that waits until all of it is there, so that the time the CPU takes to queue it
+// does not count. Each sample has `repeat` of them between the events and is divided by that: what the events
+// themselves cost shall count little. No more samples than `most`, and fewer where they take longer than
+// `seconds` in all.
+Time gpu_time(const Enqueue &enqueue, int most, double seconds, int repeat);
+
+// Several side by side: a sample of each in turn, for the GPU's clock changes from minute to minute.
+std::vector<Time> gpu_times(const std::vector<Enqueue> &all, int most, double seconds, int repeat);
+
+// Time of blocking calls side by side, and of the launch of an empty kernel and a wait for its stream, which
+// goes before each.
+struct WallTimes {
+    std::vector<Time> calls;
+    Time launch;
 };
-WallTime wall_time(const std::function<void(int)> &call, int most, double seconds);
+WallTimes wall_times(const std::vector<Call> &all, int most, double seconds);
 
 // The empty kernel.
 void launch_empty(cudaStream_t stream);
