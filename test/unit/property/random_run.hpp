@@ -70,9 +70,12 @@ private:
     static void say()
     {
         char words[200];
-        const int length = snprintf(words, sizeof words, "\n%s: died%s%s; again: %s --case-seed %llu\n",
-                                    program_, doing ? " in " : "", doing ? doing : "", program_,
-                                    static_cast<unsigned long long>(current_case));
+        int length = snprintf(words, sizeof words, "\n%s: died%s%s\n", program_, doing ? " in " : "",
+                              doing ? doing : "");
+        if (current_case != 0) /* else it is no thread of the run's that got the signal */
+            length = snprintf(words, sizeof words, "\n%s: died%s%s; again: %s --case-seed %llu\n", program_,
+                              doing ? " in " : "", doing ? doing : "", program_,
+                              static_cast<unsigned long long>(current_case));
         if (write(STDERR_FILENO, words, static_cast<size_t>(length)) < 0)
             _exit(3);
     }
