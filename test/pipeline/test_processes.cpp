@@ -180,24 +180,25 @@ void receive_all(Wire &wire, const gpu::Memory &memory)
 }
 
 /* This very program, as the receiving process; with other switches for its device. */
-pid_t start_receiver(int socket, int other, const char *switches)
+pid_t start_receiver(int socket, int other, int device, const char *switches)
 {
     const pid_t child = fork();
     if (child != 0)
         return child;
     close(other);
     setenv("HEDDLE_TEST_SOCKET", std::to_string(socket).c_str(), 1);
+    setenv("HEDDLE_TEST_ON", std::to_string(device).c_str(), 1);
     setenv("HEDDLE_SIM", switches, 1);
     execl("/proc/self/exe", "pipeline", "inside: the receiving process", nullptr);
     _exit(127);
 }
 
-void between_processes(const char *switches, int64_t by_reference, int64_t fallbacks)
+void between_processes(int device, const char *switches, int64_t by_reference, int64_t fallbacks)
 {
     int sockets[2];
     REQUIRE(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets) == 0);
     setenv("HEDDLE_TEST_FALLBACKS", std::to_string(fallbacks).c_str(), 1);
-    const pid_t child = start_receiver(sockets[1], sockets[0], switches);
+    const pid_t child = start_receiver(sockets[1], sockets[0], device, switches);
     close(sockets[1]);
     {
         Wire wire(sockets[0], HEDDLE_PEER_AUTO);
@@ -221,8 +222,9 @@ TEST_CASE("inside: the receiving process", "[.][inside]")
     const char *const fallbacks = std::getenv("HEDDLE_TEST_FALLBACKS");
     REQUIRE(socket);
     REQUIRE(fallbacks);
+    const gpu::Place place{gpu::Kind::device, std::atoi(std::getenv("HEDDLE_TEST_ON"))};
     Wire wire(std::atoi(socket), HEDDLE_PEER_AUTO);
-    const gpu::Memory memory(device0, spread(0).size());
+    const gpu::Memory memory(place, spread(0).size());
     receive_all(wire, memory);
     CHECK(counted(Counter::fallbacks) == std::atoi(fallbacks));
     if (!counted(Counter::fallbacks)) /* opened once, for all messages */
@@ -231,11 +233,12 @@ TEST_CASE("inside: the receiving process", "[.][inside]")
 
 TEST_CASE("by reference between two processes", "[reference][processes]")
 {
-    between_processes("reorder=1 delay_us=20", messages, 0);
+    between_processes(0, "reorder=1 delay_us=20", messages, 0);
+    between_processes(1, "reorder=1 delay_us=20", messages, 0);
 }
 
 /* The first message finds out that nothing can be opened, and begins anew; the others travel at once. */
 TEST_CASE("a process that cannot open the other's memory gets the bytes themselves", "[reference][processes]")
 {
-    between_processes("fail=import_memory:1+", 1, 1);
+    between_processes(0, "fail=import_memory:1+", 1, 1);
 }

@@ -92,8 +92,8 @@ TEST_CASE("memory that is not all of a device's, or a choice by value at either 
 
 TEST_CASE("what cannot be lent travels", "[reference]")
 {
-    int64_t size = int64_t{1} << 19; /* of which there are no pieces yet */
-    const int64_t large = int64_t{8} << 20;
+    int64_t size = int64_t{2} << 20; /* of which there are no pieces yet */
+    const int64_t large = int64_t{16} << 20;
     for (const char *switches : {"reset fail=allocate:1+", "reset device_memory=0"}) {
         const Switched on(switches);
         INFO(switches);

@@ -6,6 +6,9 @@
 
 #include <catch2/catch.hpp>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 using namespace pipeline_test;
 
 namespace {
@@ -256,6 +259,105 @@ TEST_CASE("messages of no bytes", "[rules]")
     CHECK(exchange.received.error == HEDDLE_SUCCESS);
     CHECK(exchange.received.bytes == 0);
     exchange.check();
+}
+
+TEST_CASE("inside: without any device", "[.][inside]")
+{
+    REQUIRE(heddle_device_open() == HEDDLE_ERR_NO_DEVICE);
+    Network network(12);
+    const size_t a = network.add(limits(4, 2)), b = network.add(limits(4, 2));
+    Exchanges all;
+    for (int i = 0; i < 4; ++i)
+        add(all, network, a, b,
+            plan(i & 1 ? dense(pageable, 9 * chunk) : blocks(pageable, 9 * chunk),
+                 i & 2 ? dense(pageable, 9 * chunk) : blocks(pageable, 9 * chunk), 9 * chunk))
+            .begin();
+    run_all(network, all);
+    for (const auto &exchange : all) {
+        exchange->check();
+        CHECK(exchange->received.error == HEDDLE_SUCCESS);
+    }
+}
+
+TEST_CASE("without any device messages go from host to host", "[rules]")
+{
+    const pid_t child = fork();
+    if (child == 0) {
+        setenv("HEDDLE_DEVICE", "none", 1);
+        execl("/proc/self/exe", "pipeline", "inside: without any device", nullptr);
+        _exit(127);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    CHECK(WIFEXITED(status));
+    CHECK(WEXITSTATUS(status) == 0);
+}
+
+namespace {
+
+/* Every second of `n` pieces of `piece` bytes in device memory, the others in the host's, as absolute
+ * addresses. */
+struct Mixed {
+    Mixed(int64_t n, int64_t piece, unsigned char seed)
+        : device(device0, static_cast<size_t>(n * piece)), host(pageable, static_cast<size_t>(n * piece)),
+          contents(static_cast<size_t>(n * piece))
+    {
+        std::vector<int64_t> at;
+        for (int64_t i = 0; i < n; ++i)
+            at.push_back(reinterpret_cast<int64_t>((i % 2 ? host : device).at() + i * piece));
+        type = oracle::Type::from(
+            [&](auto **t) {
+                return heddle_type_hindexed_block(n, piece, at.data(), heddle_type_predefined(HEDDLE_BYTE),
+                                                  t);
+            },
+            "hindexed_block");
+        type.commit();
+        for (size_t i = 0; i < contents.size(); ++i)
+            contents[i] = static_cast<unsigned char>(i * 7 + i / 256 + seed);
+        device.write(0, contents.data(), contents.size());
+        host.write(0, contents.data(), contents.size());
+    }
+    /* The packed bytes that are there now. */
+    std::vector<unsigned char> bytes(int64_t piece) const
+    {
+        std::vector<unsigned char> now(contents.size()), other(contents.size());
+        device.read(0, now.data(), now.size());
+        host.read(0, other.data(), other.size());
+        for (size_t i = 0; i < now.size(); ++i)
+            if (static_cast<int64_t>(i) / piece % 2)
+                now[i] = other[i];
+        return now;
+    }
+    heddle_side side() const { return {nullptr, 1, type.get(), 0}; }
+
+    gpu::Memory device, host;
+    std::vector<unsigned char> contents;
+    oracle::Type type;
+};
+
+} // namespace
+
+TEST_CASE("types of absolute addresses lead into memory of several kinds", "[rules]")
+{
+    const Switched on("reset reorder=1");
+    constexpr int64_t piece = 1000, n = 50;
+    for (const int peer : {HEDDLE_PEER_VALUE, HEDDLE_PEER_REFERENCE}) {
+        Network network(13);
+        const size_t a = network.add(limits(4, 8, peer)), b = network.add(limits(4, 8, peer));
+        const Mixed from(n, piece, 1), to(n, piece, 2);
+        const heddle_side source = from.side(), target = to.side();
+        char envelope[HEDDLE_ENVELOPE_BYTES];
+        int errors[2] = {-1, -1};
+        const auto ended = [](void *error, int e, int64_t) { *static_cast<int *>(error) = e; };
+        REQUIRE(heddle_message_send(network.port(a), network.peer(b), &source, n * piece, 0, envelope, ended,
+                                    &errors[0], nullptr) == HEDDLE_SUCCESS);
+        REQUIRE(heddle_message_receive(network.port(b), network.peer(a), envelope, &target, n * piece, ended,
+                                       &errors[1]) == HEDDLE_SUCCESS);
+        run(network, [&] { return errors[0] >= 0 && errors[1] >= 0; });
+        CHECK(errors[0] == HEDDLE_SUCCESS);
+        CHECK(errors[1] == HEDDLE_SUCCESS);
+        CHECK(to.bytes(piece) == from.contents);
+    }
 }
 
 TEST_CASE("an idle port has nothing to do", "[rules]")

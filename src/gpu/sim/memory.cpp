@@ -237,8 +237,9 @@ Error Memories::import_from(int device, const unsigned char handle[Backend::hand
 {
     Handle in;
     std::memcpy(&in, handle, sizeof in);
-    if (in.magic != Handle::right_magic || in.device != device || device < 0 || device >= devices() ||
-        in.within >= in.size || in.size > SIZE_MAX / 4 || in.offset > SIZE_MAX / 4)
+    if (in.magic != Handle::right_magic || device < 0 || device >= devices() || in.device < 0 ||
+        in.device >= devices() || !reaches(device, in.device) || in.within >= in.size ||
+        in.size > SIZE_MAX / 4 || in.offset > SIZE_MAX / 4)
         return device_error("sim: import: no handle of this device's memory");
     if (in.process == getpid())
         return device_error("sim: import: memory of this very process");
@@ -265,7 +266,7 @@ Error Memories::import_from(int device, const unsigned char handle[Backend::hand
         return {HEDDLE_ERR_NO_MEMORY, "sim: import: mmap failed"};
     Block block;
     block.kind = MemoryKind::device;
-    block.device = device;
+    block.device = in.device;
     block.begin = address_of(both->program.at()) + lead;
     block.size = in.size;
     block.real = both->real.at() + lead;

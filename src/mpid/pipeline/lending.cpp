@@ -3,7 +3,7 @@
 
 #include "../../gpu/settings.hpp"
 
-#include <algorithm>
+#include <bit>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -13,7 +13,16 @@ namespace heddle::pipeline {
 
 namespace {
 
-constexpr size_t pieces_each = 16;
+// Few sizes, so that little is exported and opened.
+constexpr size_t small_piece = size_t{64} << 10;
+constexpr size_t usual_piece = size_t{1} << 20;
+
+size_t piece_for(size_t bytes)
+{
+    return bytes <= small_piece ? small_piece : bytes <= usual_piece ? usual_piece : std::bit_ceil(bytes);
+}
+
+size_t pieces_of(size_t piece_bytes) { return piece_bytes == small_piece ? 64 : 16; }
 
 } // namespace
 
@@ -24,7 +33,7 @@ struct Lent {
     Loan loan;                // of its beginning
     std::vector<char *> idle; // room for all of them
 
-    size_t bytes() const { return piece_bytes * pieces_each; }
+    size_t bytes() const { return piece_bytes * pieces_of(piece_bytes); }
 };
 
 namespace {
@@ -41,17 +50,19 @@ public:
     int take(gpu::Device &device, size_t bytes, bool beyond, Piece &piece)
     {
         const std::lock_guard lock(mutex_);
+        const size_t piece_bytes = piece_for(bytes);
         size_t held = 0;
         for (const auto &lent : all_) {
             if (lent->device != &device)
                 continue;
-            if (lent->piece_bytes == bytes && !lent->idle.empty())
+            if (lent->piece_bytes == piece_bytes && !lent->idle.empty())
                 return give(*lent, piece);
             held += lent->bytes();
         }
-        if (!beyond && held > 0 && held + bytes * pieces_each > gpu::Settings::get().slab_limit)
+        if (!beyond && held > 0 &&
+            held + piece_bytes * pieces_of(piece_bytes) > gpu::Settings::get().slab_limit)
             return HEDDLE_ERR_NO_MEMORY;
-        if (const int e = make(device, bytes))
+        if (const int e = make(device, piece_bytes))
             return e;
         return give(*all_.back(), piece);
     }
@@ -79,11 +90,11 @@ public:
     }
 
 private:
-    int make(gpu::Device &device, size_t bytes)
+    int make(gpu::Device &device, size_t piece_bytes)
     {
         auto lent = std::make_unique<Lent>();
         lent->device = &device;
-        lent->piece_bytes = bytes;
+        lent->piece_bytes = piece_bytes;
         if (const int e = device.memory.take_apart(lent->bytes(), lent->memory))
             return e;
         if (const int e =
@@ -92,9 +103,9 @@ private:
             return e;
         }
         lent->loan.allocation = ++made_;
-        lent->idle.reserve(pieces_each);
-        for (size_t i = pieces_each; i > 0; --i)
-            lent->idle.push_back(lent->memory.at() + (i - 1) * bytes);
+        lent->idle.reserve(pieces_of(piece_bytes));
+        for (size_t i = pieces_of(piece_bytes); i > 0; --i)
+            lent->idle.push_back(lent->memory.at() + (i - 1) * piece_bytes);
         all_.push_back(std::move(lent));
         return HEDDLE_SUCCESS;
     }

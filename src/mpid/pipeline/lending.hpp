@@ -42,7 +42,7 @@ private:
     Loan loan_;
 };
 
-// A piece of `bytes` bytes, a power of two. NO_MEMORY where all are on loan, and no more are to be made: one
+// A piece of at least `bytes` bytes. NO_MEMORY where all are on loan, and no more are to be made: one
 // process's, on one device, take at most HEDDLE_SLAB_LIMIT, unless `beyond`.
 int lend(gpu::Device &device, size_t bytes, bool beyond, Piece &piece);
 
