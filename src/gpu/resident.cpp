@@ -72,6 +72,14 @@ std::vector<int32_t> tiles(const int64_t *prefix, int64_t count, int32_t &most)
     return tile;
 }
 
+int32_t longest(const int64_t *prefix, int64_t count)
+{
+    int64_t most = 0;
+    for (int64_t i = 0; i < count; ++i)
+        most = std::max(most, prefix[i + 1] - prefix[i]);
+    return static_cast<int32_t>(std::min<int64_t>(most, INT32_MAX));
+}
+
 // By way of pinned slabs where there are any, for a copy from ordinary memory may wait for all of the device.
 int upload(Device &device, const std::vector<char> &bytes, char *to)
 {
@@ -148,6 +156,7 @@ int make(const Plan &plan, Device &device, Resident &r)
         if (r.runs.count <= INT32_MAX) {
             const std::vector<int32_t> t = tiles(p, r.runs.count, r.runs.most);
             tile = blob.add(t.data(), t.size());
+            r.runs.longest = longest(p, r.runs.count);
         } else {
             r.runs.count = 0;
         }

@@ -42,6 +42,8 @@ struct RunList {
     int64_t extent = 0;
     Divisor by_bytes{};
     int32_t most = 0;                // most runs that touch one tile
+    int32_t longest = 0;             // bytes of the longest run, at most INT32_MAX; times `count` it is `bytes` where
+                                     // all are of one length
 };
 constexpr int tile_bytes = 4096;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The kernel that copies word by word where both sides say in a few instructions where a word lies (access.cuh).
-// One wide word a thread and many threads keep the memory busiest.
+// The kernel that copies word by word where both sides say in a few instructions where a word lies
+// (access.cuh). One wide word a thread and many threads keep the memory busiest.
 #pragma once
 
 #include "access.cuh"
@@ -38,8 +38,8 @@ __global__ void __launch_bounds__(most_threads)
 }
 
 template <int width, int each, class From, class To>
-cudaError_t start_copy(Launcher &launcher, const From &from, const To &to, int64_t words, bool fetch, int threads,
-                       int64_t shared)
+cudaError_t start_copy(Launcher &launcher, const From &from, const To &to, int64_t words, bool fetch,
+                       int threads, int64_t shared)
 {
     using Index = typename std::conditional_t<std::is_same_v<From, DenseAccess>, To, From>::Index;
     return launcher.start(copy_words<width, each, Index, From, To>, divide_up(words, int64_t{threads} * each),

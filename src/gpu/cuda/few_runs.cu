@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A little data in few runs, where what counts is how many loads must wait for another: each thread block
-// takes the whole list into shared memory at once, and each thread bisects there for the run of its one word.
+// A little data in few runs of any length, where what counts is how many loads must wait for another: each
+// thread block takes the whole list into shared memory at once, and each thread bisects there for the run of
+// its one word.
 #include "runs.cuh"
 
 #include <bit>

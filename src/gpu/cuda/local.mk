@@ -29,6 +29,7 @@ cuda_kernels = \
     src/gpu/cuda/reduce_integers.lo \
     src/gpu/cuda/reduce_pairs.lo \
     src/gpu/cuda/runs.lo \
+    src/gpu/cuda/short_runs.lo \
     src/gpu/cuda/strided.lo \
     src/gpu/cuda/transpose.lo \
     src/gpu/cuda/unpack_records.lo

@@ -108,9 +108,6 @@ template <int width, bool pack> __global__ void __launch_bounds__(tile_threads)
     reach(signal);
 }
 
-// So little data that one thread block moves it: in few runs there is no guess to be made.
-constexpr int64_t block_words = 1024;
-
 int64_t shared_bytes(const RunList &runs)
 {
     return int64_t{runs.most} * static_cast<int64_t>(sizeof(int64_t));
@@ -130,11 +127,14 @@ cudaError_t run_runs(Launcher &launcher, const Work &work)
     const RunList &runs = list.runs;
     const int width = word_width(work);
     const bool pack = halves(work).pack;
-    if (are_even_runs(list, width, pack) && list.bytes / width > block_words)
-        return run_even_runs(launcher, list, width, pack);
+    const bool fetch = is_fetched(work, runs.bytes / runs.count);
+    if (are_even_runs(list, width, pack))
+        return run_even_runs(launcher, list, width, pack, fetch);
+    if (are_short_runs(list, width))
+        return run_short_runs(launcher, list, width, pack);
     if (are_few_runs(list, width))
         return run_few_runs(launcher, list, width, pack);
-    Tiles t{list, 0, 0, {}, is_fetched(work, runs.bytes / runs.count)};
+    Tiles t{list, 0, 0, {}, fetch};
     t.first_tile = t.first / tile_bytes;
     t.tiles = divide_up(runs.bytes, tile_bytes);
     t.by_tiles = Divisor::of(t.tiles);

@@ -23,9 +23,12 @@ inline Listed listed(const Work &work)
             h.other->first - stretch * runs.bytes, work.bytes, runs};
 }
 
+// All of one length; not too many short ones; a few of any length. `fetch`: see is_fetched().
+bool are_even_runs(const Listed &list, int width, bool pack);
+cudaError_t run_even_runs(Launcher &launcher, const Listed &list, int width, bool pack, bool fetch);
+bool are_short_runs(const Listed &list, int width);
+cudaError_t run_short_runs(Launcher &launcher, const Listed &list, int width, bool pack);
 bool are_few_runs(const Listed &list, int width);
 cudaError_t run_few_runs(Launcher &launcher, const Listed &list, int width, bool pack);
-bool are_even_runs(const Listed &list, int width, bool pack);
-cudaError_t run_even_runs(Launcher &launcher, const Listed &list, int width, bool pack);
 
 } // namespace heddle::gpu::cuda
