@@ -9,87 +9,97 @@ namespace {
 constexpr int tile = 32; // elements on a side
 constexpr int rows_at_once = block_threads / tile;
 
-// Elements e = i[0] + n[0] * (i[1] + n[1] * ...) of `width` bytes. Tiles stand on dimension 0, the packed
-// form's fastest, and on dimension `near`, in which neighbours touch in memory.
+// A dimension that tiles do not stand on.
+struct Apart {
+    Divider32 count;
+    int64_t stride; // in memory, bytes
+    int64_t packed; // in the packed form, bytes
+};
+
+// Elements of `width` bytes. Tiles stand on dimension 0, the packed form's fastest, and on dimension `near`, in
+// which neighbours touch in memory.
 struct Transpose {
     char *mem;
     char *dense;
     int64_t first; // of the packed bytes to move, from mem's element 0 on
     int64_t bytes;
-    int dims;
-    int near;
-    Divider64 count[max_dims];
-    int64_t stride[max_dims]; // in memory, bytes
-    int64_t packed[max_dims]; // in the packed form, bytes
-    Divider64 tiles_across;   // in dimension 0
-    Divider64 tiles_along;    // in dimension `near`
+    int64_t far;    // elements in dimension 0
+    int64_t near;   // and in the other
+    int64_t stride; // in memory between neighbours in dimension 0, bytes
+    int64_t step;   // in the packed form between neighbours in dimension `near`, bytes
+    Divider32 tiles_far;
+    Divider32 tiles_near;
+    int aparts;
+    Apart apart[max_dims - 2]; // fastest first
 };
 
 template <int width, bool pack>
 __global__ void __launch_bounds__(block_threads) transpose(const __grid_constant__ Transpose t, Signal signal)
 {
-    __shared__ Word<width> cells[tile][tile + 1]; // [near][0]; the column more keeps the banks apart
+    __shared__ Word<width> cells[tile][tile + 1]; // [near][far]; the column more keeps the banks apart
 
-    int64_t rest = blockIdx.x;
-    const auto next_of = [&](const Divider64 &count) {
-        const int64_t quotient = count.divide(rest);
-        const int64_t i = rest - quotient * count.value;
+    uint32_t rest = blockIdx.x;
+    const auto next_of = [&](const Divider32 &count) {
+        const uint32_t quotient = count.divide(rest);
+        const uint32_t i = rest - quotient * count.value;
         rest = quotient;
-        return i;
+        return static_cast<int64_t>(i);
     };
-    const int64_t across = next_of(t.tiles_across) * tile;
-    const int64_t along = next_of(t.tiles_along) * tile;
-    char *mem = t.mem;
-    int64_t x = 0; // packed byte of the tile's corner
-    for (int d = 1; d < t.dims; ++d) {
-        if (d == t.near)
-            continue;
-        const int64_t i = next_of(t.count[d]);
-        mem += i * t.stride[d];
-        x += i * t.packed[d];
+    // Neighbouring blocks write neighbouring tiles.
+    int64_t far = 0;
+    if (pack)
+        far = next_of(t.tiles_far) * tile;
+    const int64_t near = next_of(t.tiles_near) * tile;
+    if (!pack)
+        far = next_of(t.tiles_far) * tile;
+    char *mem = t.mem + far * t.stride + near * width;
+    int64_t x = far * width + near * t.step; // packed byte of the tile's corner
+#pragma unroll 1
+    for (int d = 0; d < t.aparts; ++d) {
+        const int64_t i = next_of(t.apart[d].count);
+        mem += i * t.apart[d].stride;
+        x += i * t.apart[d].packed;
     }
-    mem += across * t.stride[0] + along * width;
-    x += across * width + along * t.packed[t.near];
-    char *const dense = t.dense + (x - t.first);
+    x -= t.first;
+    char *const dense = t.dense + x;
 
     const int lane = threadIdx.x % tile;
     const int row = threadIdx.x / tile;
-    // Whether the element at (i0, near) of the tile is to be moved.
-    const int64_t step = t.packed[t.near];
-    const bool full = across + tile <= t.count[0].value && along + tile <= t.count[t.near].value && x >= t.first &&
-                      x - t.first + (tile - 1) * (step + width) + width <= t.bytes;
-    const auto wanted = [&](int i0, int i1) {
-        if (full)
-            return true;
-        const int64_t y = x + i0 * width + i1 * step - t.first;
-        return across + i0 < t.count[0].value && along + i1 < t.count[t.near].value && y >= 0 && y < t.bytes;
-    };
     using W = Word<width>;
-    if (pack) {
-        const char *from = mem + row * t.stride[0] + lane * width;
+    // `wanted(i, k)`: whether element i of dimension 0, k of the other, counted from the corner, is to be moved.
+    const auto move = [&](auto wanted) {
+        char *in_mem = mem + row * t.stride + lane * width;
+        char *in_dense = dense + row * t.step + lane * width;
+        if (pack) {
 #pragma unroll
-        for (int r = row; r < tile; r += rows_at_once, from += rows_at_once * t.stride[0])
-            if (wanted(r, lane))
-                cells[lane][r] = *reinterpret_cast<const W *>(from);
-        __syncthreads();
-        char *to = dense + row * step + lane * width;
+            for (int r = row; r < tile; r += rows_at_once, in_mem += rows_at_once * t.stride)
+                if (wanted(r, lane))
+                    cells[lane][r] = *reinterpret_cast<const W *>(in_mem);
+            __syncthreads();
 #pragma unroll
-        for (int r = row; r < tile; r += rows_at_once, to += rows_at_once * step)
-            if (wanted(lane, r))
-                *reinterpret_cast<W *>(to) = cells[r][lane];
-    } else {
-        const char *from = dense + row * step + lane * width;
+            for (int r = row; r < tile; r += rows_at_once, in_dense += rows_at_once * t.step)
+                if (wanted(lane, r))
+                    *reinterpret_cast<W *>(in_dense) = cells[r][lane];
+        } else {
 #pragma unroll
-        for (int r = row; r < tile; r += rows_at_once, from += rows_at_once * step)
-            if (wanted(lane, r))
-                cells[r][lane] = *reinterpret_cast<const W *>(from);
-        __syncthreads();
-        char *to = mem + row * t.stride[0] + lane * width;
+            for (int r = row; r < tile; r += rows_at_once, in_dense += rows_at_once * t.step)
+                if (wanted(lane, r))
+                    cells[r][lane] = *reinterpret_cast<const W *>(in_dense);
+            __syncthreads();
 #pragma unroll
-        for (int r = row; r < tile; r += rows_at_once, to += rows_at_once * t.stride[0])
-            if (wanted(r, lane))
-                *reinterpret_cast<W *>(to) = cells[lane][r];
-    }
+            for (int r = row; r < tile; r += rows_at_once, in_mem += rows_at_once * t.stride)
+                if (wanted(r, lane))
+                    *reinterpret_cast<W *>(in_mem) = cells[lane][r];
+        }
+    };
+    if (far + tile <= t.far && near + tile <= t.near && x >= 0 &&
+        x + (tile - 1) * (t.step + width) + width <= t.bytes)
+        move([](int, int) { return true; });
+    else
+        move([&](int i, int k) {
+            const int64_t y = x + i * width + k * t.step;
+            return far + i < t.far && near + k < t.near && y >= 0 && y < t.bytes;
+        });
     reach(signal);
 }
 
@@ -102,8 +112,25 @@ int near_dimension(const Side &s)
     return -1;
 }
 
+// Elements in dimension d as far as a transfer reaches that ends at packed byte `end`.
+int64_t count_of(const Side &s, int d, int64_t end)
+{
+    return d < s.dims - 1 ? s.dim[d].count : divide_up(end, d == 0 ? s.block : s.dim[d].bytes);
+}
+
+int64_t blocks_of(const Side &s, int near, int64_t end)
+{
+    int64_t blocks = 1;
+    for (int d = 0; d < s.dims; ++d) {
+        const int64_t count = count_of(s, d, end);
+        blocks *= d == 0 || d == near ? divide_up(count, tile) : count;
+    }
+    return blocks;
+}
+
 // Below this many elements a side, tiles are mostly empty.
 constexpr int64_t least_side = 8;
+constexpr int64_t most_blocks = int64_t{1} << 31;
 
 } // namespace
 
@@ -112,10 +139,11 @@ bool takes_transpose(const Work &work)
     const Halves h = halves(work);
     if (!h.dense || h.other->shape != Shape::strided || h.other->block != word_width(work))
         return false;
-    const int near = near_dimension(*h.other);
-    if (near < 0 || h.other->dim[0].count < least_side)
+    const Side &s = *h.other;
+    const int near = near_dimension(s);
+    if (near < 0 || s.dim[0].count < least_side || (near < s.dims - 1 && s.dim[near].count < least_side))
         return false;
-    return near == h.other->dims - 1 || h.other->dim[near].count >= least_side;
+    return blocks_of(s, near, origin(s).first + work.bytes) < most_blocks;
 }
 
 cudaError_t run_transpose(Launcher &launcher, const Work &work)
@@ -123,30 +151,26 @@ cudaError_t run_transpose(Launcher &launcher, const Work &work)
     const Halves h = halves(work);
     const Side &s = *h.other;
     const Origin o = origin(s);
+    const int near = near_dimension(s);
+    const int64_t end = o.first + work.bytes;
     Transpose t{};
     t.mem = o.base;
     t.dense = h.dense->base + h.dense->first;
     t.first = o.first;
     t.bytes = work.bytes;
-    t.dims = s.dims;
-    t.near = near_dimension(s);
-    int64_t packed = s.block;
-    int64_t blocks = 1;
-    for (int d = 0; d < s.dims; ++d) {
-        t.stride[d] = s.dim[d].stride;
-        t.packed[d] = packed;
-        const int64_t count = d < s.dims - 1 ? s.dim[d].count : divide_up(o.first + work.bytes, packed);
-        t.count[d] = Divider64::of(count);
-        packed *= count;
-        if (d != 0 && d != t.near)
-            blocks *= count;
-    }
-    t.tiles_across = Divider64::of(divide_up(t.count[0].value, tile));
-    t.tiles_along = Divider64::of(divide_up(t.count[t.near].value, tile));
-    blocks *= t.tiles_across.value * t.tiles_along.value;
+    t.far = count_of(s, 0, end);
+    t.near = count_of(s, near, end);
+    t.stride = s.dim[0].stride;
+    t.step = s.dim[near].bytes;
+    t.tiles_far = Divider32::of(divide_up(t.far, tile));
+    t.tiles_near = Divider32::of(divide_up(t.near, tile));
+    for (int d = 1; d < s.dims; ++d)
+        if (d != near)
+            t.apart[t.aparts++] = {Divider32::of(count_of(s, d, end)), s.dim[d].stride, s.dim[d].bytes};
     return for_width(word_width(work), [&](auto constant) {
         constexpr int width = constant;
-        return launcher.start(h.pack ? transpose<width, true> : transpose<width, false>, blocks, block_threads, 0, t);
+        return launcher.start(h.pack ? transpose<width, true> : transpose<width, false>, blocks_of(s, near, end),
+                              block_threads, 0, t);
     });
 }
 
