@@ -7,6 +7,22 @@
 namespace heddle::gpu::cuda {
 namespace {
 
+// Eight packed bytes of records that are staged at `record`, from byte `o` of the first on.
+__device__ __forceinline__ uint2 gather_bytes(const char *record, const uint16_t *place_of, int o, int packed,
+                                              int extent)
+{
+    uint64_t value = 0;
+#pragma unroll
+    for (int b = 0; b < word; ++b) {
+        value |= static_cast<uint64_t>(static_cast<unsigned char>(record[place_of[o]])) << (8 * b);
+        if (++o == packed) {
+            o = 0;
+            record += extent;
+        }
+    }
+    return {static_cast<uint32_t>(value), static_cast<uint32_t>(value >> 32)};
+}
+
 // Table entry o: where in memory packed bytes o to o + 7 lie.
 __global__ void __launch_bounds__(record_threads) pack_records(const __grid_constant__ Records t, Signal signal)
 {
@@ -21,20 +37,49 @@ __global__ void __launch_bounds__(record_threads) pack_records(const __grid_cons
     int now = t.staged_at + slack;
     int next = now + t.staged_each;
 
+    const int tile_packed = t.tile * packed;
+    const int64_t end = t.first + t.bytes;
+    const auto first_of = [&](int64_t i) { return static_cast<int>(max(t.first - i * tile_packed, int64_t{0})); };
+    const auto end_of = [&](int64_t i) { return static_cast<int>(min(end - i * tile_packed, int64_t{tile_packed})); };
+    const auto memory_of = [&](int64_t i) { return t.mem + i * t.tile * extent; };
+    // The first tile and the last are staged from where a record's bytes begin and to where they end, others whole.
+    const auto is_inner = [&](int64_t i) { return i > 0 && i < t.tiles - 1; };
+    const auto begin = [&](int64_t i, int at) {
+        const char *const mem = memory_of(i);
+        const char *from = mem;
+        const char *to = mem + t.tile * extent;
+        const char *least = t.mem;
+        const char *most = memory_of(t.tiles - 1);
+        if (!is_inner(i)) {
+            from += t.packed.divide(first_of(i)) * extent + lowest;
+            to = mem + t.packed.divide(end_of(i) - 1) * extent + highest;
+            least += lowest;
+            most += t.packed.divide(end_of(t.tiles - 1) - 1) * extent + highest;
+        }
+        begin_stage(shared + at, mem, from, to, least, most);
+    };
+    const bool early = is_inner(blockIdx.x);
+    if (early)
+        begin(blockIdx.x, now); // arrives while the table is made
+
     const ImageView image = stage_image(t.side, *reinterpret_cast<StagedImage *>(shared + next - slack));
     if (threadIdx.x == 0) {
         lowest = extent;
         highest = 0;
     }
     __syncthreads();
+    const bool at_edge = !early || static_cast<uint32_t>(t.tiles - 1 - blockIdx.x) % gridDim.x == 0;
+#pragma unroll 1
     for (int o = threadIdx.x; o < packed; o += record_threads) {
         const int m = static_cast<int>(place(t.side, image, o));
         place_of[o] = static_cast<uint16_t>(m);
-        atomicMin(&lowest, m);
-        atomicMax(&highest, m + 1);
+        if (at_edge) {
+            atomicMin(&lowest, m);
+            atomicMax(&highest, m + 1);
+        }
     }
     __syncthreads();
-    bool pieces = false;
+#pragma unroll 1
     for (int o = threadIdx.x; o < packed; o += record_threads) {
         int places[word];
         int at = o;
@@ -47,27 +92,12 @@ __global__ void __launch_bounds__(record_threads) pack_records(const __grid_cons
                 record += extent;
             }
         }
-        const Entry e = make_entry(places);
-        table[o] = e;
-        pieces |= e.select == more_pieces;
+        table[o] = make_entry(places);
     }
-    const bool simple = !__syncthreads_or(pieces);
 
     // While a tile is written the next is on its way.
-    const int tile_packed = t.tile * packed;
-    const int64_t end = t.first + t.bytes;
-    const auto first_of = [&](int64_t i) { return static_cast<int>(max(t.first - i * tile_packed, int64_t{0})); };
-    const auto end_of = [&](int64_t i) { return static_cast<int>(min(end - i * tile_packed, int64_t{tile_packed})); };
-    const auto memory_of = [&](int64_t i) { return t.mem + i * t.tile * extent; };
-    const char *const least = t.mem + lowest;
-    const char *const most = memory_of(t.tiles - 1) + t.packed.divide(end_of(t.tiles - 1) - 1) * extent + highest;
-    const auto begin = [&](int64_t i, int at) {
-        const char *const mem = memory_of(i);
-        const auto from = t.packed.divide(first_of(i));
-        const auto until = t.packed.divide(end_of(i) - 1);
-        begin_stage(shared + at, mem, mem + from * extent + lowest, mem + until * extent + highest, least, most);
-    };
-    begin(blockIdx.x, now);
+    if (!early)
+        begin(blockIdx.x, now);
     for (int64_t i = blockIdx.x; i < t.tiles; i += gridDim.x) {
         if (i + gridDim.x < t.tiles) {
             begin(i + gridDim.x, next);
@@ -82,25 +112,32 @@ __global__ void __launch_bounds__(record_threads) pack_records(const __grid_cons
         const int until = end_of(i);
         const auto odd = static_cast<int>(reinterpret_cast<uintptr_t>(dense) % word);
         const int words = from + (-(from + odd) & (word - 1));
-        const int words_end = simple ? until - ((until + odd) & (word - 1)) : words;
+        const int words_end = until - ((until + odd) & (word - 1));
 #pragma unroll 2
         for (int y = words + threadIdx.x * word; y < words_end; y += record_threads * word) {
             const auto r = static_cast<int>(t.packed.divide(y));
-            const Entry e = table[y - r * packed];
-            const int record = here + r * extent - slack;
-            uint2 value = load_shared(shared, record + e.piece[0]);
-            if (!is_one_piece(e))
-                value = join(value, load_shared(shared, record + e.piece[1]), e);
+            const int o = y - r * packed;
+            const Entry e = table[o];
+            const int record = here + r * extent;
+            uint2 value;
+            if (e.select != more_pieces) {
+                value = load_shared(shared, record - slack + e.piece[0]);
+                if (!is_one_piece(e))
+                    value = join(value, load_shared(shared, record - slack + e.piece[1]), e);
+            } else {
+                value = gather_bytes(shared + record, place_of, o, packed, extent);
+            }
             store_word<word>(dense + y, value);
         }
-        const auto copy_bytes = [&](int begin, int end) {
-            for (int y = begin + static_cast<int>(threadIdx.x); y < end; y += record_threads) {
-                const auto r = static_cast<int>(t.packed.divide(y));
-                dense[y] = shared[here + r * extent + place_of[y - r * packed]];
-            }
-        };
-        copy_bytes(from, min(words, until));
-        copy_bytes(max(words, words_end), until);
+        // The bytes before and behind those words.
+        const int head = min(words, until);
+        const int tail = max(words_end, head);
+#pragma unroll 1
+        for (int i = from + static_cast<int>(threadIdx.x); i < head + until - tail; i += record_threads) {
+            const int y = i < head ? i : i + (tail - head);
+            const auto r = static_cast<int>(t.packed.divide(y));
+            dense[y] = shared[here + r * extent + place_of[y - r * packed]];
+        }
         __syncthreads();
         const int other = now;
         now = next;
@@ -136,7 +173,9 @@ bool is_inside(const Side &s)
     return span <= s.dim[s.dims - 1].stride;
 }
 
-constexpr int64_t least_bytes = 256 * 1024;  // to move: for less, the table costs more than it saves
+// To move: less is done sooner by the strided kernel, byte by byte. What would locate each byte in an image is not.
+constexpr int64_t least_bytes = int64_t{4} << 20;
+constexpr int64_t least_of_image = 256 << 10;
 constexpr int64_t staged_bytes = 8 * 1024;  // of a tile, about
 
 cudaError_t run_pack_records(Launcher &launcher, Records t)
@@ -171,7 +210,8 @@ bool takes_records(const Work &work)
     if (h.other->shape == Shape::strided && word_width(work) >= 4)
         return false; // the strided kernel is as fast, or faster
     const Record r = record_of(*h.other);
-    return work.bytes >= least_bytes && r.packed > 0 && r.packed <= most_packed && r.extent >= r.packed &&
+    const int64_t least = h.other->shape == Shape::image ? least_of_image : least_bytes;
+    return work.bytes >= least && r.packed > 0 && r.packed <= most_packed && r.extent >= r.packed &&
            r.extent <= std::min(most_extent, 4 * r.packed) && is_inside(*h.other);
 }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the two kernels for records share: their parameters, and staging in shared memory.
+// What the two kernels for records share: their parameters, and staging in shared memory. Each block prepares what
+// it does in code that it runs once, and the fewer instructions that is long, the sooner a small transfer ends:
+// they come from memory. So its loops are not unrolled.
 #pragma once
 
 #include "access.cuh"
@@ -26,8 +28,8 @@ struct Records {
     int32_t tile;          // records
     int32_t tiles_a_block; // unpack
     bool fetch;            // unpack: memory goes to the cache before it is written
-    int32_t staged_at;     // pack: in shared memory
-    int32_t staged_each;   // pack: bytes for a tile; there are two
+    int32_t staged_at;     // in shared memory
+    int32_t staged_each;   // bytes for a tile; there are two
     Side side;             // to locate the bytes of a record
 };
 
@@ -46,14 +48,18 @@ __device__ __forceinline__ void begin_stage(char *staged, const char *zero, cons
     // Bytes one by one only where the transfer begins and ends: they are waited for here.
     const int inner = bytes + (begin & ~15) >= least ? begin & ~15 : (begin + 15) & ~15;
     const int inner_end = bytes + ((end + 15) & ~15) <= most ? (end + 15) & ~15 : end & ~15;
+#pragma unroll 1
     for (int i = inner + threadIdx.x * 16; i < inner_end; i += record_threads * 16)
         __pipeline_memcpy_async(staged + i, bytes + i, 16);
     __pipeline_commit();
-    const int head = min(inner, end);
-    for (int i = begin + threadIdx.x; i < head; i += record_threads)
-        staged[i] = bytes[i];
-    for (int i = max(inner_end, head) + threadIdx.x; i < end; i += record_threads)
-        staged[i] = bytes[i];
+    // The bytes before and behind those.
+    const int head = max(min(inner, end), begin);
+    const int tail = min(max(inner_end, head), end);
+#pragma unroll 1
+    for (int i = begin + static_cast<int>(threadIdx.x); i < head + end - tail; i += record_threads) {
+        const int at = i < head ? i : i + (tail - head);
+        staged[at] = bytes[at];
+    }
 }
 
 // All but the latest `later` of what was begun is there, for all threads.
@@ -79,13 +85,6 @@ __device__ __forceinline__ uint2 load_shared(const char *shared, int place)
     return funnel(words[0], words[1], place);
 }
 
-__device__ __forceinline__ uint2 load_global(const char *from)
-{
-    const auto shift = static_cast<int>(reinterpret_cast<uintptr_t>(from) % 8);
-    const auto *const words = reinterpret_cast<const uint2 *>(from - shift);
-    return funnel(words[0], words[1], shift);
-}
-
 constexpr int word = 8; // bytes that a thread puts together
 constexpr uint16_t gap = 0xffff; // instead of a place: a byte that the record does not have
 
@@ -104,26 +103,28 @@ constexpr uint32_t more_pieces = 0xffffffff; // than two
 
 __device__ __forceinline__ Entry make_entry(const int (&places)[word])
 {
-    int base[2] = {0, 0};
-    int pieces = 0;
+    // Where all eight would lie if they were like the first byte that is no gap, and like the last.
+    int first = 0;
+    int last = 0;
+#pragma unroll
+    for (int b = 0; b < word; ++b) {
+        if (places[word - 1 - b] != gap)
+            first = places[word - 1 - b] - (word - 1 - b);
+        if (places[b] != gap)
+            last = places[b] - b;
+    }
     uint32_t select = one_piece;
+    bool more = false;
 #pragma unroll
     for (int b = 0; b < word; ++b) {
         const int here = places[b] - b;
-        if (places[b] == gap) {
-            select |= no_piece << (4 * b);
-            continue;
-        }
-        if (pieces == 0 || (pieces == 1 && here != base[0]))
-            base[pieces++] = here;
-        if (here != base[pieces - 1])
-            pieces = word; // too many
-        else if (pieces == 2)
-            select |= second_piece << (4 * b);
-        if (pieces == word)
-            return {{0, 0}, more_pieces};
+        const uint32_t piece = places[b] == gap ? no_piece : here != first ? second_piece : 0;
+        more |= piece == second_piece && here != last;
+        select |= piece << (4 * b);
     }
-    return {{static_cast<uint16_t>(base[0] + slack), static_cast<uint16_t>(base[1] + slack)}, select};
+    if (more)
+        return {{0, 0}, more_pieces};
+    return {{static_cast<uint16_t>(first + slack), static_cast<uint16_t>(last + slack)}, select};
 }
 
 __device__ __forceinline__ bool is_one_piece(const Entry &e)

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The other direction: a thread puts a word of memory together and writes what the record has of it. No byte of a
-// gap is written, for somebody else may do so at the same time. The packed bytes come straight from memory, as
-// neighbouring threads read neighbouring ones.
+// gap is written, for somebody else may do so at the same time.
 #include "records.cuh"
+
+#include <numeric>
 
 namespace heddle::gpu::cuda {
 namespace {
 
-constexpr int at_once = 2; // words of a thread
-constexpr int line = 256;  // bytes that a warp is to write whole: sectors that two warps write a part of cost twice
+constexpr int line = 256; // bytes that a warp is to write whole: sectors that two warps write a part of cost twice
 constexpr int64_t most_tiles = 4; // of a block, side by side
 constexpr int64_t tile_words = 4 * record_threads; // about
 
@@ -50,88 +50,104 @@ __device__ __forceinline__ void store_covered(char *to, uint2 value, uint32_t se
 template <int width>
 __global__ void __launch_bounds__(record_threads) unpack_records(const __grid_constant__ Records t, Signal signal)
 {
-    extern __shared__ uint4 shared[];
+    extern __shared__ uint4 shared_words[];
     __shared__ StagedImage staged_image;
+    char *const shared = reinterpret_cast<char *>(shared_words);
     const auto packed = static_cast<int>(t.packed.value);
     const int extent = t.extent;
     const int record_words = extent / width;
     auto *const table = reinterpret_cast<Entry *>(shared); // for words of memory
     auto *const byte_at = reinterpret_cast<uint16_t *>(table + record_words);
+    int now = t.staged_at + slack;
+    int next = now + t.staged_each;
+
+    const int64_t end = t.first + t.bytes;
+    const int tile_packed = t.tile * packed;
+    const auto first_of = [&](int64_t i) { return static_cast<int>(max(t.first - i * tile_packed, int64_t{0})); };
+    const auto end_of = [&](int64_t i) { return static_cast<int>(min(end - i * tile_packed, int64_t{tile_packed})); };
+    const auto dense_of = [&](int64_t i) { return t.dense + (i * tile_packed - t.first); };
+    const auto begin = [&](int64_t i, int at) {
+        const char *const dense = dense_of(i);
+        begin_stage(shared + at, dense, dense + first_of(i), dense + end_of(i), t.dense, t.dense + t.bytes);
+    };
+    const int64_t first_tile = static_cast<int64_t>(blockIdx.x) * t.tiles_a_block;
+    const int64_t last_tile = min(t.tiles, first_tile + t.tiles_a_block);
+    begin(first_tile, now); // arrives while the table is made
+
+#pragma unroll 1
     for (int m = threadIdx.x; m < extent; m += record_threads)
         byte_at[m] = gap;
     const ImageView image = stage_image(t.side, staged_image);
     __syncthreads();
+#pragma unroll 1
     for (int o = threadIdx.x; o < packed; o += record_threads)
         byte_at[place(t.side, image, o)] = static_cast<uint16_t>(o);
     __syncthreads();
-    bool pieces = false;
+#pragma unroll 1
     for (int w = threadIdx.x; w < record_words; w += record_threads) {
         int places[word];
 #pragma unroll
         for (int b = 0; b < word; ++b)
             places[b] = b < width ? byte_at[w * width + b] : gap;
-        const Entry e = make_entry(places);
-        table[w] = e;
-        pieces |= e.select == more_pieces;
+        table[w] = make_entry(places);
     }
-    const bool simple = !__syncthreads_or(pieces);
 
-    // Loads may touch bytes on both sides of a record: those at the ends of the transfer go byte by byte.
-    const int64_t end = t.first + t.bytes;
-    const int64_t margin = slack + word;
-    const int64_t tile_packed = static_cast<int64_t>(t.tile) * packed;
-    const int64_t last_tile = min(t.tiles, (blockIdx.x + int64_t{1}) * t.tiles_a_block);
-    for (int64_t i = static_cast<int64_t>(blockIdx.x) * t.tiles_a_block; i < last_tile; ++i) {
-        const int64_t zero = i * tile_packed;
-        const char *const dense = t.dense + (zero - t.first);
-        char *const mem = t.mem + i * t.tile * extent;
-        if (simple && zero - margin >= t.first && zero + tile_packed + margin <= end) {
-            constexpr uint32_t full = width == 8 ? gaps : gaps & ((1ull << (4 * width)) - 1);
-            const int count = t.tile * record_words;
-            if (t.fetch && threadIdx.x == 0)
-                fetch(mem, mem + t.tile * extent);
-            const auto odd = static_cast<int>(reinterpret_cast<uintptr_t>(mem) % line) / width;
-            for (int begin = static_cast<int>(threadIdx.x) - odd; begin < count; begin += at_once * record_threads) {
-                // All loads before all stores: what waits is many words, not one.
-                Entry e[at_once];
-                const char *record[at_once];
-                uint2 value[at_once];
-#pragma unroll
-                for (int i = 0; i < at_once; ++i) {
-                    const int k = max(0, min(begin + i * record_threads, count - 1));
-                    const auto r = static_cast<int>(t.words.divide(k));
-                    e[i] = table[k - r * record_words];
-                    record[i] = dense + r * packed - slack;
-                    value[i] = load_global(record[i] + e[i].piece[0]);
-                }
-#pragma unroll
-                for (int i = 0; i < at_once; ++i)
-                    if (!is_one_piece(e[i]))
-                        value[i] = join(value[i], load_global(record[i] + e[i].piece[1]), e[i]);
-#pragma unroll
-                for (int i = 0; i < at_once; ++i) {
-                    const int k = begin + i * record_threads;
-                    if (k < 0 || k >= count)
-                        continue;
-                    if ((e[i].select & full) == 0)
-                        store_low<width>(mem + k * width, value[i]);
-                    else if ((e[i].select & full) != full)
-                        store_covered(mem + k * width, value[i], e[i].select);
-                }
-            }
+    for (int64_t i = first_tile; i < last_tile; ++i) {
+        if (i + 1 < last_tile) {
+            begin(i + 1, next);
+            await_stage<1>();
         } else {
-            const int64_t from = max(t.first - zero, int64_t{0});
-            const int64_t until = min(end - zero, tile_packed);
-            for (int k = threadIdx.x; k < t.tile * extent; k += record_threads) {
-                const auto r = static_cast<int>(t.words.divide(k / width));
-                const uint16_t o = byte_at[k - r * extent];
-                const int x = r * packed + o;
-                if (o != gap && x >= from && x < until)
-                    mem[k] = dense[x];
-            }
+            await_stage<0>();
         }
+        char *const mem = t.mem + i * t.tile * extent;
+        const int from = first_of(i);
+        const int until = end_of(i);
+        const bool whole = from == 0 && until == tile_packed;
+        if (whole && t.fetch && threadIdx.x == 0)
+            fetch(mem, mem + t.tile * extent);
+        const int here = now + static_cast<int>(reinterpret_cast<uintptr_t>(dense_of(i)) % 16);
+        constexpr uint32_t full = width == 8 ? gaps : gaps & ((1ull << (4 * width)) - 1);
+        const int count = t.tile * record_words;
+        const auto odd = static_cast<int>(reinterpret_cast<uintptr_t>(mem) % line) / width;
+#pragma unroll 2
+        for (int k = static_cast<int>(threadIdx.x) - odd; k < count; k += record_threads) {
+            if (k < 0)
+                continue;
+            const auto r = static_cast<int>(t.words.divide(k));
+            const int w = k - r * record_words;
+            const Entry e = table[w];
+            const int record = r * packed;
+            if (e.select == more_pieces || (!whole && (record < from || record + packed > until))) {
+#pragma unroll
+                for (int b = 0; b < width; ++b) {
+                    const int o = byte_at[w * width + b];
+                    if (o != gap && record + o >= from && record + o < until)
+                        mem[k * width + b] = shared[here + record + o];
+                }
+                continue;
+            }
+            uint2 value = load_shared(shared, here + record - slack + e.piece[0]);
+            if (!is_one_piece(e))
+                value = join(value, load_shared(shared, here + record - slack + e.piece[1]), e);
+            if ((e.select & full) == 0)
+                store_low<width>(mem + k * width, value);
+            else if ((e.select & full) != full)
+                store_covered(mem + k * width, value, e.select);
+        }
+        __syncthreads();
+        const int other = now;
+        now = next;
+        next = other;
     }
     reach(signal);
+}
+
+// Records of a tile: whole lines where those are not many, for lines that two tiles share cost twice.
+int64_t tile_of(int64_t extent, int width)
+{
+    const int64_t about = tile_words * width / extent;
+    const int64_t of_lines = line / std::gcd(int64_t{line}, extent);
+    return of_lines <= 2 * about ? std::max<int64_t>(about / of_lines, 1) * of_lines : std::max<int64_t>(about, 1);
 }
 
 } // namespace
@@ -148,14 +164,16 @@ cudaError_t run_unpack_records(Launcher &launcher, Records t)
     const int width = bits & -bits;
     t.packed = Divider32::of(packed);
     t.words = Divider32::of(t.extent / width);
-    constexpr int64_t of_lines = line / word; // records
-    t.tile = static_cast<int32_t>(std::max<int64_t>(tile_words * width / t.extent / of_lines, 1) * of_lines);
+    t.tile = static_cast<int32_t>(tile_of(t.extent, width));
     t.tiles = divide_up(t.first + t.bytes, t.tile * packed);
     t.tiles_a_block = static_cast<int32_t>(std::clamp<int64_t>(t.tiles / (launcher.processors() * 32), 1, most_tiles));
     const int64_t table = t.extent / width * static_cast<int64_t>(sizeof(Entry)) + t.extent * 2;
+    t.staged_at = static_cast<int32_t>(align_up(table));
+    t.staged_each = static_cast<int32_t>(align_up(int64_t{t.tile} * packed + 16 + 2 * slack));
+    const int64_t shared = t.staged_at + std::min(t.tiles_a_block, 2) * t.staged_each;
     return for_width(width, [&](auto constant) {
         constexpr int w = std::min<int>(constant, word);
-        return launcher.start(unpack_records<w>, divide_up(t.tiles, t.tiles_a_block), record_threads, table, t);
+        return launcher.start(unpack_records<w>, divide_up(t.tiles, t.tiles_a_block), record_threads, shared, t);
     });
 }
 
