@@ -409,8 +409,9 @@ typedef struct heddle_port_options {
 /* The transport is copied. Errors: ARG, NO_MEMORY. */
 HEDDLE_API int heddle_port_create(const heddle_transport *transport, const heddle_port_options *options,
                                   heddle_port **port);
-/* Ends what still runs with PEER, here and, if the other end has answered, there; waits for devices alone. The
- * transport must have let go of all memory of this port and of the messages' buffers. Null is ignored. */
+/* Ends what still runs with PEER, here and, by headers that it sends, at the other ends that have answered; waits for
+ * devices alone. The transport must have let go of all memory of this port and of the messages' buffers. Where it can
+ * send nothing any more, heddle_port_lost says so. Null is ignored. */
 HEDDLE_API void heddle_port_destroy(heddle_port *port);
 
 /* Moves messages on, and calls the `ended` of those that have ended. `*events` (may be null): how many steps were
@@ -436,7 +437,7 @@ HEDDLE_API void heddle_port_placed(heddle_port *port, void *token, int error);
 /* The oldest message to `peer` (null: to anybody) with `key` that was not answered was matched by a receive that could
  * not take its envelope in: it ends, with success. Errors: RANGE where there is none. */
 HEDDLE_API int heddle_port_dropped(heddle_port *port, const void *peer, uint64_t key);
-/* `peer` is gone: its messages end with `error`. */
+/* `peer` is gone, or, if it is null, all peers are: their messages end with `error`, and nothing is sent to them. */
 HEDDLE_API void heddle_port_lost(heddle_port *port, const void *peer, int error);
 
 /* Called once for each message, by heddle_port_progress or heddle_port_destroy, when it has ended and its buffer is

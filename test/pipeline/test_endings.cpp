@@ -66,7 +66,7 @@ TEST_CASE("the oldest unanswered message of a key is the one that was dropped", 
     all[0]->receive();
     while (!network.quiet())
         network.step(); /* the answer is there, though nothing was sent yet */
-    CHECK(heddle_port_dropped(sender, network.peer(network.b), 5) == HEDDLE_SUCCESS);
+    CHECK(heddle_port_dropped(sender, nullptr, 5) == HEDDLE_SUCCESS);
     CHECK(!all[2]->sent.over);
     run(network, [&] { return all[2]->sent.over && all[0]->over(); });
     all[0]->check();
@@ -140,6 +140,34 @@ TEST_CASE("a peer is lost", "[endings]")
                 if (!before)
                     CHECK((at_sender ? exchange.sent : exchange.received).error == HEDDLE_ERR_PEER);
             }
+}
+
+TEST_CASE("nothing is sent any more once all peers are lost", "[endings]")
+{
+    for (const int peer : {HEDDLE_PEER_VALUE, HEDDLE_PEER_REFERENCE})
+        for (int steps = 0; steps < 40; steps += 8) {
+            Two network(peer);
+            Exchange one(network, network.a, network.b, some(), 1),
+                two(network, network.b, network.a, some(), 2);
+            one.begin();
+            two.begin();
+            for (int i = 0; i < steps; ++i) {
+                network.progress(network.a);
+                network.progress(network.b);
+                network.step();
+            }
+            bool lost = true;
+            network.fails = [&](Network::When what, size_t from, size_t) {
+                CHECK(!(lost && what == Network::When::send && from == network.a));
+                return HEDDLE_SUCCESS;
+            };
+            heddle_port_lost(network.port(network.a), nullptr, HEDDLE_ERR_PEER);
+            network.destroy(network.a);
+            CHECK(one.sent.over);
+            CHECK(two.received.over);
+            lost = false;
+            network.destroy(network.b);
+        }
 }
 
 TEST_CASE("a port goes while its messages run", "[endings]")

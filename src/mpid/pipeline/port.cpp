@@ -243,7 +243,7 @@ int Port::dropped(const void *peer, uint64_t key)
 void Port::lost(const void *peer, int error)
 {
     for (const auto &[id, message] : messages_)
-        if (message->peer() == peer)
+        if (!peer || message->peer() == peer)
             message->fail_alone(error ? error : int{HEDDLE_ERR_PEER});
 }
 
