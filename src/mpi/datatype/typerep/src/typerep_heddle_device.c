@@ -105,6 +105,21 @@ heddle_side MPII_heddle_packed(const void *buf, MPI_Aint bytes)
     return MPII_heddle_side(buf, bytes, MPI_BYTE, 0);
 }
 
+int MPIR_Typerep_read(const void *buf, MPI_Aint count, MPI_Datatype datatype, void *to, MPI_Aint bytes)
+{
+    const heddle_side from = MPII_heddle_side(buf, count, datatype, 0), packed = MPII_heddle_packed(to, bytes);
+    return MPII_heddle_transfer(&from, &packed, bytes, HEDDLE_OP_REPLACE);
+}
+
+heddle_type *MPIR_Typerep_committed(MPI_Datatype datatype)
+{
+    heddle_type *type = MPII_heddle_type(datatype);
+    (void) heddle_type_commit(type); /* who uses it finds out if it could not be */
+    return type;
+}
+
+int MPIR_Typerep_error(int error) { return MPII_heddle_error(error, __func__, __LINE__); }
+
 /* MPIR_Localcopy, without its bounce buffer: from one layout to the other. */
 int MPIR_Typerep_localcopy(const void *inbuf, MPI_Aint incount, MPI_Datatype intype, void *outbuf,
                             MPI_Aint outcount, MPI_Datatype outtype, MPI_Aint bytes, int *mpi_errno)

@@ -46,6 +46,11 @@ int MPIR_Typerep_begin_unpack(const void *packed, MPI_Aint bytes, void *buf, MPI
 int MPIR_Typerep_begin_pack(const void *buf, MPI_Aint count, MPI_Datatype datatype, void *packed, MPI_Aint bytes,
                             struct heddle_request **request);
 int MPIR_Typerep_test_begun(struct heddle_request **request, int *done);
+/* The first bytes of a buffer in host memory, as they would be packed. */
+int MPIR_Typerep_read(const void *buf, MPI_Aint count, MPI_Datatype datatype, void *to, MPI_Aint bytes);
+/* For callers of heddle.h: a datatype's engine type, committed, and an engine error as MPI's. */
+struct heddle_type *MPIR_Typerep_committed(MPI_Datatype datatype);
+int MPIR_Typerep_error(int error);
 
 #else
 

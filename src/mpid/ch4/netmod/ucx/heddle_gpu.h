@@ -1,14 +1,40 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Messages out of and into device memory, by a UCX that knows host memory only: they are packed into host
- * memory and unpacked out of it, so that the other end sees a message like any other.
+ * Messages out of and into device memory, by a UCX that knows host memory only.
+ *
+ * A short one is packed into host memory, and is then a message like any other (heddle_oneshot.c). Of a long one
+ * only an *envelope* goes by MPI's matching, told by a bit of its tag; the data follows in chunks, between libheddle's
+ * ports, as active messages (heddle_port.c). Whoever receives, on a device or not, may meet either
+ * (heddle_envelope.c).
  */
 #ifndef HEDDLE_GPU_H_INCLUDED
 #define HEDDLE_GPU_H_INCLUDED
 
 #include <ucp/api/ucp.h>
 
+/* In the tag of an envelope. MPI's tags leave it free (ucx_init.c, tag_bits). */
+#define MPIDI_UCX_ENVELOPE_BIT (UINT64_C(1) << (MPIDI_UCX_TAG_BITS - 1))
+
 #if MPICH_DATATYPE_ENGINE == MPICH_DATATYPE_ENGINE_HEDDLE
+
+struct MPIDI_UCX_parked;
+
+/* What may be on its way in a VNI beside UCX. */
+struct MPIDI_UCX_vni_gpu {
+    const int *port_active;           /* not 0: the port has something to do */
+    struct MPIDI_UCX_unpack *unpacks; /* messages that came and are being unpacked */
+    struct MPIDI_UCX_parked *parked;  /* envelopes that a probe met, oldest first */
+};
+extern struct MPIDI_UCX_vni_gpu MPIDI_UCX_vni_gpu[MPIDI_CH4_MAX_VCIS];
+
+/* All of these are called under the VCI's lock, but for imrecv, which takes it. */
+
+/* ---- from ucx_init.c --------------------------------------------------------------------------- */
+
+int MPIDI_UCX_port_init(int vni);
+void MPIDI_UCX_port_finalize(int vni);
+
+/* ---- from ucx_send.h --------------------------------------------------------------------------- */
 
 /* Whether a buffer is ours to move. Without an open device plug-in, one load and one branch. */
 MPL_STATIC_INLINE_PREFIX bool MPIDI_UCX_gpu_takes(const void *buf, MPI_Aint count, MPI_Datatype datatype)
@@ -16,33 +42,98 @@ MPL_STATIC_INLINE_PREFIX bool MPIDI_UCX_gpu_takes(const void *buf, MPI_Aint coun
     return ENABLE_GPU && count > 0 && MPIR_Typerep_is_on_device(buf, datatype);
 }
 
-/* All of these are called under the VCI's lock but for imrecv, which takes it. */
-
 /* As MPIDI_UCX_send. */
-int MPIDI_UCX_gpu_send(const void *buf, MPI_Aint count, MPI_Datatype datatype, ucp_ep_h ep, uint64_t ucx_tag,
-                       int vni, int is_sync, MPIR_Request **request);
-/* As MPIDI_UCX_recv, with the request made and its reference taken. */
+int MPIDI_UCX_gpu_send(const void *buf, MPI_Aint count, MPI_Datatype datatype, int rank, ucp_ep_h ep,
+                       uint64_t ucx_tag, int vni, int is_sync, MPIR_Request **request);
+
+/* ---- from ucx_recv.h --------------------------------------------------------------------------- */
+
 int MPIDI_UCX_gpu_recv(void *buf, MPI_Aint count, MPI_Datatype datatype, uint64_t ucx_tag, uint64_t tag_mask,
-                       int vni, MPIR_Request *rreq);
+                       MPIR_Comm *comm, int vni, MPIR_Request *rreq);
+bool MPIDI_UCX_recv_parked(void *buf, MPI_Aint count, MPI_Datatype datatype, uint64_t ucx_tag, uint64_t tag_mask,
+                           int vni, MPIR_Request *rreq, int *mpi_errno);
+
+/* Before a receive is given to UCX, with its request made: whether there was nothing left for UCX to do. The request
+ * remembers the buffer, for what may meet an envelope. */
+MPL_STATIC_INLINE_PREFIX bool MPIDI_UCX_gpu_recv_hook(void *buf, MPI_Aint count, MPI_Datatype datatype,
+                                                      uint64_t ucx_tag, uint64_t tag_mask, MPIR_Comm *comm, int vni,
+                                                      MPIR_Request *rreq, int *mpi_errno)
+{
+    struct MPIDI_UCX_posted *posted = &MPIDI_UCX_REQ(rreq).posted;
+    posted->buf = buf;
+    posted->count = count;
+    posted->datatype = datatype;
+    posted->comm = comm;
+    if (unlikely(MPIDI_UCX_vni_gpu[vni].parked != NULL)
+        && MPIDI_UCX_recv_parked(buf, count, datatype, ucx_tag, tag_mask, vni, rreq, mpi_errno))
+        return true;
+    if (likely(!MPIDI_UCX_gpu_takes(buf, count, datatype)))
+        return false;
+    *mpi_errno = MPIDI_UCX_gpu_recv(buf, count, datatype, ucx_tag, tag_mask, comm, vni, rreq);
+    return true;
+}
+
+/* Whether a message that was matched by a probe is ours. */
+#define MPIDI_UCX_IS_PARKED(handle) ((uintptr_t) (handle) & 1)
+MPL_STATIC_INLINE_PREFIX bool MPIDI_UCX_gpu_imrecv_takes(const void *buf, MPI_Aint count, MPI_Datatype datatype,
+                                                         MPIR_Request *message)
+{
+    return MPIDI_UCX_IS_PARKED(MPIDI_UCX_REQ(message).message_handler)
+        || MPIDI_UCX_gpu_takes(buf, count, datatype);
+}
 int MPIDI_UCX_gpu_imrecv(void *buf, MPI_Aint count, MPI_Datatype datatype, int vci, MPIR_Request *message);
 
-/* Receives of each VNI whose data has come and is being unpacked. */
-struct MPIDI_UCX_gpu_receive;
-extern struct MPIDI_UCX_gpu_receive *MPIDI_UCX_gpu_unpacking[MPIDI_CH4_MAX_VCIS];
-void MPIDI_UCX_gpu_unpack_on(int vni);
+/* A receive of host memory met an envelope: what UCX said of it, in UCX's callback. */
+void MPIDI_UCX_host_met_envelope(MPIR_Request *rreq, const ucp_tag_recv_info_t *info);
+
+/* ---- from ucx_probe.h -------------------------------------------------------------------------- */
+
+/* As ucp_tag_probe_nb; `info` tells of the message where that meets an envelope. What is then returned with `remove`
+ * is the envelope, for imrecv. */
+ucp_tag_message_h MPIDI_UCX_gpu_probe(MPIR_Comm *comm, int vni, uint64_t ucx_tag, uint64_t tag_mask, int remove,
+                                      ucp_tag_recv_info_t *info);
+
+/* ---- from ucx_progress.h ----------------------------------------------------------------------- */
+
+void MPIDI_UCX_gpu_move_on(int vni);
 
 MPL_STATIC_INLINE_PREFIX void MPIDI_UCX_gpu_progress(int vni)
 {
-    if (unlikely(MPIDI_UCX_gpu_unpacking[vni] != NULL))
-        MPIDI_UCX_gpu_unpack_on(vni);
+    if (unlikely(*MPIDI_UCX_vni_gpu[vni].port_active || MPIDI_UCX_vni_gpu[vni].unpacks != NULL))
+        MPIDI_UCX_gpu_move_on(vni);
 }
+
+/* ---- among our files --------------------------------------------------------------------------- */
+
+struct heddle_port;
+struct heddle_port *MPIDI_UCX_port(int vni);
+
+/* Sends an envelope. */
+int MPIDI_UCX_envelope_send(const void *buf, MPI_Aint count, MPI_Datatype datatype, MPI_Aint bytes, int rank,
+                            ucp_ep_h ep, uint64_t ucx_tag, int vni, MPIR_Request **request);
+/* What came where a message was expected is an envelope, of MPIDI_UCX_ENVELOPE_BYTES bytes, or, `envelope` null, was
+ * one that did not fit: the request takes it from here. It is not complete when this returns. */
+#define MPIDI_UCX_ENVELOPE_BYTES 64
+void MPIDI_UCX_envelope_met(MPIR_Request *rreq, void *buf, MPI_Aint count, MPI_Datatype datatype, MPIR_Comm *comm,
+                            int vni, const void *envelope, uint64_t sender_tag);
+void MPIDI_UCX_oneshot_move_on(int vni);
+/* Receives a matched message into a device's buffer. */
+int MPIDI_UCX_oneshot_imrecv(void *buf, MPI_Aint count, MPI_Datatype datatype, int vni, MPIR_Request *message);
+/* Tells a sender that the receive which met its envelope had no room for it. */
+int MPIDI_UCX_port_dropped(ucp_ep_h ep, uint64_t key);
 
 #else
 
+#define MPIDI_UCX_port_init(vni) MPI_SUCCESS
+#define MPIDI_UCX_port_finalize(vni)
 #define MPIDI_UCX_gpu_takes(buf, count, datatype) 0
-#define MPIDI_UCX_gpu_send(buf, count, datatype, ep, ucx_tag, vni, is_sync, request) MPI_ERR_INTERN
-#define MPIDI_UCX_gpu_recv(buf, count, datatype, ucx_tag, tag_mask, vni, rreq) MPI_ERR_INTERN
+#define MPIDI_UCX_gpu_send(buf, count, datatype, rank, ep, ucx_tag, vni, is_sync, request) MPI_ERR_INTERN
+#define MPIDI_UCX_gpu_recv_hook(buf, count, datatype, ucx_tag, tag_mask, comm, vni, rreq, mpi_errno) 0
+#define MPIDI_UCX_gpu_imrecv_takes(buf, count, datatype, message) 0
 #define MPIDI_UCX_gpu_imrecv(buf, count, datatype, vci, message) MPI_ERR_INTERN
+#define MPIDI_UCX_host_met_envelope(rreq, info)
+#define MPIDI_UCX_gpu_probe(comm, vni, ucx_tag, tag_mask, remove, info) \
+    ucp_tag_probe_nb(MPIDI_UCX_global.ctx[vni].worker, ucx_tag, tag_mask, remove, info)
 #define MPIDI_UCX_gpu_progress(vni)
 
 #endif

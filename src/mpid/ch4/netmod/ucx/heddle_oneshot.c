@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Messages of device buffers as single messages of UCX.
+ * Short messages of device buffers: packed into host memory, which UCX sends, and unpacked out of what it received.
  */
 #include "mpidimpl.h"
 #include "ucx_impl.h"
@@ -8,7 +8,23 @@
 #if MPICH_DATATYPE_ENGINE == MPICH_DATATYPE_ENGINE_HEDDLE
 #include "heddle.h"
 
-struct MPIDI_UCX_gpu_receive *MPIDI_UCX_gpu_unpacking[MPIDI_CH4_MAX_VCIS];
+/*
+=== BEGIN_MPI_T_CVAR_INFO_BLOCK ===
+
+cvars:
+    - name        : MPIR_CVAR_CH4_UCX_GPU_ONESHOT
+      category    : CH4_UCX
+      type        : int
+      default     : 16384
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        Most bytes of a message out of device memory that is packed as a whole
+        and sent as one. What is longer goes in chunks.
+
+=== END_MPI_T_CVAR_INFO_BLOCK ===
+*/
 
 static MPI_Aint packed_size(MPI_Aint count, MPI_Datatype datatype)
 {
@@ -17,7 +33,8 @@ static MPI_Aint packed_size(MPI_Aint count, MPI_Datatype datatype)
     return count * size;
 }
 
-/* Memory to pack into. Registering it with UCX is UCX's business, which keeps what it registered. */
+/* Memory to pack into or to receive in. A receive longer than one-shots are is met by a message out of host memory,
+ * or by an envelope: then it was not needed, and ordinary memory that nobody touched cost nothing. */
 static int stage(MPI_Aint bytes, const void *buf, MPI_Datatype datatype, void **staging)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -26,7 +43,8 @@ static int stage(MPI_Aint bytes, const void *buf, MPI_Datatype datatype, void **
         MPI_Aint true_extent;
         MPIR_Type_get_true_extent_impl(datatype, &true_lb, &true_extent);
     }
-    if (heddle_staging_alloc(bytes, MPIR_get_contig_ptr(buf, true_lb), staging) != HEDDLE_SUCCESS)
+    const void *near = bytes <= MPIR_CVAR_CH4_UCX_GPU_ONESHOT ? MPIR_get_contig_ptr(buf, true_lb) : (void *) staging;
+    if (heddle_staging_alloc(bytes, near, staging) != HEDDLE_SUCCESS)
         MPIR_ERR_SETANDSTMT(mpi_errno, MPI_ERR_NO_MEM, goto fn_fail, "**nomem");
   fn_fail:
     return mpi_errno;
@@ -50,14 +68,18 @@ static void sent(void *request, ucs_status_t status, void *staging)
     ucp_request_release(ucp_request);
 }
 
-int MPIDI_UCX_gpu_send(const void *buf, MPI_Aint count, MPI_Datatype datatype, ucp_ep_h ep, uint64_t ucx_tag,
-                       int vni, int is_sync, MPIR_Request **request)
+int MPIDI_UCX_gpu_send(const void *buf, MPI_Aint count, MPI_Datatype datatype, int rank, ucp_ep_h ep,
+                       uint64_t ucx_tag, int vni, int is_sync, MPIR_Request **request)
 {
     int mpi_errno = MPI_SUCCESS;
     const MPI_Aint bytes = packed_size(count, datatype);
     MPI_Aint packed = 0;
     void *staging = NULL;
     MPIR_Request *sreq = *request;
+
+    /* What has no room for an envelope in it is never sent by one. */
+    if (bytes > MPL_MAX(MPIR_CVAR_CH4_UCX_GPU_ONESHOT, MPIDI_UCX_ENVELOPE_BYTES))
+        return MPIDI_UCX_envelope_send(buf, count, datatype, bytes, rank, ep, ucx_tag, vni, request);
 
     mpi_errno = stage(bytes, buf, datatype, &staging);
     MPIR_ERR_CHECK(mpi_errno);
@@ -98,26 +120,28 @@ int MPIDI_UCX_gpu_send(const void *buf, MPI_Aint count, MPI_Datatype datatype, u
 
 /* ---- receives ----------------------------------------------------------------------------------- */
 
-struct MPIDI_UCX_gpu_receive {
+struct MPIDI_UCX_unpack {
     MPIR_Request *rreq;
     void *buf;
     MPI_Aint count;
     MPI_Datatype datatype; /* holds a reference */
+    MPIR_Comm *comm;
     void *staging;
     heddle_request *unpacking; /* null: done */
     int vni;
     bool arrived;
-    struct MPIDI_UCX_gpu_receive *next;
+    bool enveloped;
+    struct MPIDI_UCX_unpack *next;
 };
 
-static int new_receive(void *buf, MPI_Aint count, MPI_Datatype datatype, MPI_Aint bytes, int vni, MPIR_Request *rreq,
-                       struct MPIDI_UCX_gpu_receive **receive)
+static int new_receive(void *buf, MPI_Aint count, MPI_Datatype datatype, MPI_Aint bytes, MPIR_Comm *comm, int vni,
+                       MPIR_Request *rreq, struct MPIDI_UCX_unpack **receive)
 {
     int mpi_errno = MPI_SUCCESS;
-    struct MPIDI_UCX_gpu_receive *r = MPL_malloc(sizeof(*r), MPL_MEM_BUFFER);
+    struct MPIDI_UCX_unpack *r = MPL_malloc(sizeof(*r), MPL_MEM_BUFFER);
     MPIR_ERR_CHKANDJUMP(r == NULL, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
-    *r = (struct MPIDI_UCX_gpu_receive) {
-        .rreq = rreq, .buf = buf, .count = count, .datatype = datatype, .vni = vni,
+    *r = (struct MPIDI_UCX_unpack) {
+        .rreq = rreq, .buf = buf, .count = count, .datatype = datatype, .comm = comm, .vni = vni,
     };
     mpi_errno = stage(bytes, buf, datatype, &r->staging);
     MPIR_ERR_CHECK(mpi_errno);
@@ -130,7 +154,7 @@ static int new_receive(void *buf, MPI_Aint count, MPI_Datatype datatype, MPI_Ain
     goto fn_exit;
 }
 
-static void free_receive(struct MPIDI_UCX_gpu_receive *r)
+static void free_receive(struct MPIDI_UCX_unpack *r)
 {
     heddle_staging_free(r->staging);
     MPIR_Datatype_release_if_not_builtin(r->datatype);
@@ -143,7 +167,7 @@ static void set_error(MPIR_Request *rreq, int mpi_errno)
         rreq->status.MPI_ERROR = mpi_errno;
 }
 
-static void complete(struct MPIDI_UCX_gpu_receive *r)
+static void complete(struct MPIDI_UCX_unpack *r)
 {
     MPIR_Request *rreq = r->rreq;
     free_receive(r);
@@ -151,57 +175,73 @@ static void complete(struct MPIDI_UCX_gpu_receive *r)
 }
 
 /* The message is here: the host's part of the receive is over. */
-static void received(void *request, ucs_status_t status, const ucp_tag_recv_info_t *info, void *user_data)
+static void unpack(struct MPIDI_UCX_unpack *r, ucs_status_t status, const ucp_tag_recv_info_t *info)
 {
-    MPIDI_UCX_ucp_request_t *ucp_request = request;
-    struct MPIDI_UCX_gpu_receive *r = user_data;
     MPIR_Request *rreq = r->rreq;
 
-    MPIDI_UCX_REQ(rreq).ucp_request = NULL;
     rreq->status.MPI_ERROR = MPI_SUCCESS;
     if (status == UCS_ERR_CANCELED) {
         MPIR_STATUS_SET_CANCEL_BIT(rreq->status, TRUE);
+        return;
+    }
+    rreq->status.MPI_SOURCE = MPIDI_UCX_get_source(info->sender_tag);
+    rreq->status.MPI_TAG = MPIDI_UCX_get_tag(info->sender_tag);
+    if (status == UCS_ERR_MESSAGE_TRUNCATED) {
+        rreq->status.MPI_ERROR = MPI_ERR_TRUNCATE;
+    } else if (status != UCS_OK) {
+        rreq->status.MPI_ERROR = MPI_ERR_OTHER;
     } else {
-        rreq->status.MPI_SOURCE = MPIDI_UCX_get_source(info->sender_tag);
-        rreq->status.MPI_TAG = MPIDI_UCX_get_tag(info->sender_tag);
-        if (status == UCS_ERR_MESSAGE_TRUNCATED) {
-            rreq->status.MPI_ERROR = MPI_ERR_TRUNCATE;
-        } else if (status != UCS_OK) {
-            rreq->status.MPI_ERROR = MPI_ERR_OTHER;
-        } else {
-            MPIR_STATUS_SET_COUNT(rreq->status, info->length);
-            set_error(rreq, MPIR_Typerep_begin_unpack(r->staging, info->length, r->buf, r->count, r->datatype,
-                                                      &r->unpacking));
-        }
+        MPIR_STATUS_SET_COUNT(rreq->status, info->length);
+        set_error(rreq, MPIR_Typerep_begin_unpack(r->staging, info->length, r->buf, r->count, r->datatype,
+                                                  &r->unpacking));
+    }
+}
+
+static void received(void *request, ucs_status_t status, const ucp_tag_recv_info_t *info, void *user_data)
+{
+    MPIDI_UCX_ucp_request_t *ucp_request = request;
+    struct MPIDI_UCX_unpack *r = user_data;
+
+    r->arrived = true;
+    MPIDI_UCX_REQ(r->rreq).ucp_request = NULL;
+    if (status != UCS_ERR_CANCELED && (info->sender_tag & MPIDI_UCX_ENVELOPE_BIT)) {
+        /* Nobody frees `r` meanwhile, though the call that posted the receive may still be running. */
+        r->enveloped = true;
+        MPIDI_UCX_envelope_met(r->rreq, r->buf, r->count, r->datatype, r->comm, r->vni,
+                               status == UCS_ERR_MESSAGE_TRUNCATED ? NULL : r->staging, info->sender_tag);
+    } else {
+        unpack(r, status, info);
     }
     ucp_request->req = NULL;
     ucp_request_release(ucp_request); /* and `info` with it */
-    /* The call that posted the receive may still be running: progress completes it. */
-    r->arrived = true;
-    r->next = MPIDI_UCX_gpu_unpacking[r->vni];
-    MPIDI_UCX_gpu_unpacking[r->vni] = r;
+
+    r->next = MPIDI_UCX_vni_gpu[r->vni].unpacks;
+    MPIDI_UCX_vni_gpu[r->vni].unpacks = r;
 }
 
-void MPIDI_UCX_gpu_unpack_on(int vni)
+void MPIDI_UCX_oneshot_move_on(int vni)
 {
-    struct MPIDI_UCX_gpu_receive **link = &MPIDI_UCX_gpu_unpacking[vni];
+    struct MPIDI_UCX_unpack **link = &MPIDI_UCX_vni_gpu[vni].unpacks;
     while (*link != NULL) {
-        struct MPIDI_UCX_gpu_receive *r = *link;
+        struct MPIDI_UCX_unpack *r = *link;
         int done = 0;
         const int mpi_errno = MPIR_Typerep_test_begun(&r->unpacking, &done);
         if (mpi_errno != MPI_SUCCESS)
             set_error(r->rreq, mpi_errno);
-        if (done) {
-            *link = r->next;
-            complete(r);
-        } else {
+        if (!done) {
             link = &r->next;
+            continue;
         }
+        *link = r->next;
+        if (r->enveloped)
+            free_receive(r); /* the request is the envelope's now */
+        else
+            complete(r);
     }
 }
 
 /* What a posted receive does when it ends. */
-static ucp_request_param_t when_received(struct MPIDI_UCX_gpu_receive *r)
+static ucp_request_param_t when_received(struct MPIDI_UCX_unpack *r)
 {
     const ucp_request_param_t param = {
         .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FLAG_NO_IMM_CMPL,
@@ -212,13 +252,13 @@ static ucp_request_param_t when_received(struct MPIDI_UCX_gpu_receive *r)
 }
 
 int MPIDI_UCX_gpu_recv(void *buf, MPI_Aint count, MPI_Datatype datatype, uint64_t ucx_tag, uint64_t tag_mask,
-                       int vni, MPIR_Request *rreq)
+                       MPIR_Comm *comm, int vni, MPIR_Request *rreq)
 {
     int mpi_errno = MPI_SUCCESS;
     const MPI_Aint bytes = packed_size(count, datatype);
-    struct MPIDI_UCX_gpu_receive *r = NULL;
+    struct MPIDI_UCX_unpack *r = NULL;
 
-    mpi_errno = new_receive(buf, count, datatype, bytes, vni, rreq, &r);
+    mpi_errno = new_receive(buf, count, datatype, bytes, comm, vni, rreq, &r);
     MPIR_ERR_CHECK(mpi_errno);
     const ucp_request_param_t param = when_received(r);
     MPIDI_UCX_ucp_request_t *ucp_request =
@@ -235,25 +275,23 @@ int MPIDI_UCX_gpu_recv(void *buf, MPI_Aint count, MPI_Datatype datatype, uint64_
     goto fn_exit;
 }
 
-int MPIDI_UCX_gpu_imrecv(void *buf, MPI_Aint count, MPI_Datatype datatype, int vci, MPIR_Request *message)
+int MPIDI_UCX_oneshot_imrecv(void *buf, MPI_Aint count, MPI_Datatype datatype, int vni, MPIR_Request *message)
 {
     int mpi_errno = MPI_SUCCESS;
     const MPI_Aint bytes = packed_size(count, datatype);
-    struct MPIDI_UCX_gpu_receive *r = NULL;
+    struct MPIDI_UCX_unpack *r = NULL;
 
-    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(vci).lock);
-    mpi_errno = new_receive(buf, count, datatype, bytes, vci, message, &r);
+    mpi_errno = new_receive(buf, count, datatype, bytes, NULL, vni, message, &r);
     MPIR_ERR_CHECK(mpi_errno);
     const ucp_request_param_t param = when_received(r);
     MPIDI_UCX_ucp_request_t *ucp_request =
-        ucp_tag_msg_recv_nbx(MPIDI_UCX_global.ctx[vci].worker, r->staging, bytes,
+        ucp_tag_msg_recv_nbx(MPIDI_UCX_global.ctx[vni].worker, r->staging, bytes,
                              MPIDI_UCX_REQ(message).message_handler, &param);
     MPIDI_UCX_CHK_REQUEST(ucp_request);
     if (!r->arrived)
         MPIDI_UCX_REQ(message).ucp_request = ucp_request;
 
   fn_exit:
-    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(vci).lock);
     return mpi_errno;
   fn_fail:
     if (r != NULL)

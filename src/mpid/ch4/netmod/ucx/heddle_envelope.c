@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Envelopes: how a long message of a device's is matched, sent and received. They go by UCX's tags, in order with
+ * all other messages; what they are about goes between the ports.
+ */
+#include "mpidimpl.h"
+#include "ucx_impl.h"
+
+#if MPICH_DATATYPE_ENGINE == MPICH_DATATYPE_ENGINE_HEDDLE
+#include "heddle.h"
+
+MPL_static_assert(MPIDI_UCX_ENVELOPE_BYTES == HEDDLE_ENVELOPE_BYTES, "the envelope's size is said twice");
+
+static void fail(MPIR_Request *request, int mpi_errno)
+{
+    request->status.MPI_ERROR = mpi_errno;
+    MPIDIU_request_complete(request);
+}
+
+/* By which a sender knows its message, should all else be lost: context, tag, and the rank that it went to. */
+static uint64_t key_of(uint64_t ucx_tag, int rank)
+{
+    return (ucx_tag & ~MPIDI_UCX_RANK_MASK & ~MPIDI_UCX_ENVELOPE_BIT)
+        | (((uint64_t) rank << MPIDI_UCX_RANK_SHIFT) & MPIDI_UCX_RANK_MASK);
+}
+
+/* ---- sending ------------------------------------------------------------------------------------ */
+
+struct outgoing {
+    char envelope[HEDDLE_ENVELOPE_BYTES];
+    uint64_t message;
+    int vni;
+};
+
+static void message_sent(void *argument, int error, int64_t bytes)
+{
+    MPIR_Request *sreq = argument;
+    (void) bytes;
+    if (error != HEDDLE_SUCCESS)
+        sreq->status.MPI_ERROR = MPIR_Typerep_error(error);
+    MPIDIU_request_complete(sreq);
+}
+
+static void envelope_sent(void *request, ucs_status_t status, void *user_data)
+{
+    struct outgoing *o = user_data;
+    if (status != UCS_OK)
+        heddle_message_abandon(MPIDI_UCX_port(o->vni), o->message, HEDDLE_ERR_PEER);
+    MPL_free(o);
+    ((MPIDI_UCX_ucp_request_t *) request)->req = NULL;
+    ucp_request_release(request);
+}
+
+int MPIDI_UCX_envelope_send(const void *buf, MPI_Aint count, MPI_Datatype datatype, MPI_Aint bytes, int rank,
+                            ucp_ep_h ep, uint64_t ucx_tag, int vni, MPIR_Request **request)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIR_Request *sreq = *request;
+    heddle_port *port = MPIDI_UCX_port(vni);
+    struct outgoing *o = MPL_malloc(sizeof(*o), MPL_MEM_BUFFER);
+    MPIR_ERR_CHKANDJUMP(port == NULL || o == NULL, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
+
+    if (sreq == NULL)
+        sreq = MPIR_Request_create_from_pool(MPIR_REQUEST_KIND__SEND, vni, 2);
+    else
+        MPIR_Request_add_ref(sreq);
+    MPIR_ERR_CHKANDSTMT(sreq == NULL, mpi_errno, MPIX_ERR_NOREQ, goto fn_fail, "**nomemreq");
+    MPIDI_UCX_REQ(sreq).ucp_request = NULL; /* there is nothing that could be cancelled */
+
+    const heddle_side from = {(void *) buf, count, MPIR_Typerep_committed(datatype), 0};
+    o->vni = vni;
+    const int error = heddle_message_send(port, ep, &from, bytes, key_of(ucx_tag, rank), o->envelope, message_sent, sreq,
+                                          &o->message);
+    if (error != HEDDLE_SUCCESS) {
+        mpi_errno = MPIR_Typerep_error(error);
+        if (*request == NULL) {
+            MPIR_Request_free(sreq);
+            MPIR_Request_free(sreq);
+        } else {
+            MPIR_Request_free(sreq);
+        }
+        goto fn_fail;
+    }
+    *request = sreq;
+
+    const ucp_request_param_t param = {
+        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA,
+        .cb.send = envelope_sent,
+        .user_data = o,
+    };
+    void *ucp_request = ucp_tag_send_nbx(ep, o->envelope, HEDDLE_ENVELOPE_BYTES, ucx_tag | MPIDI_UCX_ENVELOPE_BIT, &param);
+    if (ucp_request == NULL || UCS_PTR_IS_ERR(ucp_request)) {
+        if (ucp_request != NULL) /* the request tells of it */
+            heddle_message_abandon(port, o->message, HEDDLE_ERR_PEER);
+        MPL_free(o);
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    MPL_free(o);
+    goto fn_exit;
+}
+
+/* ---- receiving ---------------------------------------------------------------------------------- */
+
+static void message_received(void *argument, int error, int64_t bytes)
+{
+    MPIR_Request *rreq = argument;
+    MPIR_STATUS_SET_COUNT(rreq->status, bytes);
+    if (error == HEDDLE_ERR_TRUNCATE)
+        rreq->status.MPI_ERROR = MPI_ERR_TRUNCATE;
+    else if (error != HEDDLE_SUCCESS)
+        rreq->status.MPI_ERROR = MPIR_Typerep_error(error);
+    MPIDIU_request_complete(rreq);
+}
+
+static void receive_from(MPIR_Request *rreq, void *buf, MPI_Aint count, MPI_Datatype datatype, int vni, ucp_ep_h ep,
+                         const void *envelope)
+{
+    MPI_Aint size;
+    heddle_port *port = MPIDI_UCX_port(vni);
+    if (port == NULL) {
+        fail(rreq, MPI_ERR_NO_MEM);
+        return;
+    }
+    MPIR_Datatype_get_size_macro(datatype, size);
+    const heddle_side to = {buf, count, MPIR_Typerep_committed(datatype), 0};
+    const int error = heddle_message_receive(port, ep, envelope, &to, count * size, message_received, rreq);
+    if (error != HEDDLE_SUCCESS) {
+        (void) heddle_message_refuse(port, ep, envelope, error);
+        fail(rreq, MPIR_Typerep_error(error));
+    }
+}
+
+void MPIDI_UCX_envelope_met(MPIR_Request *rreq, void *buf, MPI_Aint count, MPI_Datatype datatype, MPIR_Comm *comm,
+                            int vni, const void *envelope, uint64_t sender_tag)
+{
+    const int source = MPIDI_UCX_get_source(sender_tag);
+    const int tag = MPIDI_UCX_get_tag(sender_tag);
+    rreq->status.MPI_ERROR = MPI_SUCCESS;
+    rreq->status.MPI_SOURCE = source;
+    rreq->status.MPI_TAG = tag;
+
+    if (envelope == NULL) {
+        const int port = MPIDI_UCX_get_vni(SRC_VCI_FROM_RECVER, comm, source, comm->rank, tag);
+        const int error = MPIDI_UCX_port_dropped(MPIDI_UCX_COMM_TO_EP(comm, source, vni, port),
+                                                 key_of(sender_tag, comm->rank));
+        fail(rreq, error == HEDDLE_SUCCESS ? MPI_ERR_TRUNCATE : MPIR_Typerep_error(error));
+        return;
+    }
+    heddle_envelope_info info;
+    const int error = heddle_envelope_read(envelope, &info);
+    if (error != HEDDLE_SUCCESS || info.number >= (uint32_t) MPIDI_UCX_global.num_vnis)
+        fail(rreq, MPIR_Typerep_error(error != HEDDLE_SUCCESS ? error : HEDDLE_ERR_FORMAT));
+    else
+        receive_from(rreq, buf, count, datatype, vni, MPIDI_UCX_COMM_TO_EP(comm, source, vni, info.number), envelope);
+}
+
+void MPIDI_UCX_host_met_envelope(MPIR_Request *rreq, const ucp_tag_recv_info_t *info)
+{
+    struct MPIDI_UCX_posted posted = MPIDI_UCX_REQ(rreq).posted;
+    const int vni = MPIDI_Request_get_vci(rreq);
+    MPI_Aint size;
+
+    MPIDI_UCX_REQ(rreq).ucp_request = NULL;
+    MPIDI_UCX_REQ(rreq).posted.comm = NULL; /* the call that posted it may still be running, and asks */
+    MPIR_Datatype_get_size_macro(posted.datatype, size);
+    /* The buffer's first bytes are the envelope, if it has so many. */
+    char envelope[HEDDLE_ENVELOPE_BYTES];
+    const bool fits = posted.count * size >= HEDDLE_ENVELOPE_BYTES;
+    if (fits && MPIR_Typerep_read(posted.buf, posted.count, posted.datatype, envelope, sizeof(envelope)) != MPI_SUCCESS) {
+        fail(rreq, MPI_ERR_INTERN);
+        return;
+    }
+    MPIDI_UCX_envelope_met(rreq, posted.buf, posted.count, posted.datatype, posted.comm, vni, fits ? envelope : NULL,
+                           info->sender_tag);
+}
+
+/* ---- probing ------------------------------------------------------------------------------------ */
+
+struct MPIDI_UCX_parked {
+    char envelope[HEDDLE_ENVELOPE_BYTES];
+    uint64_t tag; /* without the bit */
+    int64_t bytes;
+    ucp_ep_h ep;
+    struct MPIDI_UCX_parked *next;
+};
+
+/* The oldest one that a receive would match, taken out where `remove` says so. */
+static struct MPIDI_UCX_parked *find_parked(int vni, uint64_t ucx_tag, uint64_t tag_mask, bool remove)
+{
+    struct MPIDI_UCX_parked **link = &MPIDI_UCX_vni_gpu[vni].parked;
+    while (*link != NULL && (((*link)->tag ^ ucx_tag) & tag_mask))
+        link = &(*link)->next;
+    struct MPIDI_UCX_parked *found = *link;
+    if (found != NULL && remove)
+        *link = found->next;
+    return found;
+}
+
+static void read_done(void *request, ucs_status_t status, const ucp_tag_recv_info_t *info, void *user_data)
+{
+    (void) info;
+    *(ucs_status_t *) user_data = status;
+    ((MPIDI_UCX_ucp_request_t *) request)->req = NULL;
+    ucp_request_release(request);
+}
+
+/* Takes an envelope out of UCX. It is so short that all of it is here, unless UCX was told to send nothing so. */
+static struct MPIDI_UCX_parked *read_envelope(MPIR_Comm *comm, int vni, ucp_tag_message_h message,
+                                              const ucp_tag_recv_info_t *info)
+{
+    ucp_worker_h worker = MPIDI_UCX_global.ctx[vni].worker;
+    volatile ucs_status_t status = UCS_INPROGRESS;
+    struct MPIDI_UCX_parked *p = MPL_malloc(sizeof(*p), MPL_MEM_BUFFER);
+    const ucp_request_param_t param = {
+        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FLAG_NO_IMM_CMPL,
+        .cb.recv = read_done,
+        .user_data = (void *) &status,
+    };
+    heddle_envelope_info about = {0};
+
+    MPIR_Assertp(p != NULL);
+    p->tag = info->sender_tag & ~MPIDI_UCX_ENVELOPE_BIT;
+    p->next = NULL;
+    void *request = ucp_tag_msg_recv_nbx(worker, p->envelope, HEDDLE_ENVELOPE_BYTES, message, &param);
+    if (UCS_PTR_IS_ERR(request))
+        status = UCS_PTR_STATUS(request);
+    while (status == UCS_INPROGRESS)
+        ucp_worker_progress(worker);
+    if (status != UCS_OK || heddle_envelope_read(p->envelope, &about) != HEDDLE_SUCCESS
+        || about.number >= (uint32_t) MPIDI_UCX_global.num_vnis)
+        about.bytes = about.number = 0; /* its receive will say what is wrong */
+    p->bytes = about.bytes;
+    p->ep = MPIDI_UCX_COMM_TO_EP(comm, MPIDI_UCX_get_source(p->tag), vni, about.number);
+    return p;
+}
+
+ucp_tag_message_h MPIDI_UCX_gpu_probe(MPIR_Comm *comm, int vni, uint64_t ucx_tag, uint64_t tag_mask, int remove,
+                                      ucp_tag_recv_info_t *info)
+{
+    ucp_worker_h worker = MPIDI_UCX_global.ctx[vni].worker;
+    struct MPIDI_UCX_parked *p = find_parked(vni, ucx_tag, tag_mask, remove);
+    if (p == NULL) {
+        ucp_tag_message_h message = ucp_tag_probe_nb(worker, ucx_tag, tag_mask, remove, info);
+        if (message == NULL || !(info->sender_tag & MPIDI_UCX_ENVELOPE_BIT))
+            return message;
+        if (!remove)
+            message = ucp_tag_probe_nb(worker, ucx_tag, tag_mask, 1, info);
+        p = read_envelope(comm, vni, message, info);
+        if (!remove) {
+            struct MPIDI_UCX_parked **link = &MPIDI_UCX_vni_gpu[vni].parked;
+            while (*link != NULL)
+                link = &(*link)->next;
+            *link = p;
+        }
+    }
+    info->sender_tag = p->tag;
+    info->length = p->bytes;
+    return (ucp_tag_message_h) ((uintptr_t) p | 1);
+}
+
+static void receive_parked(MPIR_Request *rreq, void *buf, MPI_Aint count, MPI_Datatype datatype, int vni,
+                           struct MPIDI_UCX_parked *p)
+{
+    rreq->status.MPI_ERROR = MPI_SUCCESS;
+    rreq->status.MPI_SOURCE = MPIDI_UCX_get_source(p->tag);
+    rreq->status.MPI_TAG = MPIDI_UCX_get_tag(p->tag);
+    MPIDI_UCX_REQ(rreq).ucp_request = NULL;
+    receive_from(rreq, buf, count, datatype, vni, p->ep, p->envelope);
+    MPL_free(p);
+}
+
+bool MPIDI_UCX_recv_parked(void *buf, MPI_Aint count, MPI_Datatype datatype, uint64_t ucx_tag, uint64_t tag_mask,
+                           int vni, MPIR_Request *rreq, int *mpi_errno)
+{
+    struct MPIDI_UCX_parked *p = find_parked(vni, ucx_tag, tag_mask, true);
+    if (p == NULL)
+        return false;
+    *mpi_errno = MPI_SUCCESS;
+    receive_parked(rreq, buf, count, datatype, vni, p);
+    return true;
+}
+
+int MPIDI_UCX_gpu_imrecv(void *buf, MPI_Aint count, MPI_Datatype datatype, int vci, MPIR_Request *message)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(vci).lock);
+    void *handle = MPIDI_UCX_REQ(message).message_handler;
+    if (MPIDI_UCX_IS_PARKED(handle))
+        receive_parked(message, buf, count, datatype, vci, (struct MPIDI_UCX_parked *) ((uintptr_t) handle - 1));
+    else
+        mpi_errno = MPIDI_UCX_oneshot_imrecv(buf, count, datatype, vci, message);
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(vci).lock);
+    return mpi_errno;
+}
+
+#endif

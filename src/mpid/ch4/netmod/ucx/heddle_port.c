@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * UCX's active messages as the transport of libheddle's ports, one port for each VNI.
+ */
+#include "mpidimpl.h"
+#include "ucx_impl.h"
+
+#if MPICH_DATATYPE_ENGINE == MPICH_DATATYPE_ENGINE_HEDDLE
+#include "heddle.h"
+
+/* MPICH's own active messages are number 0. */
+enum { AM_PORT = 1, AM_DROPPED = 2 };
+
+static const int idle = 0;
+struct MPIDI_UCX_vni_gpu MPIDI_UCX_vni_gpu[MPIDI_CH4_MAX_VCIS];
+static heddle_port *ports[MPIDI_CH4_MAX_VCIS];
+
+/* ---- out ---------------------------------------------------------------------------------------- */
+
+/* A header that UCX may still need, and what is to be told when it does not. */
+struct sending {
+    heddle_port *port;
+    void *token;
+    char header[HEDDLE_HEADER_BYTES];
+};
+
+static void sent(void *request, ucs_status_t status, void *user_data)
+{
+    struct sending *s = user_data;
+    if (s->port != NULL)
+        heddle_port_sent(s->port, s->token, status == UCS_OK ? HEDDLE_SUCCESS : HEDDLE_ERR_PEER);
+    MPL_free(s);
+    ucp_request_release(request);
+}
+
+static int send_am(unsigned id, ucp_ep_h ep, heddle_port *port, const void *header, size_t header_bytes,
+                   const void *data, size_t bytes, void *token, int *done)
+{
+    struct sending *s = MPL_malloc(sizeof(*s), MPL_MEM_BUFFER);
+    if (s == NULL)
+        return HEDDLE_ERR_NO_MEMORY;
+    s->port = port;
+    s->token = token;
+    memcpy(s->header, header, header_bytes);
+    const ucp_request_param_t param = {
+        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA,
+        .cb.send = sent,
+        .user_data = s,
+    };
+    void *request = ucp_am_send_nbx(ep, id, s->header, header_bytes, data, bytes, &param);
+    if (request != NULL && !UCS_PTR_IS_ERR(request)) {
+        *done = 0;
+        return HEDDLE_SUCCESS;
+    }
+    MPL_free(s);
+    *done = 1;
+    return request == NULL ? HEDDLE_SUCCESS : HEDDLE_ERR_PEER;
+}
+
+static int send_to_port(void *context, void *peer, const void *header, size_t header_bytes, const void *data,
+                        size_t bytes, void *token, int *done)
+{
+    const int vni = (int) (intptr_t) context;
+    return send_am(AM_PORT, peer, ports[vni], header, header_bytes, data, bytes, token, done);
+}
+
+int MPIDI_UCX_port_dropped(ucp_ep_h ep, uint64_t key)
+{
+    int done;
+    return send_am(AM_DROPPED, ep, NULL, &key, sizeof(key), NULL, 0, NULL, &done);
+}
+
+/* ---- in ----------------------------------------------------------------------------------------- */
+
+struct placing {
+    heddle_port *port;
+    void *token;
+};
+
+static void placed(void *request, ucs_status_t status, size_t length, void *user_data)
+{
+    struct placing *p = user_data;
+    (void) length;
+    heddle_port_placed(p->port, p->token, status == UCS_OK ? HEDDLE_SUCCESS : HEDDLE_ERR_PEER);
+    MPL_free(p);
+    ucp_request_release(request);
+}
+
+/* The data of a header is still at its sender: it comes straight to where it belongs. */
+static ucs_status_t fetch(int vni, heddle_port *port, const void *header, size_t header_bytes, void *data,
+                          size_t bytes)
+{
+    struct placing *p = MPL_malloc(sizeof(*p), MPL_MEM_BUFFER);
+    if (p == NULL)
+        return UCS_ERR_NO_MEMORY;
+    void *where = NULL;
+    p->port = port;
+    if (heddle_port_place(port, header, header_bytes, bytes, &where, &p->token) != HEDDLE_SUCCESS || where == NULL) {
+        MPL_free(p);
+        return UCS_OK; /* nobody wants it */
+    }
+    const ucp_request_param_t param = {
+        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA,
+        .cb.recv_am = placed,
+        .user_data = p,
+    };
+    void *request = ucp_am_recv_data_nbx(MPIDI_UCX_global.ctx[vni].worker, data, where, bytes, &param);
+    if (request == NULL || UCS_PTR_IS_ERR(request)) {
+        heddle_port_placed(port, p->token, request == NULL ? HEDDLE_SUCCESS : HEDDLE_ERR_PEER);
+        MPL_free(p);
+    }
+    return UCS_INPROGRESS;
+}
+
+static ucs_status_t port_arrived(void *arg, const void *header, size_t header_bytes, void *data, size_t bytes,
+                                 const ucp_am_recv_param_t *param)
+{
+    const int vni = (int) (intptr_t) arg;
+    heddle_port *port = MPIDI_UCX_port(vni);
+    if (port == NULL)
+        return UCS_OK;
+    if (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV)
+        return fetch(vni, port, header, header_bytes, data, bytes);
+    /* Headers that are not understood end their message, if they have one. */
+    (void) heddle_port_arrived(port, header, header_bytes, data, bytes);
+    return UCS_OK;
+}
+
+static ucs_status_t dropped_arrived(void *arg, const void *header, size_t header_bytes, void *data, size_t bytes,
+                                    const ucp_am_recv_param_t *param)
+{
+    heddle_port *port = MPIDI_UCX_port((int) (intptr_t) arg);
+    uint64_t key;
+    (void) data, (void) bytes, (void) param;
+    if (port != NULL && header_bytes == sizeof(key)) {
+        memcpy(&key, header, sizeof(key));
+        (void) heddle_port_dropped(port, NULL, key);
+    }
+    return UCS_OK;
+}
+
+/* ---- start and end ------------------------------------------------------------------------------ */
+
+/* Made when it is first needed; null where there is no memory. */
+heddle_port *MPIDI_UCX_port(int vni)
+{
+    if (ports[vni] == NULL) {
+        const heddle_transport transport = {(void *) (intptr_t) vni, send_to_port};
+        const heddle_port_options options = {.number = (uint32_t) vni};
+        if (heddle_port_create(&transport, &options, &ports[vni]) == HEDDLE_SUCCESS)
+            MPIDI_UCX_vni_gpu[vni].port_active = heddle_port_active(ports[vni]);
+    }
+    return ports[vni];
+}
+
+int MPIDI_UCX_port_init(int vni)
+{
+    int mpi_errno = MPI_SUCCESS;
+    static const struct {
+        unsigned id;
+        ucp_am_recv_callback_t callback;
+    } handlers[] = {{AM_PORT, port_arrived}, {AM_DROPPED, dropped_arrived}};
+
+    MPIDI_UCX_vni_gpu[vni].port_active = &idle;
+    for (int i = 0; i < 2; i++) {
+        const ucp_am_handler_param_t param = {
+            .field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_CB
+                | UCP_AM_HANDLER_PARAM_FIELD_ARG,
+            .id = handlers[i].id,
+            .cb = handlers[i].callback,
+            .arg = (void *) (intptr_t) vni,
+        };
+        ucs_status_t status = ucp_worker_set_am_recv_handler(MPIDI_UCX_global.ctx[vni].worker, &param);
+        MPIDI_UCX_CHK_STATUS(status);
+    }
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* After the worker is gone. */
+void MPIDI_UCX_port_finalize(int vni)
+{
+    MPIDI_UCX_vni_gpu[vni].port_active = &idle;
+    heddle_port_destroy(ports[vni]);
+    ports[vni] = NULL;
+}
+
+void MPIDI_UCX_gpu_move_on(int vni)
+{
+    if (ports[vni] != NULL)
+        heddle_port_progress(ports[vni], NULL);
+    MPIDI_UCX_oneshot_move_on(vni);
+}
+
+#endif
