@@ -120,6 +120,14 @@ Exchange::Exchange(Network &network, size_t from, size_t to, const Plan &plan, u
 {
 }
 
+Exchange::~Exchange()
+{
+    if (over())
+        return;
+    network_.destroy(from_end_);
+    network_.destroy(to_end_);
+}
+
 void Exchange::ended(void *argument, int error, int64_t bytes)
 {
     const Callback &callback = *static_cast<Callback *>(argument);

@@ -43,6 +43,8 @@ class Exchange {
 public:
     Exchange(Network &network, size_t from, size_t to, const Plan &plan, uint64_t seed);
     Exchange(const Exchange &) = delete;
+    /* Its buffers go: where it is not over, its ports go before. */
+    ~Exchange();
 
     /* Begins either end; the receiving one with the other's envelope. The types are released at once. */
     void send(uint64_t key = 0);

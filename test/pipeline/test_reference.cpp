@@ -201,6 +201,31 @@ TEST_CASE("lent memory is used again, and only once it was read", "[reference]")
           3); /* of 16 pieces each; 12 messages of 4 at a time */
 }
 
+TEST_CASE("a sender that fails does not end before the receiver has said that it reads nothing",
+          "[reference]")
+{
+    const Switched on("reset");
+    Two network(HEDDLE_PEER_REFERENCE);
+    Exchange exchange(network, network.a, network.b,
+                      plan(blocks(device0, bytes), blocks(device1, bytes), bytes), 1);
+    exchange.begin();
+    network.step(); /* the answer */
+    int chunks = 0;
+    network.fails = [&](Network::When what, size_t from, size_t) {
+        return what == Network::When::send && from == network.a && ++chunks == 3 ? HEDDLE_ERR_NO_MEMORY
+                                                                                 : HEDDLE_SUCCESS;
+    };
+    network.holds = [&](size_t to) { return to == network.b; };
+    run(network, [&] { return chunks >= 4; }); /* two are lent, one failed, and the receiver is told */
+    for (int i = 0; i < 1000; ++i)
+        network.progress(network.a);
+    CHECK(!exchange.sent.over);
+    network.holds = nullptr;
+    run(network, [&] { return exchange.over(); });
+    CHECK(exchange.sent.error == HEDDLE_ERR_NO_MEMORY);
+    CHECK(exchange.received.error == HEDDLE_ERR_PEER);
+}
+
 /* A device fails while chunks are lent: they are not free before the receiver has said so, and are after it.
  */
 TEST_CASE("what was lent comes back when a message fails", "[reference]")
