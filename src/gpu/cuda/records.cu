@@ -3,6 +3,7 @@
 // both sides are read and written in wide words side by side. A table in shared memory says for each byte of
 // a record where it lies on the other side; blocks stay for several tiles, so that they build it less often.
 #include "records.cuh"
+#include "runs.cuh"
 
 namespace heddle::gpu::cuda {
 namespace {
@@ -173,10 +174,17 @@ bool is_inside(const Side &s)
     return span <= s.dim[s.dims - 1].stride;
 }
 
-// To move: less is done sooner by the strided kernel, byte by byte. What would locate each byte in an image is not.
+// To move: less is done sooner by the strided kernel, byte by byte, unless it crosses a link, and less of an image
+// by its runs.
 constexpr int64_t least_bytes = int64_t{4} << 20;
-constexpr int64_t least_of_image = 256 << 10;
-constexpr int64_t staged_bytes = 8 * 1024;  // of a tile, about
+constexpr int64_t least_else = 256 << 10;
+
+bool is_little(const Work &work, const Side &other)
+{
+    return work.bytes < (other.shape == Shape::image || work.remote ? least_else : least_bytes);
+}
+
+constexpr int64_t staged_bytes = 8 * 1024; // of a tile, about
 
 cudaError_t run_pack_records(Launcher &launcher, Records t)
 {
@@ -209,15 +217,18 @@ bool takes_records(const Work &work)
         return false;
     if (h.other->shape == Shape::strided && word_width(work) >= 4)
         return false; // the strided kernel is as fast, or faster
+    if (is_little(work, *h.other))
+        return are_direct_runs(work);
     const Record r = record_of(*h.other);
-    const int64_t least = h.other->shape == Shape::image ? least_of_image : least_bytes;
-    return work.bytes >= least && r.packed > 0 && r.packed <= most_packed && r.extent >= r.packed &&
+    return r.packed > 0 && r.packed <= most_packed && r.extent >= r.packed &&
            r.extent <= std::min(most_extent, 4 * r.packed) && is_inside(*h.other);
 }
 
 cudaError_t run_records(Launcher &launcher, const Work &work)
 {
     const Halves h = halves(work);
+    if (is_little(work, *h.other))
+        return run_runs(launcher, work);
     const Record r = record_of(*h.other);
     const Origin o = origin(*h.other);
     Records t{};

@@ -121,6 +121,15 @@ bool takes_runs(const Work &work)
     return h.dense && h.other->shape == Shape::image && h.other->runs.displs && h.other->runs.most > 0;
 }
 
+bool are_direct_runs(const Work &work)
+{
+    if (!takes_runs(work))
+        return false;
+    const Listed list = listed(work);
+    const int width = word_width(work);
+    return are_even_runs(list, width, halves(work).pack) || are_short_runs(list, width);
+}
+
 cudaError_t run_runs(Launcher &launcher, const Work &work)
 {
     const Listed list = listed(work);

@@ -31,4 +31,7 @@ cudaError_t run_short_runs(Launcher &launcher, const Listed &list, int width, bo
 bool are_few_runs(const Listed &list, int width);
 cudaError_t run_few_runs(Launcher &launcher, const Listed &list, int width, bool pack);
 
+// Whether run_runs() takes one of the first two.
+bool are_direct_runs(const Work &work);
+
 } // namespace heddle::gpu::cuda
