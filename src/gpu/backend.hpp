@@ -42,6 +42,20 @@ struct Launch {
     const Work *work;
 };
 
+// Layers of `rows` rows of `width` bytes. From one layer to the next it is as far as over `to_rows` and `from_rows`
+// rows.
+struct Layers {
+    void *to;
+    size_t to_pitch;
+    size_t to_rows;
+    const void *from;
+    size_t from_pitch;
+    size_t from_rows;
+    size_t width;
+    size_t rows;
+    size_t layers;
+};
+
 class Backend {
 public:
     virtual ~Backend() = default;
@@ -82,6 +96,8 @@ public:
     // The same for blocks: `rows` of `width` bytes, `to_pitch` and `from_pitch` apart.
     virtual int copy_2d(int device, Stream stream, void *to, size_t to_pitch, const void *from, size_t from_pitch,
                         size_t width, size_t rows, Done *done) = 0;
+    // The same for layers of blocks.
+    virtual int copy_3d(int device, Stream stream, const Layers &layers, Done *done) = 0;
 
     // Completion objects, each for one launch or copy at a time. Acquiring one allocates nothing once there
     // are as many as are in use at a time.

@@ -37,15 +37,21 @@ template <size_t N> std::array<int64_t, N> values(const std::array<std::atomic<i
 constexpr int64_t chunked_from = int64_t{4} << 20;
 constexpr int64_t strided_chunked_from = int64_t{16} << 20;
 constexpr int64_t strided_chunked_block = 16;
-// To and from the host, the copy engine takes 1.2 ns for a row more than the link for its bytes, and a kernel 2.2 us
-// more to begin and a sixth more for all bytes: in bytes over the link, this much a row and this much at once.
-// Large amounts of shorter rows than that are better packed into slabs first.
+// Records that are unpacked out of the host's memory are read from there in pieces that overlap.
+constexpr int64_t records_chunked_from = int64_t{512} << 10;
+// To and from the host, the copy engine takes 1.2 ns for a row more than the link for its bytes, to write short ones
+// into the device's memory more than that, and a kernel 2.2 us more to begin and a sixth more for all bytes: in bytes
+// over the link, this much a row, this much over its length more, and this much at once. Large amounts of shorter
+// rows than that are better packed into slabs first.
 constexpr int64_t engine_row = 75;
+constexpr int64_t engine_short_row = 512;
 constexpr int64_t engine_lead = 144 << 10;
 constexpr int64_t engine_long_row = 256;
+constexpr int64_t engine_pitch = INT32_MAX; // at most
 // Host memory in shorter runs than this is packed by the host.
 constexpr int64_t host_run = 256;
-// A contiguous copy this small is known to be done sooner by a kernel, whose end a flag tells.
+// A contiguous copy on the device this small is known to be done sooner by a kernel, whose end a flag tells. Of
+// several transfers, those this small go into one kernel wherever they lead.
 constexpr int64_t copied_by_kernel = int64_t{1} << 20;
 // Neighbours this far apart in pack order share no sector, and enough of them for tiles.
 constexpr int64_t transposed_stride = 64;
@@ -56,17 +62,23 @@ constexpr int64_t record_word = 4;
 constexpr int64_t record_bytes = 1024;
 constexpr int64_t record_spread = 4;
 
-// What the copy engines can express: whole blocks at one stride.
+// What the copy engines can express: whole blocks at one stride, or whole layers of them that are as far apart as
+// some number of blocks.
 bool is_of_blocks(const Side &s, int64_t bytes)
 {
-    return s.shape == Shape::strided && s.dims == 1 && s.dim[0].stride >= s.block && s.first % s.block == 0 &&
-           bytes % s.block == 0;
+    if (s.shape != Shape::strided || s.dims > 2 || s.dim[0].stride < s.block || s.dim[0].stride > engine_pitch)
+        return false;
+    const Dim &outer = s.dim[s.dims - 1];
+    const bool whole = s.first % outer.bytes == 0 && bytes % outer.bytes == 0;
+    const int64_t pitch = s.dim[0].stride;
+    return whole && (s.dims == 1 || (outer.stride >= s.dim[0].count * pitch && outer.stride % pitch == 0));
 }
 
 // Whether blocks to or from the host are sooner copied by an engine than by a kernel.
-bool engine_is_sooner(int64_t block, int64_t bytes)
+bool engine_is_sooner(int64_t block, int64_t bytes, bool to_host)
 {
-    return bytes / block * engine_row <= bytes + engine_lead &&
+    const int64_t row = engine_row + (to_host ? 0 : engine_short_row / block);
+    return bytes / block * row <= bytes + engine_lead &&
            (bytes < strided_chunked_from || block >= engine_long_row);
 }
 
@@ -140,7 +152,21 @@ Kernel best_kernel(const Work &w, const Move &m)
     return s.runs.displs ? Kernel::runs : Kernel::any;
 }
 
-Method best_method(const Move &m, const Work *work, bool on_stream)
+// Whether to go by chunks, which `m` can.
+bool chunks_pay(const Move &m, const Work &work)
+{
+    const Side &s = m.to.dense() ? work.from : work.to;
+    switch (best_kernel(work, m)) {
+    case Kernel::strided:
+        return m.bytes >= strided_chunked_from && s.block >= strided_chunked_block;
+    case Kernel::records:
+        return m.bytes >= (m.to.dense() ? chunked_from : records_chunked_from);
+    default:
+        return m.bytes >= chunked_from;
+    }
+}
+
+Method best_method(const Move &m, const Work *work, bool alone, bool on_stream)
 {
     if (!m.on_device)
         return Method::host;
@@ -149,23 +175,21 @@ Method best_method(const Move &m, const Work *work, bool on_stream)
     if (!work)
         return Method::staged;
     const bool pinned = m.from.memory.kind == MemoryKind::pinned || m.to.memory.kind == MemoryKind::pinned;
+    const bool small = m.bytes <= copied_by_kernel;
     if (can(Method::copy_engine, m, work))
-        return m.bytes <= copied_by_kernel && !pinned && !on_stream ? Method::kernel : Method::copy_engine;
-    if (can(Method::blocks, m, work)) {
+        return small && (!alone || (!pinned && !on_stream)) ? Method::kernel : Method::copy_engine;
+    const bool asked = Settings::get().copy_engine;
+    if ((asked || (pinned && (alone || !small))) && can(Method::blocks, m, work)) {
         const int64_t block = m.to.dense() ? work->from.block : work->to.block;
-        if (Settings::get().copy_engine || (pinned && engine_is_sooner(block, m.bytes)))
+        if (asked || engine_is_sooner(block, m.bytes, m.to.memory.kind == MemoryKind::pinned))
             return Method::blocks;
     }
     if (on_stream)
         return Method::kernel;
     if (scatters_on_host(m.from) || scatters_on_host(m.to))
         return Method::staged;
-    if (m.bytes < chunked_from || !can(Method::chunked, m, work))
-        return Method::kernel;
-    const Side &s = m.to.dense() ? work->from : work->to;
-    const bool regular = best_kernel(*work, m) == Kernel::strided;
-    return regular && (m.bytes < strided_chunked_from || s.block < strided_chunked_block) ? Method::kernel
-                                                                                          : Method::chunked;
+    const bool large = m.bytes >= records_chunked_from; // the least of them all
+    return large && can(Method::chunked, m, work) && chunks_pay(m, *work) ? Method::chunked : Method::kernel;
 }
 
 } // namespace
@@ -180,14 +204,14 @@ const char *kernel_name(Kernel kernel)
     return kernel_names[static_cast<size_t>(kernel)];
 }
 
-Method choose_method(const Move &m, const Work *work, bool on_stream)
+Method choose_method(const Move &m, const Work *work, bool alone, bool on_stream)
 {
     static const std::string &forced = Settings::get().method;
     if (!forced.empty() && !on_stream)
         for (size_t i = 0; i < static_cast<size_t>(Method::count); ++i)
             if (forced == method_names[i] && can(static_cast<Method>(i), m, work))
                 return counted(methods_chosen, static_cast<Method>(i));
-    return counted(methods_chosen, best_method(m, work, on_stream));
+    return counted(methods_chosen, best_method(m, work, alone, on_stream));
 }
 
 Kernel choose_kernel(const Work &w, const Move &m)

@@ -15,7 +15,7 @@ namespace heddle::gpu {
 enum class Method : uint8_t {
     host,        // both ends in the host's memory: the engine
     copy_engine, // both ends contiguous
-    blocks,      // blocks at one stride: the copy engine's 2-D copies, when asked for
+    blocks,      // blocks at one stride or two: the copy engine's 2-D and 3-D copies
     kernel,      // one kernel that reaches both ends, also in pinned memory (one-shot)
     chunked,     // device, one slab of device memory, copy engine, pinned memory: overlapped by chunks
     staged,      // through pinned slabs, where no device reaches both ends
@@ -26,8 +26,9 @@ enum class Method : uint8_t {
 const char *method_name(Method method);
 
 // The method for a transfer; `work` is it as a kernel sees it, null where no device reaches both ends.
-// `on_stream`: it must be something that one stream can be told, and left with.
-Method choose_method(const Move &move, const Work *work, bool on_stream = false);
+// `alone`: no other transfer goes with it, which could share a launch. `on_stream`: it must be something that one
+// stream can be told, and left with.
+Method choose_method(const Move &move, const Work *work, bool alone, bool on_stream);
 
 Kernel choose_kernel(const Work &work, const Move &move);
 

@@ -22,7 +22,7 @@ std::vector<int64_t> cut(const Move &move, bool to_host)
 {
     const int64_t limit = largest_of_chunks * Settings::get().chunk;
     std::vector<int64_t> chunks;
-    int64_t chunk = move.whole(Settings::get().chunk / 8);
+    int64_t chunk = move.whole(Settings::get().chunk / 2);
     for (int64_t at = 0; at < move.bytes; at += chunks.back()) {
         chunks.push_back(std::min(chunk, move.bytes - at));
         chunk = move.whole(std::min(4 * chunk, limit));
@@ -41,7 +41,7 @@ public:
         const bool to_host = move.to.memory.kind == MemoryKind::pinned;
         const std::vector<int64_t> chunks = cut(move, to_host);
         const int64_t largest = *std::max_element(chunks.begin(), chunks.end());
-        for (Lane &lane : lanes_) {
+        for (Lane &lane : std::span(lanes_).first(std::min(lanes, chunks.size()))) {
             if (const int e = device.stream(lane.stream))
                 return e;
             if (const int e = lane.done.acquire(device))
@@ -79,6 +79,20 @@ public:
         return HEDDLE_SUCCESS;
     }
 
+    int wait() override
+    {
+        for (Lane &lane : lanes_) {
+            if (!lane.used)
+                continue;
+            if (const int e = lane.done.wait()) {
+                abandon();
+                return e;
+            }
+            lane.used = false;
+        }
+        return HEDDLE_SUCCESS;
+    }
+
 private:
     struct Lane {
         Stream stream = nullptr;
@@ -98,10 +112,9 @@ private:
         const auto bytes = static_cast<size_t>(part.bytes);
         Done *const done = last ? lane.done.get() : nullptr;
 
-        Direct kernel{nullptr, Method::kernel, {}};
         Move move = part;
         (to_host ? move.to : move.from) = slab;
-        kernel.move = &move;
+        Direct kernel(&move, Method::kernel);
         if (const int e = make_work(move, kernel.work))
             return e;
         if (to_host) {

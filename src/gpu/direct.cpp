@@ -17,17 +17,42 @@ bool batches(Kernel kernel, const Direct &d)
     return (kernel == Kernel::strided || kernel == Kernel::any) && d.move->bytes <= batched_bytes;
 }
 
+// Contiguous copies to a device of this much go into the stream by the processor, which takes it longer than the
+// copy engine takes; of the same bytes as two rows the engine is told at once.
+constexpr int64_t by_processor_from = 6 << 10;
+constexpr int64_t by_processor_below = 32 << 10;
+
+int copy_contiguous(const Direct &d, Device &device, Stream stream, Done *done)
+{
+    const Move &m = *d.move;
+    const auto bytes = static_cast<size_t>(m.bytes);
+    char *const to = m.to.address();
+    const char *const from = m.from.address();
+    if (m.from.memory.kind == MemoryKind::pinned && m.bytes >= by_processor_from && m.bytes < by_processor_below &&
+        bytes % 2 == 0)
+        return device.backend().copy_2d(device.ordinal(), stream, to, bytes / 2, from, bytes / 2, bytes / 2, 2, done);
+    return device.backend().copy(device.ordinal(), stream, to, from, bytes, done);
+}
+
 int copy_blocks(const Direct &d, Device &device, Stream stream, Done *done)
 {
     const bool packs = d.work.to.shape == Shape::dense;
     const Side &s = packs ? d.work.from : d.work.to;
     const auto width = static_cast<size_t>(s.block);
     const auto pitch = static_cast<size_t>(s.dim[0].stride);
+    const auto rows = static_cast<size_t>(d.move->bytes) / width;
     const size_t to_pitch = packs ? width : pitch;
     const size_t from_pitch = packs ? pitch : width;
-    return device.backend().copy_2d(device.ordinal(), stream, d.move->to.address(), to_pitch,
-                                    d.move->from.address(), from_pitch, width,
-                                    static_cast<size_t>(d.move->bytes) / width, done);
+    char *const to = d.move->to.address();
+    const char *const from = d.move->from.address();
+    if (s.dims == 1)
+        return device.backend().copy_2d(device.ordinal(), stream, to, to_pitch, from, from_pitch, width, rows, done);
+    const auto each = static_cast<size_t>(s.dim[0].count); // rows of a layer
+    const size_t apart = static_cast<size_t>(s.dim[1].stride) / pitch;
+    return device.backend().copy_3d(device.ordinal(), stream,
+                                    {to, to_pitch, packs ? each : apart, from, from_pitch, packs ? apart : each,
+                                     width, each, rows / each},
+                                    done);
 }
 
 // Waits for what was launched; it has no other stages.
@@ -116,8 +141,7 @@ int launch(Device &device, std::span<const Direct> moves, Stream stream, Done *d
         Done *const last = i + 1 == moves.size() && batch.empty() ? done : nullptr;
         int error;
         if (d.method == Method::copy_engine) {
-            error = backend.copy(device.ordinal(), stream, d.move->to.address(), d.move->from.address(),
-                                 static_cast<size_t>(d.move->bytes), last);
+            error = copy_contiguous(d, device, stream, last);
         } else if (d.method == Method::blocks) {
             error = copy_blocks(d, device, stream, last);
         } else {

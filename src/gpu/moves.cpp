@@ -84,7 +84,7 @@ bool reaches(const Backend &backend, int device, const Memory &m)
     case MemoryKind::host:
         return false;
     case MemoryKind::device:
-        return backend.reaches(device, m.device);
+        return device == m.device || backend.reaches(device, m.device);
     default:
         return true;
     }
@@ -170,10 +170,12 @@ void place_move(Move &move, Devices *devices, MemoryMap &map)
         choose_device(move, devices);
 }
 
-void resolve_move(const Move &move, Devices *devices, MemoryMap &map, std::vector<Move> &moves)
+void resolve_last(Devices *devices, MemoryMap &map, std::vector<Move> &moves)
 {
-    if (!devices || (in_one_piece(move.from) && in_one_piece(move.to)))
-        return place_move(moves.emplace_back(move), devices, map);
+    if (!devices || (in_one_piece(moves.back().from) && in_one_piece(moves.back().to)))
+        return place_move(moves.back(), devices, map);
+    const Move move = moves.back();
+    moves.pop_back();
     const Backend &backend = devices->backend();
     const std::vector<Piece> from = pieces_of(move.from, move.bytes, backend, map);
     const std::vector<Piece> to = pieces_of(move.to, move.bytes, backend, map);

@@ -10,6 +10,8 @@
 namespace heddle::gpu {
 
 struct Move {
+    Move() {} // not defaulted, or all of it would be zeroed before
+
     End from;
     End to;
     int64_t bytes = 0;
@@ -48,8 +50,8 @@ private:
 // Finds out what memory a move names that does not lead from one kind to another, as types of absolute
 // addresses may, and the device that is best placed to do it.
 void place_move(Move &move, Devices *devices, MemoryMap &map);
-// The same for any move: appends it to `moves`, in parts where a type of absolute addresses leads from memory
-// of one kind to another's.
-void resolve_move(const Move &move, Devices *devices, MemoryMap &map, std::vector<Move> &moves);
+// The same for any move, the last of `moves`, which becomes several where a type of absolute addresses leads from
+// memory of one kind to another's.
+void resolve_last(Devices *devices, MemoryMap &map, std::vector<Move> &moves);
 
 } // namespace heddle::gpu

@@ -49,20 +49,20 @@ int put_on_stream(std::span<Move> moves, Stream stream)
     for (Move &move : moves) {
         if (const int e = place_on(move, device))
             return e;
-        Direct d{&move, Method::kernel, {}};
+        Direct &d = direct.emplace_back(&move, Method::kernel);
         const int e = make_work(move, d.work);
         if (e == HEDDLE_ERR_NO_MEMORY && move.op == HEDDLE_OP_REPLACE) {
             by_runs.push_back(&move);
+            direct.pop_back();
             continue;
         }
         if (e)
             return e;
-        d.method = choose_method(move, &d.work, true);
+        d.method = choose_method(move, &d.work, moves.size() == 1, true);
         if (d.work.from.shape == Shape::image)
             read_on_stream(*move.from.plan, device);
         if (d.work.to.shape == Shape::image)
             read_on_stream(*move.to.plan, device);
-        direct.push_back(std::move(d));
     }
     for (const Move *move : by_runs)
         if (const int e = copy_by_runs(*move, device, stream))

@@ -73,7 +73,7 @@ public:
             return HEDDLE_SUCCESS;
         }
         chunk.device = device_;
-        Direct direct{&chunk, Method::kernel, {}};
+        Direct direct(&chunk, Method::kernel);
         if (const int e = make_work(chunk, direct.work))
             return e;
         Backend &backend = device_->backend();

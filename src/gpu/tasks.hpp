@@ -44,9 +44,11 @@ int make_work(const Move &move, Work &work);
 
 // A move by one kernel or by one copy.
 struct Direct {
+    Direct(const Move *m, Method by) : move(m), method(by) {} // leaves room for dimensions as it is
+
     const Move *move;
     Method method;
-    Work work{};
+    Work work;
 };
 // Puts them on a stream of their device: those that are small in one launch. `done` is reached after the last.
 int launch(Device &device, std::span<const Direct> moves, Stream stream, Done *done);

@@ -34,16 +34,18 @@ int resolve(const heddle_move *asked, int64_t n, std::vector<Move> &moves)
     MemoryMap map(devices ? &devices->backend() : nullptr, true);
     moves.reserve(static_cast<size_t>(n));
     for (int64_t i = 0; i < n; ++i) {
-        Move move;
+        Move &move = moves.emplace_back();
         if (const int e = check_move(asked[i], move))
             return e;
-        if (move.bytes > 0 && move.op != HEDDLE_OP_NO_OP)
-            resolve_move(move, devices, map, moves);
+        if (move.bytes == 0 || move.op == HEDDLE_OP_NO_OP)
+            moves.pop_back();
+        else
+            resolve_last(devices, map, moves);
     }
     return HEDDLE_SUCCESS;
 }
 
-int choose(Direct &d)
+int choose(Direct &d, bool alone)
 {
     int e = HEDDLE_SUCCESS;
     if (d.move->device)
@@ -51,7 +53,7 @@ int choose(Direct &d)
     if (e && e != HEDDLE_ERR_NO_MEMORY)
         return e;
     // Without room for its image a type is not a kernel's.
-    d.method = choose_method(*d.move, d.move->device && !e ? &d.work : nullptr);
+    d.method = choose_method(*d.move, d.move->device && !e ? &d.work : nullptr, alone, false);
     return HEDDLE_SUCCESS;
 }
 
@@ -111,7 +113,7 @@ int begin_moves(const std::vector<Move> &moves, bool awaited, Tasks &tasks)
     direct.reserve(moves.size());
     for (const Move &move : moves) {
         Direct &d = direct.emplace_back(&move, Method::host);
-        if (const int e = choose(d))
+        if (const int e = choose(d, moves.size() == 1))
             return e;
         if (is_one_launch(d.method))
             continue;
@@ -134,8 +136,8 @@ int transfer_one(const heddle_move &asked)
     Devices *const devices = Devices::open();
     MemoryMap map(devices ? &devices->backend() : nullptr, false);
     place_move(move, devices, map);
-    Direct d{&move, Method::host};
-    if (const int e = choose(d))
+    Direct d(&move, Method::host);
+    if (const int e = choose(d, true))
         return e;
     Tasks tasks;
     if (!is_one_launch(d.method))

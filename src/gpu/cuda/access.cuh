@@ -4,6 +4,8 @@
 
 #include "device_code.cuh"
 #include "divider.hpp"
+
+#include <bit>
 #include "fetch.cuh"
 
 namespace heddle::gpu::cuda {
@@ -91,11 +93,12 @@ template <class Access> Access strided_access(const Side &s, int width)
 {
     using Divider = typename Access::Divider;
     const Origin o = origin(s);
+    const int log = std::countr_zero(static_cast<unsigned>(width)); // quotients are exact
     Access a{};
     a.base = o.base;
-    a.first = static_cast<typename Access::Index>(o.first / width);
+    a.first = static_cast<typename Access::Index>(o.first >> log);
     a.count_of_dims = s.dims;
-    a.block = Divider::of(s.block / width);
+    a.block = Divider::of(s.block >> log);
     for (int d = 0; d < s.dims; ++d) {
         if (d < s.dims - 1)
             a.count[d] = Divider::of(s.dim[d].count);

@@ -286,6 +286,28 @@ int CudaBackend::copy_2d(int device, Stream stream, void *to, size_t to_pitch, c
     });
 }
 
+int CudaBackend::copy_3d(int device, Stream stream, const Layers &layers, Done *done)
+{
+    Scope scope;
+    Device *d = nullptr;
+    if (const int e = enter(device, scope, &d))
+        return e;
+    CUDA_MEMCPY3D copy{};
+    copy.srcMemoryType = copy.dstMemoryType = CU_MEMORYTYPE_UNIFIED;
+    copy.srcDevice = reinterpret_cast<CUdeviceptr>(layers.from);
+    copy.srcPitch = layers.from_pitch;
+    copy.srcHeight = layers.from_rows;
+    copy.dstDevice = reinterpret_cast<CUdeviceptr>(layers.to);
+    copy.dstPitch = layers.to_pitch;
+    copy.dstHeight = layers.to_rows;
+    copy.WidthInBytes = layers.width;
+    copy.Height = layers.rows;
+    copy.Depth = layers.layers;
+    return finish(*d, stream, done, [&](const Signal &, int *) {
+        return check("cuMemcpy3DAsync", cuMemcpy3DAsync(&copy, as_cuda(stream)));
+    });
+}
+
 // Puts something on the stream by `put`, then, unless that sees to it, what reaches `done`.
 template <class Put> int CudaBackend::finish(Device &d, Stream stream, Done *done, Put put)
 {

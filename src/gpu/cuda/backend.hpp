@@ -40,6 +40,7 @@ public:
     int copy_2d(int device, Stream stream, void *to, size_t to_pitch, const void *from, size_t from_pitch,
                 size_t width, size_t rows, Done *done) override;
 
+    int copy_3d(int device, Stream stream, const Layers &layers, Done *done) override;
     int done_acquire(int device, Done **done) override;
     void done_release(Done *done) override;
     int done_test(Done *done, bool *reached) override;

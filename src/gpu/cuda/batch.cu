@@ -6,26 +6,46 @@
 namespace heddle::gpu::cuda {
 namespace {
 
-constexpr int words_a_thread = 2;
-constexpr int words_a_block = block_threads * words_a_thread;
+constexpr int item_threads = 128;
+constexpr int words_a_thread = 4;
+constexpr int words_a_block = item_threads * words_a_thread;
 constexpr int64_t parameter_bytes = 4096; // of any kernel; more from CUDA 12.1 on, at some cost
 
 // ---- one side dense, the other strided in few dimensions and with 32-bit numbers ----
 
+// StridedAccess for up to three dimensions, and no more of it than must be sent with each launch.
 struct Item {
     char *dense;
-    StridedAccess<Divider32, 3> other;
+    char *other;
+    int64_t stride[3];
+    uint32_t first; // word of the other side
     uint32_t words;
+    Divider32 block;    // words
+    Divider32 count[2]; // of all dimensions but the outermost
     uint8_t width;
     bool pack;
+
+    template <int width> __device__ char *at(uint32_t w) const
+    {
+        const uint32_t x = first + w;
+        const uint32_t i = block.divide(x);
+        const uint32_t j = count[0].divide(i);
+        const uint32_t k = count[1].divide(j);
+        return other + static_cast<int64_t>(x - i * block.value) * width +
+               static_cast<int64_t>(i - j * count[0].value) * stride[0] +
+               static_cast<int64_t>(j - k * count[1].value) * stride[1] + static_cast<int64_t>(k) * stride[2];
+    }
 };
 
 template <int items> struct Items {
+    Items() {} // leaves as it is what is not used
+
     int count;
     uint32_t first_block[items]; // of each
     Item item[items];
 };
 
+constexpr int neighbours = 26; // of an exchange in three dimensions: each byte sent costs the caller time
 constexpr int few_items = (parameter_bytes - 64) / (sizeof(Item) + sizeof(uint32_t));
 constexpr int many_items = (8 * parameter_bytes - 1024) / (sizeof(Item) + sizeof(uint32_t));
 
@@ -43,32 +63,32 @@ template <class Starts> __device__ __forceinline__ int find_item(const Starts &f
     return low;
 }
 
-template <int width> __device__ __forceinline__ void copy_item(const Item &item, uint32_t block)
+template <int width> __device__ __forceinline__ void copy_item(const Item item, uint32_t block)
 {
     const uint32_t w = block * words_a_block + threadIdx.x;
     Word<width> word[words_a_thread];
     char *to[words_a_thread];
 #pragma unroll
     for (int i = 0; i < words_a_thread; ++i) {
-        const uint32_t at = w + i * block_threads;
+        const uint32_t at = w + i * item_threads;
         if (at >= item.words)
             continue;
         char *const dense = item.dense + static_cast<int64_t>(at) * width;
-        char *const other = item.other.at<width>(at);
+        char *const other = item.at<width>(at);
         to[i] = item.pack ? dense : other;
         word[i] = *reinterpret_cast<const Word<width> *>(item.pack ? other : dense);
     }
 #pragma unroll
     for (int i = 0; i < words_a_thread; ++i)
-        if (w + i * block_threads < item.words)
+        if (w + i * item_threads < item.words)
             *reinterpret_cast<Word<width> *>(to[i]) = word[i];
 }
 
 template <int items>
-__global__ void __launch_bounds__(block_threads) copy_items(const __grid_constant__ Items<items> batch, Signal signal)
+__global__ void __launch_bounds__(item_threads) copy_items(const __grid_constant__ Items<items> batch, Signal signal)
 {
     const int k = find_item(batch.first_block, batch.count);
-    const Item &item = batch.item[k];
+    const Item item = batch.item[k]; // read once: the parameters are slow to reach by a number
     const uint32_t block = blockIdx.x - batch.first_block[k];
     switch (item.width) {
     case 16:
@@ -101,41 +121,40 @@ bool is_item(const Work &w)
     return h.other->dims <= 3 && is_narrow(*h.other, origin(*h.other).first, w.bytes, width);
 }
 
-Item make_item(const Work &w)
+void set_item(Item &item, const Work &w)
 {
     const Halves h = halves(w);
+    const Side &s = *h.other;
     const int width = word_width(w);
-    Item item{};
+    const int log = std::countr_zero(static_cast<unsigned>(width));
+    const Origin o = origin(s);
     item.dense = h.dense->base + h.dense->first;
-    item.words = static_cast<uint32_t>(w.bytes / width);
+    item.other = o.base;
+    item.first = static_cast<uint32_t>(o.first >> log);
+    item.words = static_cast<uint32_t>(w.bytes >> log);
     item.width = static_cast<uint8_t>(width);
     item.pack = h.pack;
-    if (h.other->shape == Shape::strided) {
-        item.other = strided_access<StridedAccess<Divider32, 3>>(*h.other, width);
-    } else {
-        item.other.base = h.other->base + h.other->first;
-        item.other.block = Divider32::of(item.words);
-    }
     // Dimensions that are not there: all of theirs is one repetition.
-    const int dims = std::max<int>(h.other->dims, 1);
-    for (int d = dims; d < 3; ++d) {
-        item.other.count[d - 1] = Divider32::of((int64_t{1} << 31) - 1);
-        item.other.stride[d] = 0;
+    const int dims = s.shape == Shape::strided ? s.dims : 0;
+    item.block = Divider32::of(dims > 0 ? s.block >> log : item.words);
+    for (int d = 0; d < 3; ++d) {
+        item.stride[d] = d < dims ? s.dim[d].stride : 0;
+        if (d < 2)
+            item.count[d] = Divider32::of(d < dims - 1 ? s.dim[d].count : int64_t{1} << 31);
     }
-    return item;
 }
 
 template <int items> cudaError_t run_items(Launcher &launcher, std::span<const Work *const> works)
 {
-    Items<items> batch{};
+    Items<items> batch;
     batch.count = static_cast<int>(works.size());
     int64_t blocks = 0;
     for (size_t i = 0; i < works.size(); ++i) {
-        batch.item[i] = make_item(*works[i]);
+        set_item(batch.item[i], *works[i]);
         batch.first_block[i] = static_cast<uint32_t>(blocks);
         blocks += divide_up(batch.item[i].words, words_a_block);
     }
-    return launcher.start(copy_items<items>, blocks, block_threads, 0, batch);
+    return launcher.start(copy_items<items>, blocks, item_threads, 0, batch);
 }
 
 // ---- any ----
@@ -193,7 +212,7 @@ template <int room> cudaError_t run_works(Launcher &launcher, std::span<const Wo
     Works<room> batch{};
     batch.count = static_cast<int>(works.size());
     int64_t blocks = 0;
-    for (size_t i = 0; i < works.size(); ++i) {
+    for (size_t i = 0; i < std::min<size_t>(works.size(), room); ++i) { // the compiler does not know that there is room
         const Work &w = *works[i];
         batch.work[i] = w;
         batch.first_block[i] = static_cast<uint32_t>(blocks);
@@ -225,8 +244,9 @@ size_t batch_of(std::span<const Work *const> works)
 cudaError_t run_batch(Launcher &launcher, std::span<const Work *const> works)
 {
     if (is_item(*works[0]))
-        return works.size() <= few_items ? run_items<few_items>(launcher, works)
-                                         : run_items<many_items>(launcher, works);
+        return works.size() <= neighbours  ? run_items<neighbours>(launcher, works)
+               : works.size() <= few_items ? run_items<few_items>(launcher, works)
+                                           : run_items<many_items>(launcher, works);
     return works.size() <= few_works ? run_works<few_works>(launcher, works) : run_works<many_works>(launcher, works);
 }
 

@@ -12,10 +12,8 @@ namespace heddle::gpu::cuda {
 // Bytes that move at a time: what both sides and the length allow.
 inline int word_width(const Work &w)
 {
-    int width = std::min(w.from.word, w.to.word);
-    while (width > 1 && w.bytes % width != 0)
-        width /= 2;
-    return width;
+    const int64_t bits = w.bytes | w.from.word | w.to.word; // powers of two
+    return static_cast<int>(bits & -bits);
 }
 
 // Calls `f` with the width as a constant.
@@ -70,6 +68,8 @@ inline Origin origin(const Side &s)
         return {s.base + s.first, 0};
     const bool strided = s.shape == Shape::strided;
     const int64_t bytes = strided ? outer_bytes(s) : s.bytes;
+    if (s.first < bytes)
+        return {s.base, s.first};
     const int64_t i = s.first / bytes;
     return {s.base + i * (strided ? s.dim[s.dims - 1].stride : s.extent), s.first - i * bytes};
 }
@@ -78,7 +78,7 @@ inline Origin origin(const Side &s)
 inline bool is_narrow(const Side &s, int64_t first, int64_t bytes, int width)
 {
     constexpr int64_t limit = int64_t{1} << 31;
-    if ((first + bytes) / width >= limit || s.block / width >= limit)
+    if (std::max(first + bytes, s.block) >= limit * width)
         return false;
     return std::all_of(s.dim, s.dim + s.dims - 1, [](const Dim &d) { return d.count < limit; });
 }

@@ -256,14 +256,16 @@ Error run_kernel(const Memories &memories, int device, Kernel kernel, const Work
     return work.op == HEDDLE_OP_REPLACE ? move(work, from, to) : reduce(work, from, to);
 }
 
-Error run_copy(const Memories &memories, int device, CopyLimits limits, const Copy2D &copy)
+Error run_copy(const Memories &memories, int device, CopyLimits limits, const Layers &copy)
 {
     Access from(memories, device, "copy reads", limits);
     Access to(memories, device, "copy writes", limits);
-    for (size_t row = 0; row < copy.rows && copy.width > 0; ++row) {
-        const std::byte *source =
-            from.reach(reinterpret_cast<uintptr_t>(copy.from) + row * copy.from_pitch, copy.width);
-        std::byte *target = to.reach(reinterpret_cast<uintptr_t>(copy.to) + row * copy.to_pitch, copy.width);
+    for (size_t i = 0; i < copy.layers * copy.rows && copy.width > 0; ++i) {
+        const size_t layer = i / copy.rows, row = i % copy.rows;
+        const std::byte *source = from.reach(
+            reinterpret_cast<uintptr_t>(copy.from) + (layer * copy.from_rows + row) * copy.from_pitch, copy.width);
+        std::byte *target = to.reach(
+            reinterpret_cast<uintptr_t>(copy.to) + (layer * copy.to_rows + row) * copy.to_pitch, copy.width);
         if (!source)
             return from.error();
         if (!target)

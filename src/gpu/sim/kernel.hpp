@@ -11,14 +11,6 @@ Error check_launch(Kernel kernel, const Work &work);
 
 Error run_kernel(const Memories &memories, int device, Kernel kernel, const Work &work);
 
-struct Copy2D {
-    void *to;
-    size_t to_pitch;
-    const void *from;
-    size_t from_pitch;
-    size_t width, rows;
-};
-
-Error run_copy(const Memories &memories, int device, CopyLimits limits, const Copy2D &copy);
+Error run_copy(const Memories &memories, int device, CopyLimits limits, const Layers &copy);
 
 } // namespace heddle::gpu::sim

@@ -227,7 +227,7 @@ int Machine::launch(int device, Stream stream, std::span<const Launch> launches,
     return report(queues_.put(device, stream, std::move(run), as_sim(done)));
 }
 
-Error Machine::put_copy(int device, Stream stream, const Copy2D &copy, Done *done)
+Error Machine::put_copy(int device, Stream stream, const Layers &copy, Done *done)
 {
     auto run = [this, device, copy]() -> Error {
         if (Error error = switches_.enter(Call::execute))
@@ -241,7 +241,7 @@ int Machine::copy(int device, Stream stream, void *to, const void *from, size_t 
 {
     if (const Error error = enter(Call::copy, device))
         return report(error);
-    return report(put_copy(device, stream, {to, bytes, from, bytes, bytes, 1}, done));
+    return report(put_copy(device, stream, {to, bytes, 1, from, bytes, 1, bytes, 1, 1}, done));
 }
 
 int Machine::copy_2d(int device, Stream stream, void *to, size_t to_pitch, const void *from,
@@ -251,7 +251,18 @@ int Machine::copy_2d(int device, Stream stream, void *to, size_t to_pitch, const
         return report(error);
     if (rows > 1 && (to_pitch < width || from_pitch < width))
         return report(device_error("sim: copy_2d: a pitch below the width"));
-    return report(put_copy(device, stream, {to, to_pitch, from, from_pitch, width, rows}, done));
+    return report(put_copy(device, stream, {to, to_pitch, rows, from, from_pitch, rows, width, rows, 1}, done));
+}
+
+int Machine::copy_3d(int device, Stream stream, const Layers &layers, Done *done)
+{
+    if (const Error error = enter(Call::copy_3d, device))
+        return report(error);
+    if (layers.to_pitch < layers.width || layers.from_pitch < layers.width)
+        return report(device_error("sim: copy_3d: a pitch below the width"));
+    if (layers.to_rows < layers.rows || layers.from_rows < layers.rows)
+        return report(device_error("sim: copy_3d: layers that overlap"));
+    return report(put_copy(device, stream, layers, done));
 }
 
 // ---- completion ----

@@ -38,6 +38,7 @@ public:
     int copy(int device, Stream stream, void *to, const void *from, size_t bytes, Done *done) override;
     int copy_2d(int device, Stream stream, void *to, size_t to_pitch, const void *from, size_t from_pitch,
                 size_t width, size_t rows, Done *done) override;
+    int copy_3d(int device, Stream stream, const Layers &layers, Done *done) override;
 
     int done_acquire(int device, Done **done) override;
     void done_release(Done *done) override;
@@ -61,7 +62,7 @@ private:
     // work?
     Error enter(Call call, int device);
     Error enter_end(Call call, int device);
-    Error put_copy(int device, Stream stream, const struct Copy2D &copy, Done *done);
+    Error put_copy(int device, Stream stream, const Layers &copy, Done *done);
 
     Host host_{};
     Switches switches_;

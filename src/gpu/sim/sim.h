@@ -48,10 +48,10 @@ extern "C" {
  *   fail=CALL:P%       each with a probability of P percent
  *                      CALL is a function of Backend (allocate, free, allocate_pinned, free_pinned,
  *                      stream_create, stream_destroy, stream_device, stream_synchronize, launch, copy, copy_2d,
- *                      done_acquire, done_test, done_wait, done_after_all, stream_wait, export_memory, import_memory,
- *                      close_memory), or `execute`: a kernel or copy fails on the device, later, and the error
- *                      is sticky, as it is where done_test, done_wait or stream_synchronize fails; or `any`:
- *                      all but execute. May be given several times.
+ *                      copy_3d, done_acquire, done_test, done_wait, done_after_all, stream_wait, export_memory,
+ *                      import_memory, close_memory), or `execute`: a kernel or copy fails on the device, later,
+ *                      and the error is sticky, as it is where done_test, done_wait or stream_synchronize fails;
+ *                      or `any`: all but execute. May be given several times.
  */
 HEDDLE_SIM_API int heddle_sim_configure(const char *switches);
 

@@ -25,6 +25,7 @@ enum class Call : uint8_t {
     launch,
     copy,
     copy_2d,
+    copy_3d,
     done_acquire,
     done_test,
     done_wait,
