@@ -397,7 +397,8 @@ enum heddle_peer { HEDDLE_PEER_DEFAULT /* HEDDLE_PEER says */, HEDDLE_PEER_AUTO,
 
 /* Zeros, or a null pointer in place of the whole, stand for what the environment says. */
 typedef struct heddle_port_options {
-    int64_t chunk;   /* most bytes of a chunk: HEDDLE_MESSAGE_CHUNK, otherwise 1 MiB. A power of two from 4096 on */
+    int64_t chunk;   /* most bytes of a chunk, and an eighth of that of one that stays: HEDDLE_MESSAGE_CHUNK, otherwise
+                      * 1 MiB. A power of two, from 4096 to 2^30 */
     int64_t window;  /* most chunks of a message on their way at a time: HEDDLE_MESSAGE_WINDOW, otherwise 8 */
     int64_t staging; /* most bytes of staging memory, for what is sent and for what is received each:
                       * HEDDLE_MESSAGE_STAGING, otherwise half of HEDDLE_SLAB_LIMIT. Of slabs of one chunk there are

@@ -4,7 +4,10 @@
 #include "../gpu/named.hpp"
 
 #include <chrono>
+#include <cstdlib>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 
 namespace pipeline_test {
 
@@ -211,6 +214,20 @@ void run_all(Network &network, const std::vector<std::unique_ptr<Exchange>> &exc
                 return false;
         return true;
     });
+}
+
+int run_inside(const char *test, const char *device)
+{
+    const pid_t child = fork();
+    if (child == 0) {
+        if (device)
+            setenv("HEDDLE_DEVICE", device, 1);
+        execl("/proc/self/exe", "pipeline", test, nullptr);
+        _exit(127);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 Switched::Switched(const std::string &switches)

@@ -99,6 +99,9 @@ private:
 void run(Network &network, const std::function<bool()> &done, double seconds = 30);
 void run_all(Network &network, const std::vector<std::unique_ptr<Exchange>> &exchanges);
 
+/* Runs one hidden test in a process of its own, with another HEDDLE_DEVICE if need be. Its exit status. */
+int run_inside(const char *test, const char *device = nullptr);
+
 /* The simulated device's switches, for as long as it lives; skips nothing where there is no simulation:
  * REQUIREs it. */
 class Switched {

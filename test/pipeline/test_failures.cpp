@@ -15,7 +15,7 @@ using gpu::text;
 namespace {
 
 constexpr gpu::Place device0{gpu::Kind::device, 0}, device1{gpu::Kind::device, 1}, pageable{};
-constexpr int64_t chunk = 4096, bytes = 20 * chunk;
+constexpr int64_t chunk = 4096, bytes = 160 * chunk; /* 20 lent ones */
 
 struct Two : Network {
     explicit Two(int peer, Behaviour behaviour = {})

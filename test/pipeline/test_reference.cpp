@@ -9,9 +9,6 @@
 
 #include <catch2/catch.hpp>
 
-#include <sys/wait.h>
-#include <unistd.h>
-
 using namespace pipeline_test;
 namespace wire = heddle::pipeline;
 using wire::Counter;
@@ -20,7 +17,7 @@ namespace {
 
 constexpr gpu::Place device0{gpu::Kind::device, 0}, device1{gpu::Kind::device, 1}, pageable{},
     pinned{gpu::Kind::pinned, 0};
-constexpr int64_t chunk = 4096, bytes = 30 * chunk + 100;
+constexpr int64_t chunk = 4096, bytes = 30 * 8 * chunk + 100; /* a lent chunk is of 8 */
 
 struct Two : Network {
     explicit Two(int peer = HEDDLE_PEER_AUTO, int64_t chunk_bytes = chunk,
@@ -90,23 +87,21 @@ TEST_CASE("memory that is not all of a device's, or a choice by value at either 
     travels(Two(HEDDLE_PEER_REFERENCE, chunk, HEDDLE_PEER_VALUE), device0, device1);
 }
 
-TEST_CASE("what cannot be lent travels", "[reference]")
+/* In a process of its own: nothing is there to be lent yet. */
+TEST_CASE("inside: no memory to lend", "[.][inside]")
 {
-    int64_t size = int64_t{2} << 20; /* of which there are no pieces yet */
-    const int64_t large = int64_t{16} << 20;
     for (const char *switches : {"reset fail=allocate:1+", "reset device_memory=0"}) {
         const Switched on(switches);
         INFO(switches);
-        Two network(HEDDLE_PEER_REFERENCE, size);
+        Two network(HEDDLE_PEER_REFERENCE);
         const Since fallbacks(Counter::fallbacks);
-        pass(network, plan(blocks(device0, large), blocks(device1, large), large));
-        CHECK(network.bytes_sent() == large);
+        pass(network, plan(blocks(device0, bytes), blocks(device1, bytes), bytes));
+        CHECK(network.bytes_sent() == bytes);
         CHECK(fallbacks.now() == 1);
-        size *= 2;
     }
 }
 
-/* It lasts for the process's life: in one of its own. */
+/* This, too: it lasts for the process's life. */
 TEST_CASE("inside: a device that exports nothing", "[.][inside]")
 {
     const Switched on("reset fail=export_memory:1+");
@@ -120,17 +115,14 @@ TEST_CASE("inside: a device that exports nothing", "[.][inside]")
     CHECK(gpu::Machine::get().count("export_memory") == 1);
 }
 
+TEST_CASE("what cannot be lent travels", "[reference]")
+{
+    CHECK(run_inside("inside: no memory to lend") == 0);
+}
+
 TEST_CASE("a device that exports nothing is asked once", "[reference]")
 {
-    const pid_t child = fork();
-    if (child == 0) {
-        execl("/proc/self/exe", "pipeline", "inside: a device that exports nothing", nullptr);
-        _exit(127);
-    }
-    int status = 0;
-    waitpid(child, &status, 0);
-    CHECK(WIFEXITED(status));
-    CHECK(WEXITSTATUS(status) == 0);
+    CHECK(run_inside("inside: a device that exports nothing") == 0);
 }
 
 /* The receiver cannot open what comes, from the third chunk on: it begins anew, and what was read of the

@@ -6,9 +6,6 @@
 
 #include <catch2/catch.hpp>
 
-#include <sys/wait.h>
-#include <unistd.h>
-
 using namespace pipeline_test;
 
 namespace {
@@ -281,16 +278,7 @@ TEST_CASE("inside: without any device", "[.][inside]")
 
 TEST_CASE("without any device messages go from host to host", "[rules]")
 {
-    const pid_t child = fork();
-    if (child == 0) {
-        setenv("HEDDLE_DEVICE", "none", 1);
-        execl("/proc/self/exe", "pipeline", "inside: without any device", nullptr);
-        _exit(127);
-    }
-    int status = 0;
-    waitpid(child, &status, 0);
-    CHECK(WIFEXITED(status));
-    CHECK(WEXITSTATUS(status) == 0);
+    CHECK(run_inside("inside: without any device", "none") == 0);
 }
 
 namespace {

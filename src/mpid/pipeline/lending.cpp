@@ -14,26 +14,30 @@ namespace heddle::pipeline {
 namespace {
 
 // Few sizes, so that little is exported and opened.
-constexpr size_t small_piece = size_t{64} << 10;
-constexpr size_t usual_piece = size_t{1} << 20;
+struct Size {
+    size_t piece;
+    size_t pieces; // in an allocation
+};
+constexpr Size sizes[] = {{size_t{64} << 10, 64}, {size_t{1} << 20, 16}, {size_t{8} << 20, 4}};
 
-size_t piece_for(size_t bytes)
+Size size_for(size_t bytes)
 {
-    return bytes <= small_piece ? small_piece : bytes <= usual_piece ? usual_piece : std::bit_ceil(bytes);
+    for (const Size &size : sizes)
+        if (bytes <= size.piece)
+            return size;
+    return {std::bit_ceil(bytes), 2};
 }
-
-size_t pieces_of(size_t piece_bytes) { return piece_bytes == small_piece ? 64 : 16; }
 
 } // namespace
 
 struct Lent {
     gpu::Device *device;
-    size_t piece_bytes;
+    Size size;
     gpu::Slab memory;
     Loan loan;                // of its beginning
     std::vector<char *> idle; // room for all of them
 
-    size_t bytes() const { return piece_bytes * pieces_of(piece_bytes); }
+    size_t bytes() const { return size.piece * size.pieces; }
 };
 
 namespace {
@@ -50,19 +54,18 @@ public:
     int take(gpu::Device &device, size_t bytes, bool beyond, Piece &piece)
     {
         const std::lock_guard lock(mutex_);
-        const size_t piece_bytes = piece_for(bytes);
+        const Size size = size_for(bytes);
         size_t held = 0;
         for (const auto &lent : all_) {
             if (lent->device != &device)
                 continue;
-            if (lent->piece_bytes == piece_bytes && !lent->idle.empty())
+            if (lent->size.piece == size.piece && !lent->idle.empty())
                 return give(*lent, piece);
             held += lent->bytes();
         }
-        if (!beyond && held > 0 &&
-            held + piece_bytes * pieces_of(piece_bytes) > gpu::Settings::get().slab_limit)
+        if (!beyond && held > 0 && held + size.piece * size.pieces > gpu::Settings::get().slab_limit)
             return HEDDLE_ERR_NO_MEMORY;
-        if (const int e = make(device, piece_bytes))
+        if (const int e = make(device, size))
             return e;
         return give(*all_.back(), piece);
     }
@@ -90,11 +93,11 @@ public:
     }
 
 private:
-    int make(gpu::Device &device, size_t piece_bytes)
+    int make(gpu::Device &device, const Size &size)
     {
         auto lent = std::make_unique<Lent>();
         lent->device = &device;
-        lent->piece_bytes = piece_bytes;
+        lent->size = size;
         if (const int e = device.memory.take_apart(lent->bytes(), lent->memory))
             return e;
         if (const int e =
@@ -103,9 +106,9 @@ private:
             return e;
         }
         lent->loan.allocation = ++made_;
-        lent->idle.reserve(pieces_of(piece_bytes));
-        for (size_t i = pieces_of(piece_bytes); i > 0; --i)
-            lent->idle.push_back(lent->memory.at() + (i - 1) * piece_bytes);
+        lent->idle.reserve(size.pieces);
+        for (size_t i = size.pieces; i > 0; --i)
+            lent->idle.push_back(lent->memory.at() + (i - 1) * size.piece);
         all_.push_back(std::move(lent));
         return HEDDLE_SUCCESS;
     }

@@ -10,8 +10,11 @@ namespace heddle::pipeline {
 
 namespace {
 
-// A launch and a header take some ten microseconds, in which a link moves as much as this.
+// A launch and a header take some ten microseconds, in which shared memory or PCIe moves as much as the
+// first, and a link between devices as much as the second.
 constexpr int64_t worth_a_launch = int64_t{128} << 10;
+constexpr int64_t worth_a_launch_between_devices = int64_t{2} << 20;
+constexpr int64_t faster = 8;
 constexpr int64_t overlapping = 4;
 
 int64_t power_below(int64_t bytes)
@@ -35,9 +38,11 @@ int find_limits(const heddle_port_options *options, Limits &limits)
     if (o.chunk < 0 || o.window < 0 || o.staging < 0 || o.peer < HEDDLE_PEER_DEFAULT ||
         o.peer > HEDDLE_PEER_REFERENCE)
         return HEDDLE_ERR_ARG;
-    if (o.chunk && (o.chunk < smallest_chunk || !std::has_single_bit(static_cast<uint64_t>(o.chunk))))
+    if (o.chunk && (o.chunk < smallest_chunk || o.chunk > largest_chunk ||
+                    !std::has_single_bit(static_cast<uint64_t>(o.chunk))))
         return HEDDLE_ERR_ARG;
-    limits.chunk = o.chunk ? o.chunk : power_below(std::max(settings.message_chunk, smallest_chunk));
+    limits.chunk =
+        o.chunk ? o.chunk : power_below(std::clamp(settings.message_chunk, smallest_chunk, largest_chunk));
     limits.window = o.window ? o.window : std::max(settings.message_window, int64_t{1});
     limits.staging = o.staging ? o.staging : settings.message_staging;
     limits.peer = o.peer ? o.peer : peer_of(settings.peer);
@@ -45,11 +50,15 @@ int find_limits(const heddle_port_options *options, Limits &limits)
     return HEDDLE_SUCCESS;
 }
 
-int64_t chunk_of(int64_t bytes, int64_t most)
+int64_t most_of(Mode mode, int64_t chunk) { return mode == Mode::value ? chunk : faster * chunk; }
+
+int64_t chunk_of(Mode mode, int64_t bytes, int64_t chunk)
 {
-    if (bytes >= overlapping * worth_a_launch)
+    const int64_t least = mode == Mode::value ? worth_a_launch : worth_a_launch_between_devices;
+    const int64_t most = most_of(mode, chunk);
+    if (bytes >= overlapping * least)
         return std::min(most, power_below(bytes / overlapping));
-    const int64_t all = std::max(std::min(bytes, worth_a_launch), smallest_chunk);
+    const int64_t all = std::max(std::min(bytes, least), smallest_chunk);
     return std::min(most, static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(all))));
 }
 

@@ -2,14 +2,15 @@
 // What a port may use, and how a message is cut.
 #pragma once
 
-#include "heddle.h"
+#include "wire.hpp"
 
 namespace heddle::pipeline {
 
 constexpr int64_t smallest_chunk = 4096;
+constexpr int64_t largest_chunk = int64_t{1} << 30;
 
 struct Limits {
-    int64_t chunk = 0;   // most bytes of a chunk: a power of two
+    int64_t chunk = 0;   // most bytes of a chunk that travels: a power of two
     int64_t window = 0;  // most chunks of a message on their way
     int64_t staging = 0; // bytes of staging memory each way
     int peer = HEDDLE_PEER_AUTO;
@@ -19,8 +20,11 @@ struct Limits {
 // Errors: ARG.
 int find_limits(const heddle_port_options *options, Limits &limits);
 
-// The chunk for a message of `bytes` bytes: small enough that packing, sending and unpacking overlap, large
-// enough to be worth a launch and a header.
-int64_t chunk_of(int64_t bytes, int64_t most);
+// Most bytes of a chunk, where `chunk` is that of one that travels.
+int64_t most_of(Mode mode, int64_t chunk);
+
+// The chunk for a message of `bytes` bytes between ports of which the lower limit is `chunk`: small enough
+// that packing, sending and unpacking overlap, large enough to be worth a launch and a header.
+int64_t chunk_of(Mode mode, int64_t bytes, int64_t chunk);
 
 } // namespace heddle::pipeline

@@ -24,14 +24,20 @@ bool can_refer(const Envelope &envelope, const Buffer &buffer, const Limits &lim
 Receiving::Receiving(Port &port, void *peer, const Envelope &envelope, const heddle_side &to,
                      int64_t capacity, heddle_message_ended ended, void *argument)
     : Message(port, peer, to, std::min(envelope.bytes, capacity), ended, argument),
-      process_(envelope.process), truncated_(envelope.bytes > capacity)
+      process_(envelope.process), bytes_(envelope.bytes),
+      chunk_(std::max(smallest_chunk, std::min(envelope.chunk, port.limits().chunk))),
+      truncated_(envelope.bytes > capacity)
 {
     other_ = envelope.message;
     wanted_ = std::min(envelope.bytes, capacity);
-    chunk_bytes_ =
-        std::max(smallest_chunk, std::min(envelope.chunk, chunk_of(envelope.bytes, port.limits().chunk)));
     mode_ = can_refer(envelope, buffer_, port.limits()) ? Mode::reference : Mode::value;
-    came_.resize(static_cast<size_t>(chunks()));
+    cut();
+}
+
+void Receiving::cut()
+{
+    chunk_bytes_ = chunk_of(mode_, bytes_, chunk_);
+    came_.assign(static_cast<size_t>(chunks()), false);
 }
 
 void Receiving::begin()
@@ -134,7 +140,7 @@ void Receiving::fall_back()
     mode_ = Mode::value;
     ++round_;
     done_ = through_ = granted_ = 0;
-    came_.assign(came_.size(), false);
+    cut();
     begin_round();
     send_answer();
 }

@@ -38,10 +38,13 @@ private:
     void give_back(const Chunk &chunk);
     void fall_back();
     void begin_round();
+    void cut();
     int64_t chunks() const { return (wanted_ + chunk_bytes_ - 1) / chunk_bytes_; }
     bool wants_room() const;
 
     const uint64_t process_; // the sender's
+    const int64_t bytes_;    // that it sends, or would
+    const int64_t chunk_;    // the lower limit of both ports
     const bool truncated_;
     bool falling_back_ = false;
     std::vector<Block> room_; // for chunks that the sender was told of

@@ -13,13 +13,12 @@ Sending::Sending(Port &port, void *peer, const heddle_side &from, int64_t bytes,
     : Message(port, peer, from, bytes, ended, argument), key_(key), total_(bytes),
       lends_(buffer_.on_device() && port.limits().peer != HEDDLE_PEER_VALUE && can_lend(*buffer_.device()))
 {
-    chunk_bytes_ = chunk_of(bytes, port.limits().chunk);
 }
 
 Envelope Sending::envelope() const
 {
     const Whereabouts here = whereabouts();
-    return {id(), total_, chunk_bytes_, here.node, here.process, port_.limits().number, lends_};
+    return {id(), total_, port_.limits().chunk, here.node, here.process, port_.limits().number, lends_};
 }
 
 // ---- what the receiver says ----
@@ -62,6 +61,7 @@ int Sending::answer(const Header &header)
     if (answered_ && anew && header.mode == Mode::reference)
         return HEDDLE_ERR_FORMAT;
     if (header.bytes > total_ || header.chunk < smallest_chunk ||
+        header.chunk > most_of(header.mode, port_.limits().chunk) ||
         (header.mode == Mode::reference && !lends_) ||
         (!anew && (header.bytes != wanted_ || header.chunk != chunk_bytes_ || header.mode != mode_ ||
                    header.from != other_)))

@@ -25,7 +25,7 @@ enum class Mode : uint8_t {
 struct Envelope {
     uint64_t message = 0; // at the sender
     int64_t bytes = 0;
-    int64_t chunk = 0; // that the sender would choose
+    int64_t chunk = 0; // most bytes of one that travels, at the sender
     uint64_t node = 0; // where the sender is (whereabouts.hpp)
     uint64_t process = 0;
     uint32_t number = 0; // of its port
