@@ -108,6 +108,7 @@ public:
     // Waits for it.
     virtual int done_wait(Done *done) = 0;
     // `done` is reached when all has ended that was put on any stream of the device so far, the callers' included.
+    // May wait for the device where its library knows no better, and ends captures of streams that are under way.
     virtual int done_after_all(int device, Done *done) = 0;
     // What is put on `stream` from now on begins after `done` was reached.
     virtual int stream_wait(int device, Stream stream, Done *done) = 0;

@@ -40,12 +40,12 @@ constexpr int64_t strided_chunked_block = 16;
 // Records that are unpacked out of the host's memory are read from there in pieces that overlap.
 constexpr int64_t records_chunked_from = int64_t{512} << 10;
 // To and from the host, the copy engine takes 1.2 ns for a row more than the link for its bytes, to write short ones
-// into the device's memory more than that, and a kernel 2.2 us more to begin and a sixth more for all bytes: in bytes
+// into the device's memory more than that, and a kernel 2 us more to begin and a sixth more for all bytes: in bytes
 // over the link, this much a row, this much over its length more, and this much at once. Large amounts of shorter
 // rows than that are better packed into slabs first.
 constexpr int64_t engine_row = 75;
 constexpr int64_t engine_short_row = 512;
-constexpr int64_t engine_lead = 144 << 10;
+constexpr int64_t engine_lead = 128 << 10;
 constexpr int64_t engine_long_row = 256;
 constexpr int64_t engine_pitch = INT32_MAX; // at most
 // Host memory in shorter runs than this is packed by the host.

@@ -31,7 +31,8 @@ int resolve(const heddle_move *asked, int64_t n, std::vector<Move> &moves)
     if (n < 0 || (n > 0 && !asked))
         return HEDDLE_ERR_ARG;
     Devices *const devices = Devices::open();
-    MemoryMap map(devices ? &devices->backend() : nullptr, true);
+    const bool several = n > 1 || (n == 1 && !is_simple(*asked));
+    MemoryMap map(devices ? &devices->backend() : nullptr, several);
     moves.reserve(static_cast<size_t>(n));
     for (int64_t i = 0; i < n; ++i) {
         Move &move = moves.emplace_back();
