@@ -129,7 +129,7 @@ bool Network::advance(Parcel &parcel)
             error = heddle_port_place(to, parcel.header.data(), parcel.header.size(), parcel.bytes,
                                       &parcel.where, &parcel.place_token);
         }
-        if (error)
+        if (error && !forgives)
             throw std::runtime_error(std::string("a header was not understood: ") + heddle_strerror(error));
         if (parcel.where && writes)
             writes(parcel.where, parcel.bytes);

@@ -55,6 +55,8 @@ public:
     std::function<bool(size_t to, const std::vector<unsigned char> &header)> loses;
     /* Told where the transport reads and writes. */
     std::function<void(const void *at, size_t bytes)> reads, writes;
+    /* Headers that a port refuses are no failure of the test: somebody else wrote to it, too. */
+    bool forgives = false;
     /* Holds back what goes to this end. */
     std::function<bool(size_t to)> holds;
 

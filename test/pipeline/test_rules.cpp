@@ -170,9 +170,11 @@ TEST_CASE("chunks are packed while others travel", "[rules]")
 TEST_CASE("chunks are unpacked while others come", "[rules]")
 {
     Network network(6, {false, 100, 100});
-    const size_t a = network.add(limits(4, 64)), b = network.add(limits(4, 64));
-    Exchange exchange(network, a, b,
-                      plan(dense(pageable, 10 * chunk), blocks(device1, 10 * chunk), 10 * chunk), 1);
+    heddle_port_options options = limits(4, 1000);
+    options.chunk = 64 * chunk; /* not small: each is a launch */
+    const size_t a = network.add(options), b = network.add(options);
+    const int64_t bytes = 10 * options.chunk;
+    Exchange exchange(network, a, b, plan(dense(pageable, bytes), blocks(device1, bytes), bytes), 1);
     const Switched on("reset delay_us=300000");
     exchange.begin();
     const int64_t before = begun();
