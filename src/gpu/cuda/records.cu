@@ -189,10 +189,9 @@ constexpr int64_t staged_bytes = 8 * 1024; // of a tile, about
 cudaError_t run_pack_records(Launcher &launcher, Records t)
 {
     const int64_t packed = t.packed.value;
-    // A small transfer is spread over all multiprocessors. Tiles end with words, so they are of 8 records.
-    const int64_t share = std::max<int64_t>(t.bytes / (launcher.processors() * 4), 1024) / packed;
-    t.tile = static_cast<int32_t>(std::max<int64_t>(std::min(staged_bytes / t.extent, share) / word * word, word));
-    t.tiles = divide_up(t.first + t.bytes, t.tile * packed);
+    const int64_t records = divide_up(t.first + t.bytes, packed);
+    const auto whole_words = [](int64_t n) { return divide_up(n, word) * word; }; // tiles end with words
+    t.tile = static_cast<int32_t>(std::max<int64_t>(staged_bytes / t.extent / word * word, word));
     const int64_t table = packed * static_cast<int64_t>(sizeof(Entry) + sizeof(uint16_t));
     const int64_t staged = std::max<int64_t>(int64_t{t.tile} * t.extent + 16 + 2 * slack, sizeof(StagedImage));
     t.staged_at = static_cast<int32_t>(align_up(table));
@@ -204,8 +203,14 @@ cudaError_t run_pack_records(Launcher &launcher, Records t)
         &resident, reinterpret_cast<const void *>(pack_records), record_threads, static_cast<size_t>(shared));
     if (e != cudaSuccess)
         return e;
-    const int64_t blocks = std::min<int64_t>(t.tiles, int64_t{launcher.processors()} * std::max(resident, 1));
-    return launcher.start(pack_records, blocks, record_threads, shared, t);
+    const int64_t most_blocks = int64_t{launcher.processors()} * std::max(resident, 1);
+    // Each takes as many as the others. A small transfer is spread over all multiprocessors.
+    const int64_t rounds = divide_up(records, t.tile * most_blocks);
+    const int64_t shares = rounds > 1 ? rounds * most_blocks : launcher.processors() * 4;
+    const int64_t share = std::max<int64_t>(divide_up(records, shares), 1024 / packed);
+    t.tile = static_cast<int32_t>(std::min<int64_t>(t.tile, whole_words(share)));
+    t.tiles = divide_up(records, t.tile);
+    return launcher.start(pack_records, std::min(t.tiles, most_blocks), record_threads, shared, t);
 }
 
 } // namespace
