@@ -96,7 +96,7 @@ private:
 };
 
 /* Lets everything go on until `done` says so, or fails after a while. */
-void run(Network &network, const std::function<bool()> &done, double seconds = 30);
+void run(Network &network, const std::function<bool()> &done, double seconds = 60);
 void run_all(Network &network, const std::vector<std::unique_ptr<Exchange>> &exchanges);
 
 /* Runs one hidden test in a process of its own, with another HEDDLE_DEVICE if need be. Its exit status. */

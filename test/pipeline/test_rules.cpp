@@ -175,11 +175,11 @@ TEST_CASE("chunks are unpacked while others come", "[rules]")
     const size_t a = network.add(options), b = network.add(options);
     const int64_t bytes = 10 * options.chunk;
     Exchange exchange(network, a, b, plan(dense(pageable, bytes), blocks(device1, bytes), bytes), 1);
-    const Switched on("reset delay_us=300000");
+    const Switched on("reset delay_us=600000");
     exchange.begin();
     const int64_t before = begun();
     run(
-        network, [&] { return begun() == before + 4; }, 5);
+        network, [&] { return begun() >= before + 4; }, 5);
     CHECK(!exchange.received.over); /* the first is not through yet */
     gpu::Machine::get().configure("delay_us=0");
     run(network, [&] { return exchange.over(); });
@@ -191,13 +191,14 @@ TEST_CASE("a receive ends when its last unpack has, and tells so from progress a
     Network network(7, {false, 100, 100});
     const size_t a = network.add(limits(4, 64)), b = network.add(limits(4, 64));
     Exchange exchange(network, a, b, plan(dense(pageable, chunk), blocks(device1, chunk), chunk), 1);
-    const Switched on("reset delay_us=50000");
+    const Switched on("reset delay_us=600000");
     exchange.begin();
     while (network.step() || network.progress(a) > 0) {
     }
     network.progress(b);
     CHECK(exchange.sent.over);
     CHECK(!exchange.received.over);
+    gpu::Machine::get().configure("delay_us=0");
     run(network, [&] { return exchange.over(); });
     exchange.check();
     CHECK(exchange.sent.calls == 1);
