@@ -92,7 +92,9 @@ def _identity(source, prefix):
     for path in (prefix / "include/mpi.h", prefix / "include/mpif.h", prefix / "bin/mpicc",
                  prefix / "bin/mpifort", source / "configure"):
         digest.update(path.read_bytes() if path.is_file() else b"absent")
-    return f"{source}\n{prefix}\n{digest.hexdigest()}\n"
+    # A tree that was grafted anew is newer than what was made from it: make would configure again, in its own way.
+    grafted = (source / "configure").stat().st_mtime_ns
+    return f"{source}\n{prefix}\n{digest.hexdigest()}\n{grafted}\n"
 
 
 def _logged(command, folder, log, environment, what):

@@ -163,8 +163,7 @@ void MPIDI_UCX_host_met_envelope(MPIR_Request *rreq, const ucp_tag_recv_info_t *
     const int vni = MPIDI_Request_get_vci(rreq);
     MPI_Aint size;
 
-    MPIDI_UCX_REQ(rreq).ucp_request = NULL;
-    MPIDI_UCX_REQ(rreq).posted.comm = NULL; /* the call that posted it may still be running, and asks */
+    MPIDI_UCX_RECV_SET_CAME(rreq);
     MPIR_Datatype_get_size_macro(posted.datatype, size);
     /* The buffer's first bytes are the envelope, if it has so many. */
     char envelope[HEDDLE_ENVELOPE_BYTES];
@@ -254,6 +253,7 @@ ucp_tag_message_h MPIDI_UCX_gpu_probe(MPIR_Comm *comm, int vni, uint64_t ucx_tag
             while (*link != NULL)
                 link = &(*link)->next;
             *link = p;
+            MPIDI_UCX_watch |= MPIDI_UCX_WATCH_GPU;
         }
     }
     info->sender_tag = p->tag;
@@ -267,19 +267,24 @@ static void receive_parked(MPIR_Request *rreq, void *buf, MPI_Aint count, MPI_Da
     rreq->status.MPI_ERROR = MPI_SUCCESS;
     rreq->status.MPI_SOURCE = MPIDI_UCX_get_source(p->tag);
     rreq->status.MPI_TAG = MPIDI_UCX_get_tag(p->tag);
-    MPIDI_UCX_REQ(rreq).ucp_request = NULL;
+    MPIDI_UCX_RECV_SET_CAME(rreq);
     receive_from(rreq, buf, count, datatype, vni, p->ep, p->envelope);
     MPL_free(p);
 }
 
-bool MPIDI_UCX_recv_parked(void *buf, MPI_Aint count, MPI_Datatype datatype, uint64_t ucx_tag, uint64_t tag_mask,
-                           int vni, MPIR_Request *rreq, int *mpi_errno)
+bool MPIDI_UCX_gpu_recv(void *buf, MPI_Aint count, MPI_Datatype datatype, uint64_t ucx_tag, uint64_t tag_mask,
+                        MPIR_Comm *comm, int vni, MPIR_Request *rreq, int *mpi_errno)
 {
+    /* What a probe parked is older than anything that UCX holds. */
     struct MPIDI_UCX_parked *p = find_parked(vni, ucx_tag, tag_mask, true);
-    if (p == NULL)
-        return false;
     *mpi_errno = MPI_SUCCESS;
-    receive_parked(rreq, buf, count, datatype, vni, p);
+    if (p != NULL) {
+        receive_parked(rreq, buf, count, datatype, vni, p);
+        return true;
+    }
+    if (!MPIDI_UCX_gpu_takes(buf, count, datatype))
+        return false;
+    *mpi_errno = MPIDI_UCX_oneshot_recv(buf, count, datatype, ucx_tag, tag_mask, comm, vni, rreq);
     return true;
 }
 

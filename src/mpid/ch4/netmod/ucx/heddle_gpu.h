@@ -15,13 +15,27 @@
 /* In the tag of an envelope. MPI's tags leave it free (ucx_init.c, tag_bits). */
 #define MPIDI_UCX_ENVELOPE_BIT (UINT64_C(1) << (MPIDI_UCX_TAG_BITS - 1))
 
+/* What of ours messages and polls must look after: one load and one branch each where that is nothing. Bits are set
+ * and stay. */
+enum { MPIDI_UCX_WATCH_YIELD = 1 /* polls are counted */, MPIDI_UCX_WATCH_GPU = 2 /* a plug-in is open, or a port */ };
+extern int MPIDI_UCX_watch ATTRIBUTE((visibility("hidden")));
+
+/* Progress of a VNI. */
+void MPIDI_UCX_watched(int vni, unsigned events);
+MPL_STATIC_INLINE_PREFIX void MPIDI_UCX_watch_progress(int vni)
+{
+    unsigned events = ucp_worker_progress(MPIDI_UCX_global.ctx[vni].worker);
+    if (unlikely(MPIDI_UCX_watch))
+        MPIDI_UCX_watched(vni, events);
+}
+
 #if MPICH_DATATYPE_ENGINE == MPICH_DATATYPE_ENGINE_HEDDLE
 
 struct MPIDI_UCX_parked;
 
 /* What may be on its way in a VNI beside UCX. */
 struct MPIDI_UCX_vni_gpu {
-    const int *port_active;           /* not 0: the port has something to do */
+    const int *port_active;           /* not 0: the port has something to do; null: there is no port */
     struct MPIDI_UCX_unpack *unpacks; /* messages that came and are being unpacked */
     struct MPIDI_UCX_parked *parked;  /* envelopes that a probe met, oldest first */
 };
@@ -48,10 +62,8 @@ int MPIDI_UCX_gpu_send(const void *buf, MPI_Aint count, MPI_Datatype datatype, i
 
 /* ---- from ucx_recv.h --------------------------------------------------------------------------- */
 
-int MPIDI_UCX_gpu_recv(void *buf, MPI_Aint count, MPI_Datatype datatype, uint64_t ucx_tag, uint64_t tag_mask,
-                       MPIR_Comm *comm, int vni, MPIR_Request *rreq);
-bool MPIDI_UCX_recv_parked(void *buf, MPI_Aint count, MPI_Datatype datatype, uint64_t ucx_tag, uint64_t tag_mask,
-                           int vni, MPIR_Request *rreq, int *mpi_errno);
+bool MPIDI_UCX_gpu_recv(void *buf, MPI_Aint count, MPI_Datatype datatype, uint64_t ucx_tag, uint64_t tag_mask,
+                        MPIR_Comm *comm, int vni, MPIR_Request *rreq, int *mpi_errno);
 
 /* Before a receive is given to UCX, with its request made: whether there was nothing left for UCX to do. The request
  * remembers the buffer, for what may meet an envelope. */
@@ -64,14 +76,13 @@ MPL_STATIC_INLINE_PREFIX bool MPIDI_UCX_gpu_recv_hook(void *buf, MPI_Aint count,
     posted->count = count;
     posted->datatype = datatype;
     posted->comm = comm;
-    if (unlikely(MPIDI_UCX_vni_gpu[vni].parked != NULL)
-        && MPIDI_UCX_recv_parked(buf, count, datatype, ucx_tag, tag_mask, vni, rreq, mpi_errno))
-        return true;
-    if (likely(!MPIDI_UCX_gpu_takes(buf, count, datatype)))
-        return false;
-    *mpi_errno = MPIDI_UCX_gpu_recv(buf, count, datatype, ucx_tag, tag_mask, comm, vni, rreq);
-    return true;
+    return unlikely(MPIDI_UCX_watch & MPIDI_UCX_WATCH_GPU)
+        && MPIDI_UCX_gpu_recv(buf, count, datatype, ucx_tag, tag_mask, comm, vni, rreq, mpi_errno);
 }
+
+/* A receive is UCX's to cancel until its message has come. */
+#define MPIDI_UCX_RECV_CAME(rreq) (MPIDI_UCX_REQ(rreq).posted.comm == NULL)
+#define MPIDI_UCX_RECV_SET_CAME(rreq) (MPIDI_UCX_REQ(rreq).posted.comm = NULL)
 
 /* Whether a message that was matched by a probe is ours. */
 #define MPIDI_UCX_IS_PARKED(handle) ((uintptr_t) (handle) & 1)
@@ -93,15 +104,7 @@ void MPIDI_UCX_host_met_envelope(MPIR_Request *rreq, const ucp_tag_recv_info_t *
 ucp_tag_message_h MPIDI_UCX_gpu_probe(MPIR_Comm *comm, int vni, uint64_t ucx_tag, uint64_t tag_mask, int remove,
                                       ucp_tag_recv_info_t *info);
 
-/* ---- from ucx_progress.h ----------------------------------------------------------------------- */
-
 void MPIDI_UCX_gpu_move_on(int vni);
-
-MPL_STATIC_INLINE_PREFIX void MPIDI_UCX_gpu_progress(int vni)
-{
-    if (unlikely(*MPIDI_UCX_vni_gpu[vni].port_active || MPIDI_UCX_vni_gpu[vni].unpacks != NULL))
-        MPIDI_UCX_gpu_move_on(vni);
-}
 
 /* ---- among our files --------------------------------------------------------------------------- */
 
@@ -116,9 +119,11 @@ int MPIDI_UCX_envelope_send(const void *buf, MPI_Aint count, MPI_Datatype dataty
 #define MPIDI_UCX_ENVELOPE_BYTES 64
 void MPIDI_UCX_envelope_met(MPIR_Request *rreq, void *buf, MPI_Aint count, MPI_Datatype datatype, MPIR_Comm *comm,
                             int vni, const void *envelope, uint64_t sender_tag);
-void MPIDI_UCX_oneshot_move_on(int vni);
-/* Receives a matched message into a device's buffer. */
+/* Receives into a device's buffer, what UCX has; the latter a matched message. */
+int MPIDI_UCX_oneshot_recv(void *buf, MPI_Aint count, MPI_Datatype datatype, uint64_t ucx_tag, uint64_t tag_mask,
+                           MPIR_Comm *comm, int vni, MPIR_Request *rreq);
 int MPIDI_UCX_oneshot_imrecv(void *buf, MPI_Aint count, MPI_Datatype datatype, int vni, MPIR_Request *message);
+void MPIDI_UCX_oneshot_move_on(int vni);
 /* Tells a sender that the receive which met its envelope had no room for it. */
 int MPIDI_UCX_port_dropped(ucp_ep_h ep, uint64_t key);
 
@@ -134,7 +139,8 @@ int MPIDI_UCX_port_dropped(ucp_ep_h ep, uint64_t key);
 #define MPIDI_UCX_host_met_envelope(rreq, info)
 #define MPIDI_UCX_gpu_probe(comm, vni, ucx_tag, tag_mask, remove, info) \
     ucp_tag_probe_nb(MPIDI_UCX_global.ctx[vni].worker, ucx_tag, tag_mask, remove, info)
-#define MPIDI_UCX_gpu_progress(vni)
+#define MPIDI_UCX_gpu_move_on(vni)
+#define MPIDI_UCX_RECV_CAME(rreq) 0
 
 #endif
 

@@ -129,7 +129,6 @@ struct MPIDI_UCX_unpack {
     void *staging;
     heddle_request *unpacking; /* null: done */
     int vni;
-    bool arrived;
     bool enveloped;
     struct MPIDI_UCX_unpack *next;
 };
@@ -202,8 +201,7 @@ static void received(void *request, ucs_status_t status, const ucp_tag_recv_info
     MPIDI_UCX_ucp_request_t *ucp_request = request;
     struct MPIDI_UCX_unpack *r = user_data;
 
-    r->arrived = true;
-    MPIDI_UCX_REQ(r->rreq).ucp_request = NULL;
+    MPIDI_UCX_RECV_SET_CAME(r->rreq);
     if (status != UCS_ERR_CANCELED && (info->sender_tag & MPIDI_UCX_ENVELOPE_BIT)) {
         /* Nobody frees `r` meanwhile, though the call that posted the receive may still be running. */
         r->enveloped = true;
@@ -251,8 +249,8 @@ static ucp_request_param_t when_received(struct MPIDI_UCX_unpack *r)
     return param;
 }
 
-int MPIDI_UCX_gpu_recv(void *buf, MPI_Aint count, MPI_Datatype datatype, uint64_t ucx_tag, uint64_t tag_mask,
-                       MPIR_Comm *comm, int vni, MPIR_Request *rreq)
+int MPIDI_UCX_oneshot_recv(void *buf, MPI_Aint count, MPI_Datatype datatype, uint64_t ucx_tag, uint64_t tag_mask,
+                           MPIR_Comm *comm, int vni, MPIR_Request *rreq)
 {
     int mpi_errno = MPI_SUCCESS;
     const MPI_Aint bytes = packed_size(count, datatype);
@@ -264,8 +262,7 @@ int MPIDI_UCX_gpu_recv(void *buf, MPI_Aint count, MPI_Datatype datatype, uint64_
     MPIDI_UCX_ucp_request_t *ucp_request =
         ucp_tag_recv_nbx(MPIDI_UCX_global.ctx[vni].worker, r->staging, bytes, ucx_tag, tag_mask, &param);
     MPIDI_UCX_CHK_REQUEST(ucp_request);
-    if (!r->arrived)
-        MPIDI_UCX_REQ(rreq).ucp_request = ucp_request;
+    MPIDI_UCX_REQ(rreq).ucp_request = ucp_request;
 
   fn_exit:
     return mpi_errno;
@@ -288,8 +285,8 @@ int MPIDI_UCX_oneshot_imrecv(void *buf, MPI_Aint count, MPI_Datatype datatype, i
         ucp_tag_msg_recv_nbx(MPIDI_UCX_global.ctx[vni].worker, r->staging, bytes,
                              MPIDI_UCX_REQ(message).message_handler, &param);
     MPIDI_UCX_CHK_REQUEST(ucp_request);
-    if (!r->arrived)
-        MPIDI_UCX_REQ(message).ucp_request = ucp_request;
+    MPIDI_UCX_REQ(message).ucp_request = ucp_request;
+    MPIDI_UCX_RECV_SET_CAME(message); /* it was matched before */
 
   fn_exit:
     return mpi_errno;

@@ -11,7 +11,6 @@
 /* MPICH's own active messages are number 0. */
 enum { AM_PORT = 1, AM_DROPPED = 2 };
 
-static const int idle = 0;
 struct MPIDI_UCX_vni_gpu MPIDI_UCX_vni_gpu[MPIDI_CH4_MAX_VCIS];
 static heddle_port *ports[MPIDI_CH4_MAX_VCIS];
 
@@ -147,8 +146,10 @@ heddle_port *MPIDI_UCX_port(int vni)
     if (ports[vni] == NULL) {
         const heddle_transport transport = {(void *) (intptr_t) vni, send_to_port};
         const heddle_port_options options = {.number = (uint32_t) vni};
-        if (heddle_port_create(&transport, &options, &ports[vni]) == HEDDLE_SUCCESS)
+        if (heddle_port_create(&transport, &options, &ports[vni]) == HEDDLE_SUCCESS) {
             MPIDI_UCX_vni_gpu[vni].port_active = heddle_port_active(ports[vni]);
+            MPIDI_UCX_watch |= MPIDI_UCX_WATCH_GPU;
+        }
     }
     return ports[vni];
 }
@@ -161,7 +162,8 @@ int MPIDI_UCX_port_init(int vni)
         ucp_am_recv_callback_t callback;
     } handlers[] = {{AM_PORT, port_arrived}, {AM_DROPPED, dropped_arrived}};
 
-    MPIDI_UCX_vni_gpu[vni].port_active = &idle;
+    if (ENABLE_GPU)
+        MPIDI_UCX_watch |= MPIDI_UCX_WATCH_GPU;
     for (int i = 0; i < 2; i++) {
         const ucp_am_handler_param_t param = {
             .field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_CB
@@ -182,16 +184,18 @@ int MPIDI_UCX_port_init(int vni)
 /* After the worker is gone. */
 void MPIDI_UCX_port_finalize(int vni)
 {
-    MPIDI_UCX_vni_gpu[vni].port_active = &idle;
+    MPIDI_UCX_vni_gpu[vni].port_active = NULL;
     heddle_port_destroy(ports[vni]);
     ports[vni] = NULL;
 }
 
 void MPIDI_UCX_gpu_move_on(int vni)
 {
-    if (ports[vni] != NULL)
+    const struct MPIDI_UCX_vni_gpu *of = &MPIDI_UCX_vni_gpu[vni];
+    if (of->port_active != NULL && *of->port_active)
         heddle_port_progress(ports[vni], NULL);
-    MPIDI_UCX_oneshot_move_on(vni);
+    if (of->unpacks != NULL)
+        MPIDI_UCX_oneshot_move_on(vni);
 }
 
 #endif

@@ -32,6 +32,7 @@ cvars:
 #define YIELD_AFTER_DEFAULT 100
 
 int MPIDI_UCX_yield_after = 0;
+int MPIDI_UCX_watch = 0;
 
 /* Cores that this node lends to the job: hwloc leaves out what the job's cpuset does not allow. */
 static int count_cores(void)
@@ -55,6 +56,16 @@ void MPIDI_UCX_yield_init(void)
         MPIDI_UCX_yield_after = MPIR_CVAR_CH4_UCX_YIELD;
     else
         MPIDI_UCX_yield_after = MPIR_Process.local_size * threads > count_cores() ? YIELD_AFTER_DEFAULT : 0;
+    if (MPIDI_UCX_yield_after)
+        MPIDI_UCX_watch |= MPIDI_UCX_WATCH_YIELD;
+}
+
+void MPIDI_UCX_watched(int vni, unsigned events)
+{
+    if (MPIDI_UCX_watch & MPIDI_UCX_WATCH_YIELD)
+        MPIDI_UCX_yield_count(events);
+    if (MPIDI_UCX_watch & MPIDI_UCX_WATCH_GPU)
+        MPIDI_UCX_gpu_move_on(vni);
 }
 
 void MPIDI_UCX_yield_count(unsigned events)

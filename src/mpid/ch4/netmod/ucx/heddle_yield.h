@@ -19,7 +19,7 @@ void MPIDI_UCX_yield_init(void);
 /* Counts a poll that found nothing, and yields when it is one too many; or starts over (`events` > 0). */
 void MPIDI_UCX_yield_count(unsigned events);
 
-/* Progress of one worker: all that the netmod's progress does. */
+/* Progress of one worker, where nothing but UCX's own is waited for. */
 MPL_STATIC_INLINE_PREFIX void MPIDI_UCX_yield_progress(ucp_worker_h worker)
 {
     unsigned events = ucp_worker_progress(worker);
