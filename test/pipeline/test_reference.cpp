@@ -69,6 +69,21 @@ TEST_CASE("between devices of a node no bytes travel", "[reference]")
     }
 }
 
+TEST_CASE("heddle_info tells what messages did", "[reference]")
+{
+    const Switched on("reset");
+    Two network;
+    pass(network, plan(blocks(device0, bytes), blocks(device1, bytes), bytes));
+    std::string text(10000, '\0');
+    size_t length = 0;
+    REQUIRE(heddle_info(text.data(), text.size(), &length) == HEDDLE_SUCCESS);
+    const std::string expected = "sent_by_reference " +
+                                 std::to_string(wire::counted(Counter::sent_by_reference)) +
+                                 " received_by_value ";
+    CHECK(text.find("messages: sent_by_value ") != std::string::npos);
+    CHECK(text.find(expected) != std::string::npos);
+}
+
 TEST_CASE("memory that is not all of a device's, or a choice by value at either end, travels", "[reference]")
 {
     const Switched on("reset");
