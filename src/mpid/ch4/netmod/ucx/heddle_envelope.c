@@ -3,8 +3,10 @@
  * Envelopes: how a long message of a device's is matched, sent and received. They go by UCX's tags, in order with
  * all other messages; what they are about goes between the ports.
  */
+#define MPIDI_UCX_PLAIN
 #include "mpidimpl.h"
 #include "ucx_impl.h"
+#include "ucx_recv.h"
 
 #if MPICH_DATATYPE_ENGINE == MPICH_DATATYPE_ENGINE_HEDDLE
 #include "heddle.h"
@@ -137,7 +139,7 @@ void MPIDI_UCX_envelope_met(MPIR_Request *rreq, void *buf, MPI_Aint count, MPI_D
                             int vni, const void *envelope, uint64_t sender_tag)
 {
     const int source = MPIDI_UCX_get_source(sender_tag);
-    const int tag = MPIDI_UCX_get_tag(sender_tag);
+    const int tag = MPIDI_UCX_get_tag(sender_tag & ~MPIDI_UCX_ENVELOPE_BIT);
     rreq->status.MPI_ERROR = MPI_SUCCESS;
     rreq->status.MPI_SOURCE = source;
     rreq->status.MPI_TAG = tag;
@@ -272,20 +274,37 @@ static void receive_parked(MPIR_Request *rreq, void *buf, MPI_Aint count, MPI_Da
     MPL_free(p);
 }
 
-bool MPIDI_UCX_gpu_recv(void *buf, MPI_Aint count, MPI_Datatype datatype, uint64_t ucx_tag, uint64_t tag_mask,
-                        MPIR_Comm *comm, int vni, MPIR_Request *rreq, int *mpi_errno)
+int MPIDI_UCX_gpu_recv(void *buf, MPI_Aint count, MPI_Datatype datatype, int rank, int tag, MPIR_Comm *comm,
+                       int context_offset, MPIDI_av_entry_t *addr, int vni, MPIR_Request **request)
 {
+    int mpi_errno = MPI_SUCCESS;
+    MPIR_Request *rreq = *request;
+    const uint64_t tag_mask = MPIDI_UCX_tag_mask(tag, rank);
+    const uint64_t ucx_tag = MPIDI_UCX_recv_tag(tag, rank, comm->recvcontext_id + context_offset);
     /* What a probe parked is older than anything that UCX holds. */
     struct MPIDI_UCX_parked *p = find_parked(vni, ucx_tag, tag_mask, true);
-    *mpi_errno = MPI_SUCCESS;
-    if (p != NULL) {
+    if (p == NULL && !MPIDI_UCX_gpu_takes(buf, count, datatype))
+        return MPIDI_UCX_recv(buf, count, datatype, rank, tag, comm, context_offset, addr, vni, request);
+
+    if (rreq == NULL)
+        rreq = MPIR_Request_create_from_pool(MPIR_REQUEST_KIND__RECV, vni, 2);
+    else
+        MPIR_Request_add_ref(rreq);
+    MPIR_ERR_CHKANDSTMT(rreq == NULL, mpi_errno, MPIX_ERR_NOREQ, goto fn_fail, "**nomemreq");
+    *request = rreq;
+    MPIDI_UCX_remember(rreq, buf, count, datatype, comm);
+    if (p != NULL)
         receive_parked(rreq, buf, count, datatype, vni, p);
-        return true;
+    else
+        mpi_errno = MPIDI_UCX_oneshot_recv(buf, count, datatype, ucx_tag, tag_mask, comm, vni, rreq);
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    if (p != NULL) { /* it is the oldest still */
+        p->next = MPIDI_UCX_vni_gpu[vni].parked;
+        MPIDI_UCX_vni_gpu[vni].parked = p;
     }
-    if (!MPIDI_UCX_gpu_takes(buf, count, datatype))
-        return false;
-    *mpi_errno = MPIDI_UCX_oneshot_recv(buf, count, datatype, ucx_tag, tag_mask, comm, vni, rreq);
-    return true;
+    goto fn_exit;
 }
 
 int MPIDI_UCX_gpu_imrecv(void *buf, MPI_Aint count, MPI_Datatype datatype, int vci, MPIR_Request *message)

@@ -29,6 +29,14 @@ MPL_STATIC_INLINE_PREFIX void MPIDI_UCX_watch_progress(int vni)
         MPIDI_UCX_watched(vni, events);
 }
 
+/* What a send tells UCX: as much of ucp_request_param_t. */
+struct MPIDI_UCX_send_param {
+    uint32_t op_attr_mask;
+    struct {
+        ucp_send_nbx_callback_t send;
+    } cb;
+};
+
 #if MPICH_DATATYPE_ENGINE == MPICH_DATATYPE_ENGINE_HEDDLE
 
 struct MPIDI_UCX_parked;
@@ -50,34 +58,41 @@ void MPIDI_UCX_port_finalize(int vni);
 
 /* ---- from ucx_send.h --------------------------------------------------------------------------- */
 
-/* Whether a buffer is ours to move. Without an open device plug-in, one load and one branch. */
+/* Where these hold, MPIDI_UCX_send and MPIDI_UCX_recv hand all over to ours on their first line, arguments and
+ * all: asking takes an instruction or two so, and what follows stays as it was. Ours use the same functions for what
+ * is UCX's after all, in a form that does not ask: whoever wants that defines MPIDI_UCX_PLAIN first. */
+#ifdef MPIDI_UCX_PLAIN
+#define MPIDI_UCX_SEND_ASKS 0
+#define MPIDI_UCX_RECV_ASKS 0
+#else
+#define MPIDI_UCX_SEND_ASKS ENABLE_GPU
+#define MPIDI_UCX_RECV_ASKS unlikely(MPIDI_UCX_watch & MPIDI_UCX_WATCH_GPU)
+#endif
+
+int MPIDI_UCX_gpu_send(const void *buf, MPI_Aint count, MPI_Datatype datatype, int rank, int tag, MPIR_Comm *comm,
+                       int context_offset, MPIDI_av_entry_t *addr, MPIR_Request **request, int vni_src, int vni_dst,
+                       int have_request, int is_sync);
+
+/* ---- from ucx_recv.h --------------------------------------------------------------------------- */
+
+int MPIDI_UCX_gpu_recv(void *buf, MPI_Aint count, MPI_Datatype datatype, int rank, int tag, MPIR_Comm *comm,
+                       int context_offset, MPIDI_av_entry_t *addr, int vni, MPIR_Request **request);
+
+/* Whether a buffer is ours to move. */
 MPL_STATIC_INLINE_PREFIX bool MPIDI_UCX_gpu_takes(const void *buf, MPI_Aint count, MPI_Datatype datatype)
 {
     return ENABLE_GPU && count > 0 && MPIR_Typerep_is_on_device(buf, datatype);
 }
 
-/* As MPIDI_UCX_send. */
-int MPIDI_UCX_gpu_send(const void *buf, MPI_Aint count, MPI_Datatype datatype, int rank, ucp_ep_h ep,
-                       uint64_t ucx_tag, int vni, int is_sync, MPIR_Request **request);
-
-/* ---- from ucx_recv.h --------------------------------------------------------------------------- */
-
-bool MPIDI_UCX_gpu_recv(void *buf, MPI_Aint count, MPI_Datatype datatype, uint64_t ucx_tag, uint64_t tag_mask,
-                        MPIR_Comm *comm, int vni, MPIR_Request *rreq, int *mpi_errno);
-
-/* Before a receive is given to UCX, with its request made: whether there was nothing left for UCX to do. The request
- * remembers the buffer, for what may meet an envelope. */
-MPL_STATIC_INLINE_PREFIX bool MPIDI_UCX_gpu_recv_hook(void *buf, MPI_Aint count, MPI_Datatype datatype,
-                                                      uint64_t ucx_tag, uint64_t tag_mask, MPIR_Comm *comm, int vni,
-                                                      MPIR_Request *rreq, int *mpi_errno)
+/* A receive that is given to UCX remembers its buffer, for it may meet an envelope. */
+MPL_STATIC_INLINE_PREFIX void MPIDI_UCX_remember(MPIR_Request *rreq, void *buf, MPI_Aint count,
+                                                 MPI_Datatype datatype, MPIR_Comm *comm)
 {
     struct MPIDI_UCX_posted *posted = &MPIDI_UCX_REQ(rreq).posted;
     posted->buf = buf;
     posted->count = count;
     posted->datatype = datatype;
     posted->comm = comm;
-    return unlikely(MPIDI_UCX_watch & MPIDI_UCX_WATCH_GPU)
-        && MPIDI_UCX_gpu_recv(buf, count, datatype, ucx_tag, tag_mask, comm, vni, rreq, mpi_errno);
 }
 
 /* A receive is UCX's to cancel until its message has come. */
@@ -131,9 +146,12 @@ int MPIDI_UCX_port_dropped(ucp_ep_h ep, uint64_t key);
 
 #define MPIDI_UCX_port_init(vni) MPI_SUCCESS
 #define MPIDI_UCX_port_finalize(vni)
-#define MPIDI_UCX_gpu_takes(buf, count, datatype) 0
-#define MPIDI_UCX_gpu_send(buf, count, datatype, rank, ep, ucx_tag, vni, is_sync, request) MPI_ERR_INTERN
-#define MPIDI_UCX_gpu_recv_hook(buf, count, datatype, ucx_tag, tag_mask, comm, vni, rreq, mpi_errno) 0
+#define MPIDI_UCX_SEND_ASKS 0
+#define MPIDI_UCX_RECV_ASKS 0
+#define MPIDI_UCX_gpu_send(buf, count, datatype, rank, tag, comm, context_offset, addr, request, vni_src, vni_dst, \
+                           have_request, is_sync) MPI_ERR_INTERN
+#define MPIDI_UCX_gpu_recv(buf, count, datatype, rank, tag, comm, context_offset, addr, vni, request) MPI_ERR_INTERN
+#define MPIDI_UCX_remember(rreq, buf, count, datatype, comm)
 #define MPIDI_UCX_gpu_imrecv_takes(buf, count, datatype, message) 0
 #define MPIDI_UCX_gpu_imrecv(buf, count, datatype, vci, message) MPI_ERR_INTERN
 #define MPIDI_UCX_host_met_envelope(rreq, info)

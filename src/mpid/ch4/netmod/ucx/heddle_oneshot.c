@@ -2,8 +2,10 @@
  *
  * Short messages of device buffers: packed into host memory, which UCX sends, and unpacked out of what it received.
  */
+#define MPIDI_UCX_PLAIN
 #include "mpidimpl.h"
 #include "ucx_impl.h"
+#include "ucx_send.h"
 
 #if MPICH_DATATYPE_ENGINE == MPICH_DATATYPE_ENGINE_HEDDLE
 #include "heddle.h"
@@ -68,18 +70,25 @@ static void sent(void *request, ucs_status_t status, void *staging)
     ucp_request_release(ucp_request);
 }
 
-int MPIDI_UCX_gpu_send(const void *buf, MPI_Aint count, MPI_Datatype datatype, int rank, ucp_ep_h ep,
-                       uint64_t ucx_tag, int vni, int is_sync, MPIR_Request **request)
+int MPIDI_UCX_gpu_send(const void *buf, MPI_Aint count, MPI_Datatype datatype, int rank, int tag, MPIR_Comm *comm,
+                       int context_offset, MPIDI_av_entry_t *addr, MPIR_Request **request, int vni_src, int vni_dst,
+                       int have_request, int is_sync)
 {
+    if (!MPIDI_UCX_gpu_takes(buf, count, datatype))
+        return MPIDI_UCX_send(buf, count, datatype, rank, tag, comm, context_offset, addr, request, vni_src, vni_dst,
+                              have_request, is_sync);
+
     int mpi_errno = MPI_SUCCESS;
     const MPI_Aint bytes = packed_size(count, datatype);
     MPI_Aint packed = 0;
     void *staging = NULL;
     MPIR_Request *sreq = *request;
+    ucp_ep_h ep = MPIDI_UCX_AV_TO_EP(addr, vni_src, vni_dst);
+    const uint64_t ucx_tag = MPIDI_UCX_init_tag(comm->context_id + context_offset, comm->rank, tag);
 
     /* What has no room for an envelope in it is never sent by one. */
     if (bytes > MPL_MAX(MPIR_CVAR_CH4_UCX_GPU_ONESHOT, MPIDI_UCX_ENVELOPE_BYTES))
-        return MPIDI_UCX_envelope_send(buf, count, datatype, bytes, rank, ep, ucx_tag, vni, request);
+        return MPIDI_UCX_envelope_send(buf, count, datatype, bytes, rank, ep, ucx_tag, vni_src, request);
 
     mpi_errno = stage(bytes, buf, datatype, &staging);
     MPIR_ERR_CHECK(mpi_errno);
@@ -97,7 +106,7 @@ int MPIDI_UCX_gpu_send(const void *buf, MPI_Aint count, MPI_Datatype datatype, i
 
     if (ucp_request != NULL) {
         if (sreq == NULL)
-            sreq = MPIR_Request_create_from_pool(MPIR_REQUEST_KIND__SEND, vni, 2);
+            sreq = MPIR_Request_create_from_pool(MPIR_REQUEST_KIND__SEND, vni_src, 2);
         else
             MPIR_Request_add_ref(sreq);
         ucp_request->req = sreq;

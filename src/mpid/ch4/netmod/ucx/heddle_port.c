@@ -185,6 +185,8 @@ int MPIDI_UCX_port_init(int vni)
 void MPIDI_UCX_port_finalize(int vni)
 {
     MPIDI_UCX_vni_gpu[vni].port_active = NULL;
+    if (ports[vni] != NULL)
+        heddle_port_lost(ports[vni], NULL, HEDDLE_ERR_PEER); /* there is nobody left to tell */
     heddle_port_destroy(ports[vni]);
     ports[vni] = NULL;
 }
