@@ -255,7 +255,6 @@ ucp_tag_message_h MPIDI_UCX_gpu_probe(MPIR_Comm *comm, int vni, uint64_t ucx_tag
             while (*link != NULL)
                 link = &(*link)->next;
             *link = p;
-            MPIDI_UCX_watch |= MPIDI_UCX_WATCH_GPU;
         }
     }
     info->sender_tag = p->tag;

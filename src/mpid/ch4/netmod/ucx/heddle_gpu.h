@@ -17,7 +17,10 @@
 
 /* What of ours messages and polls must look after: one load and one branch each where that is nothing. Bits are set
  * and stay. */
-enum { MPIDI_UCX_WATCH_YIELD = 1 /* polls are counted */, MPIDI_UCX_WATCH_GPU = 2 /* a plug-in is open, or a port */ };
+enum {
+    MPIDI_UCX_WATCH_YIELD = 1, /* polls are counted */
+    MPIDI_UCX_WATCH_GPU = 2    /* somebody in this job has a device: there may be envelopes */
+};
 extern int MPIDI_UCX_watch ATTRIBUTE((visibility("hidden")));
 
 /* Progress of a VNI. */
@@ -55,6 +58,8 @@ extern struct MPIDI_UCX_vni_gpu MPIDI_UCX_vni_gpu[MPIDI_CH4_MAX_VCIS];
 
 int MPIDI_UCX_port_init(int vni);
 void MPIDI_UCX_port_finalize(int vni);
+/* Asks all processes whether they have a device; collective over MPI_COMM_WORLD. */
+int MPIDI_UCX_gpu_post_init(void);
 
 /* ---- from ucx_send.h --------------------------------------------------------------------------- */
 
@@ -84,7 +89,11 @@ MPL_STATIC_INLINE_PREFIX bool MPIDI_UCX_gpu_takes(const void *buf, MPI_Aint coun
     return ENABLE_GPU && count > 0 && MPIR_Typerep_is_on_device(buf, datatype);
 }
 
-/* A receive that is given to UCX remembers its buffer, for it may meet an envelope. */
+/* A receive that is given to UCX remembers its buffer, for it may meet an envelope. Where nobody asks above, no
+ * envelope comes. */
+#ifndef MPIDI_UCX_PLAIN
+#define MPIDI_UCX_remember(rreq, buf, count, datatype, comm)
+#else
 MPL_STATIC_INLINE_PREFIX void MPIDI_UCX_remember(MPIR_Request *rreq, void *buf, MPI_Aint count,
                                                  MPI_Datatype datatype, MPIR_Comm *comm)
 {
@@ -94,6 +103,7 @@ MPL_STATIC_INLINE_PREFIX void MPIDI_UCX_remember(MPIR_Request *rreq, void *buf, 
     posted->datatype = datatype;
     posted->comm = comm;
 }
+#endif
 
 /* A receive is UCX's to cancel until its message has come. */
 #define MPIDI_UCX_RECV_CAME(rreq) (MPIDI_UCX_REQ(rreq).posted.comm == NULL)
@@ -146,6 +156,7 @@ int MPIDI_UCX_port_dropped(ucp_ep_h ep, uint64_t key);
 
 #define MPIDI_UCX_port_init(vni) MPI_SUCCESS
 #define MPIDI_UCX_port_finalize(vni)
+#define MPIDI_UCX_gpu_post_init() MPI_SUCCESS
 #define MPIDI_UCX_SEND_ASKS 0
 #define MPIDI_UCX_RECV_ASKS 0
 #define MPIDI_UCX_gpu_send(buf, count, datatype, rank, tag, comm, context_offset, addr, request, vni_src, vni_dst, \

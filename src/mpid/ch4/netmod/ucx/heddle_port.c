@@ -146,10 +146,8 @@ heddle_port *MPIDI_UCX_port(int vni)
     if (ports[vni] == NULL) {
         const heddle_transport transport = {(void *) (intptr_t) vni, send_to_port};
         const heddle_port_options options = {.number = (uint32_t) vni};
-        if (heddle_port_create(&transport, &options, &ports[vni]) == HEDDLE_SUCCESS) {
+        if (heddle_port_create(&transport, &options, &ports[vni]) == HEDDLE_SUCCESS)
             MPIDI_UCX_vni_gpu[vni].port_active = heddle_port_active(ports[vni]);
-            MPIDI_UCX_watch |= MPIDI_UCX_WATCH_GPU;
-        }
     }
     return ports[vni];
 }
@@ -162,8 +160,7 @@ int MPIDI_UCX_port_init(int vni)
         ucp_am_recv_callback_t callback;
     } handlers[] = {{AM_PORT, port_arrived}, {AM_DROPPED, dropped_arrived}};
 
-    if (ENABLE_GPU)
-        MPIDI_UCX_watch |= MPIDI_UCX_WATCH_GPU;
+    MPIDI_UCX_watch |= MPIDI_UCX_WATCH_GPU; /* until it is known better */
     for (int i = 0; i < 2; i++) {
         const ucp_am_handler_param_t param = {
             .field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_CB
@@ -175,6 +172,22 @@ int MPIDI_UCX_port_init(int vni)
         ucs_status_t status = ucp_worker_set_am_recv_handler(MPIDI_UCX_global.ctx[vni].worker, &param);
         MPIDI_UCX_CHK_STATUS(status);
     }
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* UCX's netmod connects to no other jobs: what holds of this one stays so. */
+int MPIDI_UCX_gpu_post_init(void)
+{
+    int mpi_errno = MPI_SUCCESS;
+    int devices = ENABLE_GPU;
+    MPIR_Errflag_t errflag = MPIR_ERR_NONE;
+    mpi_errno = MPIR_Allreduce_fallback(MPI_IN_PLACE, &devices, 1, MPI_INT, MPI_MAX, MPIR_Process.comm_world, &errflag);
+    MPIR_ERR_CHECK(mpi_errno);
+    if (!devices)
+        MPIDI_UCX_watch &= ~MPIDI_UCX_WATCH_GPU;
   fn_exit:
     return mpi_errno;
   fn_fail:
