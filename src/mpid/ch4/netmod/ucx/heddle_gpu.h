@@ -105,8 +105,9 @@ MPL_STATIC_INLINE_PREFIX void MPIDI_UCX_remember(MPIR_Request *rreq, void *buf, 
 }
 #endif
 
-/* A receive is UCX's to cancel until its message has come. */
-#define MPIDI_UCX_RECV_CAME(rreq) (MPIDI_UCX_REQ(rreq).posted.comm == NULL)
+/* A receive is UCX's to cancel until its message has come. Where nothing is remembered, it always is. */
+#define MPIDI_UCX_RECV_CAME(rreq) \
+    ((MPIDI_UCX_watch & MPIDI_UCX_WATCH_GPU) && MPIDI_UCX_REQ(rreq).posted.comm == NULL)
 #define MPIDI_UCX_RECV_SET_CAME(rreq) (MPIDI_UCX_REQ(rreq).posted.comm = NULL)
 
 /* Whether a message that was matched by a probe is ours. */
