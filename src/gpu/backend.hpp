@@ -27,6 +27,8 @@ struct Memory {
     int device = -1;       // that the memory is on; pinned: that it was made for; host: -1
     char *base = nullptr;  // of the allocation, where known and asked for
     size_t size = 0;
+
+    bool of_device() const { return kind == MemoryKind::device || kind == MemoryKind::managed; }
 };
 
 // A stream of the backend's own, or the handle of a user's (a cudaStream_t).

@@ -73,11 +73,6 @@ std::vector<Piece> pieces_of(const End &end, int64_t bytes, const Backend &backe
     return pieces;
 }
 
-bool of_device(const Memory &m)
-{
-    return m.kind == MemoryKind::device || m.kind == MemoryKind::managed;
-}
-
 bool reaches(const Backend &backend, int device, const Memory &m)
 {
     switch (m.kind) {
@@ -98,7 +93,7 @@ void choose_device(Move &m, Devices *devices)
     const bool pageable = from.kind == MemoryKind::host || to.kind == MemoryKind::host;
     // The host reaches managed memory as well as a device does.
     m.on_device = from.kind == MemoryKind::device || to.kind == MemoryKind::device ||
-                  (!pageable && (of_device(from) || of_device(to)));
+                  (!pageable && (from.of_device() || to.of_device()));
     m.device = nullptr;
     if (!m.on_device)
         return;
@@ -111,7 +106,7 @@ void choose_device(Move &m, Devices *devices)
     if (m.from.dense())
         std::swap(order[0], order[1]);
     for (const Memory *memory : order)
-        if (of_device(*memory) && !m.device) {
+        if (memory->of_device() && !m.device) {
             const int d = std::max(memory->device, 0);
             if (reaches(backend, d, from) && reaches(backend, d, to))
                 m.device = &devices->device(d);

@@ -24,8 +24,7 @@ Device *device_near(Devices &devices, const void *near)
 {
     if (near) {
         const Memory memory = devices.backend().query(near, false);
-        const bool on_device = memory.kind == MemoryKind::device || memory.kind == MemoryKind::managed;
-        return on_device && memory.device >= 0 ? &devices.device(memory.device) : nullptr;
+        return memory.of_device() && memory.device >= 0 ? &devices.device(memory.device) : nullptr;
     }
     for (int i = 0; i < devices.count(); ++i)
         if (devices.device(i).in_use())

@@ -38,34 +38,16 @@ int MPIR_Typerep_is_on_device(const void *buf, MPI_Datatype datatype)
     return points_to_device(MPIR_get_contig_ptr(buf, true_lb));
 }
 
-/* Parts of MPICH move data by types that they never commit. */
-static int commit_both(const heddle_move *move)
-{
-    const int rc = heddle_type_commit((heddle_type *)move->from.type);
-    return rc == HEDDLE_SUCCESS ? heddle_type_commit((heddle_type *)move->to.type) : rc;
-}
-
 int MPII_heddle_transfer(const heddle_side *from, const heddle_side *to, MPI_Aint bytes, heddle_op op)
 {
     const heddle_move move = {*from, *to, bytes, op};
     int rc = heddle_transfer(&move, 1);
     if (unlikely(rc == HEDDLE_ERR_NOT_COMMITTED)) {
-        rc = commit_both(&move);
+        rc = heddle_type_commit((heddle_type *)from->type);
+        if (rc == HEDDLE_SUCCESS)
+            rc = heddle_type_commit((heddle_type *)to->type);
         if (rc == HEDDLE_SUCCESS)
             rc = heddle_transfer(&move, 1);
-    }
-    return MPII_HEDDLE_RESULT(rc);
-}
-
-static int begin(const heddle_side *from, const heddle_side *to, MPI_Aint bytes, heddle_request **request)
-{
-    const heddle_move move = {*from, *to, bytes, HEDDLE_OP_REPLACE};
-    *request = NULL;
-    int rc = heddle_transfer_begin(&move, 1, request);
-    if (unlikely(rc == HEDDLE_ERR_NOT_COMMITTED)) {
-        rc = commit_both(&move);
-        if (rc == HEDDLE_SUCCESS)
-            rc = heddle_transfer_begin(&move, 1, request);
     }
     return MPII_HEDDLE_RESULT(rc);
 }
@@ -73,17 +55,12 @@ static int begin(const heddle_side *from, const heddle_side *to, MPI_Aint bytes,
 int MPIR_Typerep_begin_unpack(const void *packed, MPI_Aint bytes, void *buf, MPI_Aint count, MPI_Datatype datatype,
                               heddle_request **request)
 {
-    const heddle_side from = MPII_heddle_packed(packed, bytes);
-    const heddle_side to = MPII_heddle_side(buf, count, datatype, 0);
-    return begin(&from, &to, bytes, request);
-}
-
-int MPIR_Typerep_begin_pack(const void *buf, MPI_Aint count, MPI_Datatype datatype, void *packed, MPI_Aint bytes,
-                            heddle_request **request)
-{
-    const heddle_side from = MPII_heddle_side(buf, count, datatype, 0);
-    const heddle_side to = MPII_heddle_packed(packed, bytes);
-    return begin(&from, &to, bytes, request);
+    heddle_type *type = MPII_heddle_type(datatype);
+    const heddle_move move = {MPII_heddle_packed(packed, bytes), {buf, count, type, 0}, bytes, HEDDLE_OP_REPLACE};
+    int rc;
+    *request = NULL;
+    MPII_HEDDLE_CALL(rc, type, heddle_transfer_begin(&move, 1, request));
+    return MPII_HEDDLE_RESULT(rc);
 }
 
 int MPIR_Typerep_test_begun(heddle_request **request, int *done)
@@ -178,14 +155,11 @@ int MPII_heddle_shadow_store(struct MPII_heddle_shadow *shadow, void *buf, MPI_A
 /* Values that the host compares are few bytes: copies do. */
 int MPIR_Typerep_equal(const void *one, const void *other, MPI_Datatype datatype)
 {
-    struct MPII_heddle_shadow a, b;
-    if (MPII_heddle_shadow(one, 1, datatype, true, &a) != MPI_SUCCESS)
-        return 0;
-    int equal = 0;
-    if (MPII_heddle_shadow(other, 1, datatype, true, &b) == MPI_SUCCESS) {
-        equal = MPIR_Compare_equal(a.buf, b.buf, datatype);
-        MPII_heddle_shadow_drop(&b);
-    }
+    struct MPII_heddle_shadow a, b = {NULL, NULL};
+    const int equal = MPII_heddle_shadow(one, 1, datatype, true, &a) == MPI_SUCCESS &&
+                      MPII_heddle_shadow(other, 1, datatype, true, &b) == MPI_SUCCESS &&
+                      MPIR_Compare_equal(a.buf, b.buf, datatype);
+    MPII_heddle_shadow_drop(&b);
     MPII_heddle_shadow_drop(&a);
     return equal;
 }
@@ -202,9 +176,8 @@ int MPIR_Typerep_reduce_local(const void *inbuf, void *inoutbuf, MPI_Aint count,
         *mpi_errno = (*MPIR_OP_HDL_TO_DTYPE_FN(op))(datatype);
         if (*mpi_errno != MPI_SUCCESS)
             return true;
-        const heddle_op engine_op = MPII_heddle_op(op);
-        const heddle_predefined element = MPII_heddle_element(datatype);
-        if (engine_op != HEDDLE_OP_COUNT && element != HEDDLE_MIXED && heddle_op_is_defined(engine_op, element)) {
+        const heddle_op engine_op = MPII_heddle_op(op, datatype);
+        if (engine_op != HEDDLE_OP_COUNT) {
             MPI_Aint size;
             MPIR_Datatype_get_size_macro(datatype, size);
             const heddle_side from = MPII_heddle_side(inbuf, count, datatype, 0);
@@ -214,17 +187,15 @@ int MPIR_Typerep_reduce_local(const void *inbuf, void *inoutbuf, MPI_Aint count,
         }
     }
 
-    struct MPII_heddle_shadow in, inout;
+    struct MPII_heddle_shadow in, inout = {NULL, NULL};
     *mpi_errno = MPII_heddle_shadow(inbuf, count, datatype, true, &in);
-    if (*mpi_errno != MPI_SUCCESS)
-        return true;
-    *mpi_errno = MPII_heddle_shadow(inoutbuf, count, datatype, true, &inout);
-    if (*mpi_errno == MPI_SUCCESS) {
+    if (*mpi_errno == MPI_SUCCESS)
+        *mpi_errno = MPII_heddle_shadow(inoutbuf, count, datatype, true, &inout);
+    if (*mpi_errno == MPI_SUCCESS)
         *mpi_errno = MPIR_Reduce_local(in.buf, inout.buf, count, datatype, op);
-        if (*mpi_errno == MPI_SUCCESS)
-            *mpi_errno = MPII_heddle_shadow_store(&inout, inoutbuf, count, datatype);
-        MPII_heddle_shadow_drop(&inout);
-    }
+    if (*mpi_errno == MPI_SUCCESS)
+        *mpi_errno = MPII_heddle_shadow_store(&inout, inoutbuf, count, datatype);
+    MPII_heddle_shadow_drop(&inout);
     MPII_heddle_shadow_drop(&in);
     return true;
 }

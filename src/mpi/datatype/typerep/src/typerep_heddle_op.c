@@ -18,7 +18,7 @@ int MPIR_Typerep_reduce(const void *in_buf, void *out_buf, MPI_Aint count, MPI_D
     heddle_type *type = MPII_heddle_type(datatype);
     int rc;
     MPII_HEDDLE_CALL(rc, type,
-                     heddle_accumulate(in_buf, count, type, out_buf, count, type, MPII_heddle_op(op)));
+                     heddle_accumulate(in_buf, count, type, out_buf, count, type, MPII_heddle_op(op, datatype)));
     return MPII_HEDDLE_RESULT(rc);
 }
 
@@ -53,36 +53,31 @@ static int on_device(void *source_buf, MPI_Aint source_count, MPI_Datatype sourc
     MPI_Aint size;
     MPIR_Datatype_get_size_macro(source_dtp, size);
     const MPI_Aint bytes = source_count * size;
-    const heddle_op engine_op = op == MPI_REPLACE ? HEDDLE_OP_REPLACE : MPII_heddle_op(op);
-    const heddle_predefined element = MPII_heddle_element(source_dtp);
-    if (engine_op == HEDDLE_OP_REPLACE ||
-        (engine_op != HEDDLE_OP_COUNT && element != HEDDLE_MIXED && heddle_op_is_defined(engine_op, element))) {
+    const heddle_op engine_op = op == MPI_REPLACE ? HEDDLE_OP_REPLACE : MPII_heddle_op(op, source_dtp);
+    if (engine_op != HEDDLE_OP_COUNT) {
         const heddle_side from = source_is_packed ? MPII_heddle_packed(source_buf, bytes)
                                                   : MPII_heddle_side(source_buf, source_count, source_dtp, 0);
         const heddle_side to = MPII_heddle_side(target_buf, target_count, target_dtp, 0);
         return MPII_heddle_transfer(&from, &to, bytes, engine_op);
     }
 
-    struct MPII_heddle_shadow source, target;
+    struct MPII_heddle_shadow source, target = {NULL, NULL};
     int mpi_errno = source_is_packed ? MPII_heddle_shadow(source_buf, bytes, MPI_BYTE, true, &source)
                                      : MPII_heddle_shadow(source_buf, source_count, source_dtp, true, &source);
-    if (mpi_errno != MPI_SUCCESS)
-        return mpi_errno;
-    mpi_errno = MPII_heddle_shadow(target_buf, target_count, target_dtp, true, &target);
-    if (mpi_errno == MPI_SUCCESS) {
+    if (mpi_errno == MPI_SUCCESS)
+        mpi_errno = MPII_heddle_shadow(target_buf, target_count, target_dtp, true, &target);
+    if (mpi_errno == MPI_SUCCESS)
         mpi_errno = MPII_Typerep_op_fallback(source.buf, source_count, source_dtp, target.buf, target_count,
                                              target_dtp, op, source_is_packed);
-        if (mpi_errno == MPI_SUCCESS)
-            mpi_errno = MPII_heddle_shadow_store(&target, target_buf, target_count, target_dtp);
-        MPII_heddle_shadow_drop(&target);
-    }
+    if (mpi_errno == MPI_SUCCESS)
+        mpi_errno = MPII_heddle_shadow_store(&target, target_buf, target_count, target_dtp);
+    MPII_heddle_shadow_drop(&target);
     MPII_heddle_shadow_drop(&source);
     return mpi_errno;
 }
 
 /* target = target op source. The source's type is predefined; the target may have any layout of that
- * same type. The engine has the types and operators of the standard; MPICH has some more (MPI_SUM on
- * MPI_CHAR, half precision), and Fortran logicals of other sizes or values than the common ones. */
+ * same type. Where the engine has no such operator for it, MPICH's own loops do it. */
 int MPIR_Typerep_op(void *source_buf, MPI_Aint source_count, MPI_Datatype source_dtp, void *target_buf,
                     MPI_Aint target_count, MPI_Datatype target_dtp, MPI_Op op, bool source_is_packed,
                     int mapped_device)
@@ -105,9 +100,8 @@ int MPIR_Typerep_op(void *source_buf, MPI_Aint source_count, MPI_Datatype source
     if (mpi_errno != MPI_SUCCESS)
         return mpi_errno;
 
-    heddle_op engine_op = MPII_heddle_op(op);
-    heddle_predefined element = MPII_heddle_element(source_dtp);
-    if (engine_op == HEDDLE_OP_COUNT || element == HEDDLE_MIXED || !heddle_op_is_defined(engine_op, element))
+    const heddle_op engine_op = MPII_heddle_op(op, source_dtp);
+    if (engine_op == HEDDLE_OP_COUNT)
         return MPII_Typerep_op_fallback(source_buf, source_count, source_dtp, target_buf, target_count,
                                         target_dtp, op, source_is_packed);
 

@@ -142,16 +142,11 @@ static inline int unpack(const void *inbuf, MPI_Aint insize, void *outbuf, MPI_A
         return MPI_SUCCESS;
     }
 
-    if (unlikely(MPII_heddle_on_device(inbuf, MPI_BYTE) || MPII_heddle_on_device(outbuf, datatype))) {
-        int rc = unpack_on_device(inbuf, insize, outbuf, outcount, datatype, outoffset, actual_unpack_bytes);
-        if (outoffset == 0 && insize < SHORTEST_PIECE)
-            keep_whole_elements(datatype, actual_unpack_bytes);
-        return rc;
-    }
-
+    const bool on_device = MPII_heddle_on_device(inbuf, MPI_BYTE) || MPII_heddle_on_device(outbuf, datatype);
     struct run run;
-    if (!is_run(outbuf, outcount, datatype, &run)) {
-        int rc = unpack_by_engine(inbuf, insize, outbuf, outcount, datatype, outoffset, actual_unpack_bytes);
+    if (unlikely(on_device) || !is_run(outbuf, outcount, datatype, &run)) {
+        int rc = (on_device ? unpack_on_device : unpack_by_engine)(inbuf, insize, outbuf, outcount, datatype,
+                                                                   outoffset, actual_unpack_bytes);
         if (outoffset == 0 && insize < SHORTEST_PIECE)
             keep_whole_elements(datatype, actual_unpack_bytes);
         return rc;

@@ -234,7 +234,7 @@ heddle_predefined MPII_heddle_element(MPI_Datatype predefined)
     return HEDDLE_MIXED;
 }
 
-heddle_op MPII_heddle_op(MPI_Op op)
+static heddle_op operator_of(MPI_Op op)
 {
     switch (op) {
     case MPI_REPLACE:
@@ -268,4 +268,13 @@ heddle_op MPII_heddle_op(MPI_Op op)
     default:
         return HEDDLE_OP_COUNT;
     }
+}
+
+heddle_op MPII_heddle_op(MPI_Op op, MPI_Datatype predefined)
+{
+    const heddle_op engine_op = operator_of(op);
+    const heddle_predefined element = MPII_heddle_element(predefined);
+    const bool defined =
+        engine_op != HEDDLE_OP_COUNT && element != HEDDLE_MIXED && heddle_op_is_defined(engine_op, element);
+    return defined ? engine_op : HEDDLE_OP_COUNT;
 }

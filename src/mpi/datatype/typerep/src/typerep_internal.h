@@ -28,8 +28,9 @@ void MPII_heddle_types_finalize(void);
  * HEDDLE_MIXED where it must not. */
 heddle_predefined MPII_heddle_element(MPI_Datatype predefined);
 
-/* The engine's name of a builtin operator; HEDDLE_OP_COUNT where it has none. */
-heddle_op MPII_heddle_op(MPI_Op op);
+/* The engine's name of a builtin operator on a predefined type; HEDDLE_OP_COUNT where it has none: MPICH has some
+ * more than the standard (MPI_SUM on MPI_CHAR), and Fortran's logicals need not be as usual. */
+heddle_op MPII_heddle_op(MPI_Op op, MPI_Datatype predefined);
 
 /* An MPI error code, with the engine's text, for an engine error. */
 int MPII_heddle_error(int error, const char *function, int line);

@@ -295,7 +295,7 @@ int MPIDI_UCX_gpu_recv(void *buf, MPI_Aint count, MPI_Datatype datatype, int ran
     if (p != NULL)
         receive_parked(rreq, buf, count, datatype, vni, p);
     else
-        mpi_errno = MPIDI_UCX_oneshot_recv(buf, count, datatype, ucx_tag, tag_mask, comm, vni, rreq);
+        mpi_errno = MPIDI_UCX_oneshot_recv(buf, count, datatype, ucx_tag, tag_mask, NULL, comm, vni, rreq);
   fn_exit:
     return mpi_errno;
   fn_fail:
@@ -314,7 +314,7 @@ int MPIDI_UCX_gpu_imrecv(void *buf, MPI_Aint count, MPI_Datatype datatype, int v
     if (MPIDI_UCX_IS_PARKED(handle))
         receive_parked(message, buf, count, datatype, vci, (struct MPIDI_UCX_parked *) ((uintptr_t) handle - 1));
     else
-        mpi_errno = MPIDI_UCX_oneshot_imrecv(buf, count, datatype, vci, message);
+        mpi_errno = MPIDI_UCX_oneshot_recv(buf, count, datatype, 0, 0, handle, NULL, vci, message);
     MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(vci).lock);
     return mpi_errno;
 }

@@ -15,8 +15,8 @@
 /* In the tag of an envelope. MPI's tags leave it free (ucx_init.c, tag_bits). */
 #define MPIDI_UCX_ENVELOPE_BIT (UINT64_C(1) << (MPIDI_UCX_TAG_BITS - 1))
 
-/* What of ours messages and polls must look after: one load and one branch each where that is nothing. Bits are set
- * and stay. */
+/* What of ours messages and polls must look after: one load and one branch each where that is nothing. Set
+ * in MPI_Init. */
 enum {
     MPIDI_UCX_WATCH_YIELD = 1, /* polls are counted */
     MPIDI_UCX_WATCH_GPU = 2    /* somebody in this job has a device: there may be envelopes */
@@ -141,14 +141,13 @@ struct heddle_port *MPIDI_UCX_port(int vni);
 int MPIDI_UCX_envelope_send(const void *buf, MPI_Aint count, MPI_Datatype datatype, MPI_Aint bytes, int rank,
                             ucp_ep_h ep, uint64_t ucx_tag, int vni, MPIR_Request **request);
 /* What came where a message was expected is an envelope, of MPIDI_UCX_ENVELOPE_BYTES bytes, or, `envelope` null, was
- * one that did not fit: the request takes it from here. It is not complete when this returns. */
+ * one that did not fit: the request is its from here on, and may be complete when this returns. */
 #define MPIDI_UCX_ENVELOPE_BYTES 64
 void MPIDI_UCX_envelope_met(MPIR_Request *rreq, void *buf, MPI_Aint count, MPI_Datatype datatype, MPIR_Comm *comm,
                             int vni, const void *envelope, uint64_t sender_tag);
-/* Receives into a device's buffer, what UCX has; the latter a matched message. */
+/* Receives into a device's buffer what UCX has: a message that was matched, or, null, one that the tag will match. */
 int MPIDI_UCX_oneshot_recv(void *buf, MPI_Aint count, MPI_Datatype datatype, uint64_t ucx_tag, uint64_t tag_mask,
-                           MPIR_Comm *comm, int vni, MPIR_Request *rreq);
-int MPIDI_UCX_oneshot_imrecv(void *buf, MPI_Aint count, MPI_Datatype datatype, int vni, MPIR_Request *message);
+                           ucp_tag_message_h matched, MPIR_Comm *comm, int vni, MPIR_Request *rreq);
 void MPIDI_UCX_oneshot_move_on(int vni);
 /* Tells a sender that the receive which met its envelope had no room for it. */
 int MPIDI_UCX_port_dropped(ucp_ep_h ep, uint64_t key);

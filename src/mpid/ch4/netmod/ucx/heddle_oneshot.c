@@ -80,7 +80,6 @@ int MPIDI_UCX_gpu_send(const void *buf, MPI_Aint count, MPI_Datatype datatype, i
 
     int mpi_errno = MPI_SUCCESS;
     const MPI_Aint bytes = packed_size(count, datatype);
-    MPI_Aint packed = 0;
     void *staging = NULL;
     MPIR_Request *sreq = *request;
     ucp_ep_h ep = MPIDI_UCX_AV_TO_EP(addr, vni_src, vni_dst);
@@ -92,7 +91,7 @@ int MPIDI_UCX_gpu_send(const void *buf, MPI_Aint count, MPI_Datatype datatype, i
 
     mpi_errno = stage(bytes, buf, datatype, &staging);
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = MPIR_Typerep_pack(buf, count, datatype, 0, staging, bytes, &packed);
+    mpi_errno = MPIR_Typerep_read(buf, count, datatype, staging, bytes);
     MPIR_ERR_CHECK(mpi_errno);
 
     const ucp_request_param_t param = {
@@ -247,55 +246,28 @@ void MPIDI_UCX_oneshot_move_on(int vni)
     }
 }
 
-/* What a posted receive does when it ends. */
-static ucp_request_param_t when_received(struct MPIDI_UCX_unpack *r)
+int MPIDI_UCX_oneshot_recv(void *buf, MPI_Aint count, MPI_Datatype datatype, uint64_t ucx_tag, uint64_t tag_mask,
+                           ucp_tag_message_h matched, MPIR_Comm *comm, int vni, MPIR_Request *rreq)
 {
+    int mpi_errno = MPI_SUCCESS;
+    const MPI_Aint bytes = packed_size(count, datatype);
+    ucp_worker_h worker = MPIDI_UCX_global.ctx[vni].worker;
+    struct MPIDI_UCX_unpack *r = NULL;
+
+    mpi_errno = new_receive(buf, count, datatype, bytes, comm, vni, rreq, &r);
+    MPIR_ERR_CHECK(mpi_errno);
     const ucp_request_param_t param = {
         .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FLAG_NO_IMM_CMPL,
         .cb.recv = received,
         .user_data = r,
     };
-    return param;
-}
-
-int MPIDI_UCX_oneshot_recv(void *buf, MPI_Aint count, MPI_Datatype datatype, uint64_t ucx_tag, uint64_t tag_mask,
-                           MPIR_Comm *comm, int vni, MPIR_Request *rreq)
-{
-    int mpi_errno = MPI_SUCCESS;
-    const MPI_Aint bytes = packed_size(count, datatype);
-    struct MPIDI_UCX_unpack *r = NULL;
-
-    mpi_errno = new_receive(buf, count, datatype, bytes, comm, vni, rreq, &r);
-    MPIR_ERR_CHECK(mpi_errno);
-    const ucp_request_param_t param = when_received(r);
     MPIDI_UCX_ucp_request_t *ucp_request =
-        ucp_tag_recv_nbx(MPIDI_UCX_global.ctx[vni].worker, r->staging, bytes, ucx_tag, tag_mask, &param);
+        matched != NULL ? ucp_tag_msg_recv_nbx(worker, r->staging, bytes, matched, &param)
+                        : ucp_tag_recv_nbx(worker, r->staging, bytes, ucx_tag, tag_mask, &param);
     MPIDI_UCX_CHK_REQUEST(ucp_request);
     MPIDI_UCX_REQ(rreq).ucp_request = ucp_request;
-
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    if (r != NULL)
-        free_receive(r);
-    goto fn_exit;
-}
-
-int MPIDI_UCX_oneshot_imrecv(void *buf, MPI_Aint count, MPI_Datatype datatype, int vni, MPIR_Request *message)
-{
-    int mpi_errno = MPI_SUCCESS;
-    const MPI_Aint bytes = packed_size(count, datatype);
-    struct MPIDI_UCX_unpack *r = NULL;
-
-    mpi_errno = new_receive(buf, count, datatype, bytes, NULL, vni, message, &r);
-    MPIR_ERR_CHECK(mpi_errno);
-    const ucp_request_param_t param = when_received(r);
-    MPIDI_UCX_ucp_request_t *ucp_request =
-        ucp_tag_msg_recv_nbx(MPIDI_UCX_global.ctx[vni].worker, r->staging, bytes,
-                             MPIDI_UCX_REQ(message).message_handler, &param);
-    MPIDI_UCX_CHK_REQUEST(ucp_request);
-    MPIDI_UCX_REQ(message).ucp_request = ucp_request;
-    MPIDI_UCX_RECV_SET_CAME(message); /* it was matched before */
+    if (matched != NULL)
+        MPIDI_UCX_RECV_SET_CAME(rreq);
 
   fn_exit:
     return mpi_errno;
