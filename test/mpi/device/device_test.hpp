@@ -165,10 +165,11 @@ public:
         std::memcpy(&host_[static_cast<size_t>(layout_.at[static_cast<size_t>(i % n)] + extent_ * (i / n))], &v, sizeof v);
     }
     /* Whether the memory holds what it should, gaps included. */
+    bool holds() const { return found() == host_; }
+    /* The same, for the test's thread: it fails where not. */
     void verify(const std::string &what) const
     {
-        std::vector<std::byte> found(host_.size());
-        memory_.read(0, found.data(), found.size());
+        const std::vector<std::byte> found = this->found();
         for (size_t i = 0; i < found.size(); ++i)
             if (found[i] != host_[i])
                 return fail(what + ": byte " + std::to_string(i) + " of " + name() + " is " +
@@ -180,6 +181,12 @@ public:
     void store() const { memory_.write(0, host_.data(), host_.size()); }
 
 private:
+    std::vector<std::byte> found() const
+    {
+        std::vector<std::byte> bytes(host_.size());
+        memory_.read(0, bytes.data(), bytes.size());
+        return bytes;
+    }
     static MPI_Aint extent_of(MPI_Datatype type)
     {
         MPI_Aint lb, extent;
