@@ -5,6 +5,7 @@
  */
 #include "../../test/gpu/device_memory.hpp"
 
+#include <CLI/CLI.hpp>
 #include <mpi.h>
 
 #include <algorithm>
@@ -17,7 +18,7 @@
 
 namespace {
 
-int rank;
+int rank, wrong;
 
 /* A layout, and where its bytes lie. */
 struct Case {
@@ -124,6 +125,7 @@ void measure(Case c, gpu::Kind kind)
     MPI_Type_commit(&c.type);
     const gpu::Memory memory({kind, rank % gpu::Machine::get().devices()}, static_cast<size_t>(c.span));
     const bool right = checked(memory, c);
+    wrong += !right;
     std::vector<double> times;
     const double begin = MPI_Wtime();
     int more = 1;
@@ -149,20 +151,30 @@ void measure(Case c, gpu::Kind kind)
 
 int main(int argc, char **argv)
 {
+    CLI::App app("Half a ping-pong of device buffers between two ranks: a line of JSON for each case");
+    int64_t most = int64_t{256} << 20;
+    std::string only;
+    app.add_option("--most", most, "bytes of the longest message")->capture_default_str();
+    app.add_option("--only", only, "cases whose name contains this: blocks-8, blocks-128, struct, indexed, contiguous, host");
+    CLI11_PARSE(app, argc, argv);
+
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    const int64_t most = argc > 1 ? std::atoll(argv[1]) : int64_t{64} << 20;
-    const auto up_to = [&](std::vector<int64_t> sizes, auto make) {
-        for (const int64_t bytes : sizes)
-            if (bytes <= most)
-                measure(make(bytes), gpu::Kind::device);
-    };
     const int64_t KiB = 1024, MiB = KiB * KiB;
-    measure(contiguous(1024), gpu::Kind::pageable);
-    up_to({1024, 64 * KiB, MiB, 16 * MiB}, [](int64_t b) { return blocks(8, 512, b); });
-    up_to({1024, 64 * KiB, MiB, 16 * MiB, 256 * MiB}, [](int64_t b) { return blocks(128, 512, b); });
-    measure(structs(10000), gpu::Kind::device);
-    measure(indexed(100000), gpu::Kind::device);
-    up_to({1024, 64 * KiB, MiB, 16 * MiB, 64 * MiB, 256 * MiB}, [](int64_t b) { return contiguous(b); });
+    const std::vector<int64_t> sizes = {KiB, 64 * KiB, MiB, 16 * MiB, 64 * MiB, 256 * MiB};
+    const auto up_to = [&](const std::string &name, int64_t longest, auto make, gpu::Kind kind = gpu::Kind::device) {
+        for (const int64_t bytes : sizes)
+            if (bytes <= std::min(most, longest) && name.find(only) != name.npos)
+                measure(make(bytes), kind);
+    };
+    up_to("host", most, contiguous, gpu::Kind::pageable);
+    up_to("blocks-8", 16 * MiB, [](int64_t b) { return blocks(8, 512, b); });
+    up_to("blocks-128", most, [](int64_t b) { return blocks(128, 512, b); });
+    if (std::string("struct").find(only) != std::string::npos)
+        measure(structs(10000), gpu::Kind::device);
+    if (std::string("indexed").find(only) != std::string::npos)
+        measure(indexed(100000), gpu::Kind::device);
+    up_to("contiguous", most, contiguous);
     MPI_Finalize();
+    return wrong != 0;
 }
