@@ -27,6 +27,7 @@ struct Memory {
     int device = -1;       // that the memory is on; pinned: that it was made for; host: -1
     char *base = nullptr;  // of the allocation, where known and asked for
     size_t size = 0;
+    uint64_t id = 0; // of the allocation, and of no later one; with the range, 0: not known
 
     bool of_device() const { return kind == MemoryKind::device || kind == MemoryKind::managed; }
 };

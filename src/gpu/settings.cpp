@@ -45,6 +45,7 @@ const Settings &Settings::get()
         bytes("HEDDLE_MESSAGE_CHUNK", int64_t{1} << 20),
         bytes("HEDDLE_MESSAGE_WINDOW", 8),
         bytes("HEDDLE_MESSAGE_STAGING", bytes("HEDDLE_SLAB_LIMIT", int64_t{256} << 20) / 2),
+        bytes("HEDDLE_MESSAGE_IN_PLACE", int64_t{64} << 10),
         text("HEDDLE_PEER", "auto"),
     };
     return settings;

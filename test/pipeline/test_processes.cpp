@@ -26,7 +26,19 @@ namespace {
 
 constexpr gpu::Place device0{gpu::Kind::device, 0};
 constexpr int64_t chunk = 8192, bytes = 200 * chunk + 1000, block = 24;
-constexpr int messages = 3;
+
+/* What passes between the two. */
+struct Traffic {
+    const char *receiver; /* the test that the receiving process runs */
+    int messages;
+    int64_t gap; /* between blocks; 0: dense, and each message out of memory of its own */
+
+    int64_t stride() const { return block + gap; }
+    int64_t blocks() const { return (bytes + block - 1) / block; }
+    int64_t count() const { return gap ? blocks() : bytes; } /* of type_of() */
+};
+constexpr Traffic spaced{"inside: the receiving process", 3, block};
+constexpr Traffic dense_ones{"inside: the process that receives dense messages", 24, 0};
 
 /* Frames: the sizes of a header and of its data, then both. An envelope is a frame without a header. */
 class Wire {
@@ -120,18 +132,20 @@ private:
     std::deque<std::vector<char>> envelopes_; /* nobody has received yet */
 };
 
-oracle::Type blocks_type() { return oracle::build(*blocks(device0, bytes, block).type).commit(); }
-
-constexpr int64_t count_of_blocks = (bytes + block - 1) / block;
+oracle::Type type_of(const Traffic &traffic)
+{
+    const gpu::SideSpec spec = traffic.gap ? blocks(device0, bytes, block) : dense(device0, bytes);
+    return oracle::build(*spec.type).commit();
+}
 
 char byte_at(int message, int64_t x) { return static_cast<char>((x * 7 + x / 256 + message * 13) % 251); }
 
-/* What a side's memory holds, in blocks with gaps as long. */
-std::vector<char> spread(int message)
+/* What a side's memory holds. */
+std::vector<char> spread(const Traffic &traffic, int message)
 {
-    std::vector<char> memory(static_cast<size_t>(count_of_blocks * 2 * block), 'g');
+    std::vector<char> memory(static_cast<size_t>(traffic.blocks() * traffic.stride()), 'g');
     for (int64_t x = 0; x < bytes; ++x)
-        memory[static_cast<size_t>(x / block * 2 * block + x % block)] = byte_at(message, x);
+        memory[static_cast<size_t>(x / block * traffic.stride() + x % block)] = byte_at(message, x);
     return memory;
 }
 
@@ -142,13 +156,18 @@ struct End {
 
 void ended(void *argument, int error, int64_t) { *static_cast<End *>(argument) = {true, error}; }
 
-void send_all(Wire &wire, const gpu::Memory &memory)
+void send_all(Wire &wire, const Traffic &traffic)
 {
-    const oracle::Type type = blocks_type();
-    const heddle_side side{memory.at(), count_of_blocks, type.get(), 0};
-    for (int message = 0; message < messages; ++message) {
-        const std::vector<char> contents = spread(message);
-        memory.write(0, contents.data(), contents.size());
+    const oracle::Type type = type_of(traffic);
+    std::optional<gpu::Memory> memory;
+    for (int message = 0; message < traffic.messages; ++message) {
+        const std::vector<char> contents = spread(traffic, message);
+        if (!memory || !traffic.gap) {
+            memory.reset(); /* the next may well have its address */
+            memory.emplace(device0, contents.size());
+        }
+        const heddle_side side{memory->at(), traffic.count(), type.get(), 0};
+        memory->write(0, contents.data(), contents.size());
         char envelope[HEDDLE_ENVELOPE_BYTES];
         End end;
         gpu::succeeds(
@@ -160,12 +179,14 @@ void send_all(Wire &wire, const gpu::Memory &memory)
     }
 }
 
-void receive_all(Wire &wire, const gpu::Memory &memory)
+void receive_all(Wire &wire, const Traffic &traffic)
 {
-    const oracle::Type type = blocks_type();
-    const heddle_side side{memory.at(), count_of_blocks, type.get(), 0};
+    const oracle::Type type = type_of(traffic);
+    const gpu::Memory memory({gpu::Kind::device, std::atoi(std::getenv("HEDDLE_TEST_ON"))},
+                             spread(traffic, 0).size());
+    const heddle_side side{memory.at(), traffic.count(), type.get(), 0};
     std::vector<char> got(memory.size());
-    for (int message = 0; message < messages; ++message) {
+    for (int message = 0; message < traffic.messages; ++message) {
         const std::vector<char> gaps(memory.size(), 'g');
         memory.write(0, gaps.data(), gaps.size());
         const std::vector<char> envelope = wire.next_envelope();
@@ -175,12 +196,12 @@ void receive_all(Wire &wire, const gpu::Memory &memory)
         wire.run([&] { return end.over; });
         CHECK(end.error == HEDDLE_SUCCESS);
         memory.read(0, got.data(), got.size());
-        CHECK(got == spread(message));
+        CHECK(got == spread(traffic, message));
     }
 }
 
 /* This very program, as the receiving process; with other switches for its device. */
-pid_t start_receiver(int socket, int other, int device, const char *switches)
+pid_t start_receiver(const char *test, int socket, int other, int device, const char *switches)
 {
     const pid_t child = fork();
     if (child != 0)
@@ -189,23 +210,25 @@ pid_t start_receiver(int socket, int other, int device, const char *switches)
     setenv("HEDDLE_TEST_SOCKET", std::to_string(socket).c_str(), 1);
     setenv("HEDDLE_TEST_ON", std::to_string(device).c_str(), 1);
     setenv("HEDDLE_SIM", switches, 1);
-    execl("/proc/self/exe", "pipeline", "inside: the receiving process", nullptr);
+    execl("/proc/self/exe", "pipeline", test, nullptr);
     _exit(127);
 }
 
-void between_processes(int device, const char *switches, int64_t by_reference, int64_t fallbacks)
+void between_processes(const Traffic &traffic, int device, const char *switches, int64_t by_reference,
+                       int64_t fallbacks)
 {
     int sockets[2];
     REQUIRE(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets) == 0);
     setenv("HEDDLE_TEST_FALLBACKS", std::to_string(fallbacks).c_str(), 1);
-    const pid_t child = start_receiver(sockets[1], sockets[0], device, switches);
+    const pid_t child = start_receiver(traffic.receiver, sockets[1], sockets[0], device, switches);
     close(sockets[1]);
     {
         Wire wire(sockets[0], HEDDLE_PEER_AUTO);
-        const gpu::Memory memory(device0, spread(0).size());
-        const int64_t before = counted(Counter::sent_by_reference);
-        send_all(wire, memory);
+        const int64_t before = counted(Counter::sent_by_reference),
+                      in_place = counted(Counter::sent_in_place);
+        send_all(wire, traffic);
         CHECK(counted(Counter::sent_by_reference) - before == by_reference);
+        CHECK(counted(Counter::sent_in_place) - in_place == (traffic.gap ? 0 : by_reference));
         int status = 0;
         waitpid(child, &status, 0);
         CHECK(WIFEXITED(status));
@@ -216,29 +239,53 @@ void between_processes(int device, const char *switches, int64_t by_reference, i
 
 } // namespace
 
-TEST_CASE("inside: the receiving process", "[.][inside]")
+namespace {
+
+/* The receiving process. True where everything came by reference. */
+bool receive_by_reference(const Traffic &traffic)
 {
     const char *const socket = std::getenv("HEDDLE_TEST_SOCKET");
     const char *const fallbacks = std::getenv("HEDDLE_TEST_FALLBACKS");
     REQUIRE(socket);
     REQUIRE(fallbacks);
-    const gpu::Place place{gpu::Kind::device, std::atoi(std::getenv("HEDDLE_TEST_ON"))};
     Wire wire(std::atoi(socket), HEDDLE_PEER_AUTO);
-    const gpu::Memory memory(place, spread(0).size());
-    receive_all(wire, memory);
+    receive_all(wire, traffic);
     CHECK(counted(Counter::fallbacks) == std::atoi(fallbacks));
-    if (!counted(Counter::fallbacks)) /* opened once, for all messages */
+    return !counted(Counter::fallbacks);
+}
+
+} // namespace
+
+TEST_CASE("inside: the receiving process", "[.][inside]")
+{
+    if (receive_by_reference(spaced)) /* opened once, for all messages */
         CHECK(gpu::Machine::get().count("import_memory") == 1);
+}
+
+/* Each message is in memory of its own; of 24, the receiver keeps 16 open. */
+TEST_CASE("inside: the process that receives dense messages", "[.][inside]")
+{
+    if (!receive_by_reference(dense_ones))
+        return;
+    CHECK(gpu::Machine::get().count("import_memory") == 24);
+    CHECK(gpu::Machine::get().count("close_memory") == 8);
 }
 
 TEST_CASE("by reference between two processes", "[reference][processes]")
 {
-    between_processes(0, "reorder=1 delay_us=20", messages, 0);
-    between_processes(1, "reorder=1 delay_us=20", messages, 0);
+    between_processes(spaced, 0, "reorder=1 delay_us=20", spaced.messages, 0);
+    between_processes(spaced, 1, "reorder=1 delay_us=20", spaced.messages, 0);
+}
+
+TEST_CASE("dense buffers are read where they lie, and freed afterwards", "[reference][processes]")
+{
+    between_processes(dense_ones, 0, "reorder=1 delay_us=20", dense_ones.messages, 0);
+    between_processes(dense_ones, 1, "reorder=1 delay_us=20", dense_ones.messages, 0);
 }
 
 /* The first message finds out that nothing can be opened, and begins anew; the others travel at once. */
 TEST_CASE("a process that cannot open the other's memory gets the bytes themselves", "[reference][processes]")
 {
-    between_processes(0, "fail=import_memory:1+", 1, 1);
+    between_processes(spaced, 0, "fail=import_memory:1+", 1, 1);
+    between_processes(dense_ones, 0, "fail=import_memory:1+", 1, 1);
 }

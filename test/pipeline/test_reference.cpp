@@ -102,6 +102,42 @@ TEST_CASE("memory that is not all of a device's, or a choice by value at either 
     travels(Two(HEDDLE_PEER_REFERENCE, chunk, HEDDLE_PEER_VALUE), device0, device1);
 }
 
+TEST_CASE("a dense buffer of a device is lent itself", "[reference]")
+{
+    const Switched on("reset reorder=1 delay_us=20");
+    constexpr int64_t size = (int64_t{1} << 20) + 100;
+    for (const gpu::Place to : {device0, device1}) {
+        Two network;
+        const Since in_place(Counter::sent_in_place);
+        const int64_t exported = gpu::Machine::get().count("export_memory");
+        pass(network, plan(dense(device0, size), blocks(to, size), size));
+        CHECK(network.bytes_sent() == 0);
+        CHECK(in_place.now() == 1);
+        CHECK(gpu::Machine::get().count("export_memory") - exported == 1);
+    }
+    Two network; /* and what is short is not */
+    const Since in_place(Counter::sent_in_place);
+    pass(network, plan(dense(device0, 60000), blocks(device1, 60000), 60000));
+    CHECK(in_place.now() == 0);
+}
+
+TEST_CASE("a dense buffer that cannot be exported is lent in pieces", "[reference]")
+{
+    constexpr int64_t size = int64_t{3} << 20;
+    {
+        const Switched on("reset");
+        Two network; /* makes the pieces */
+        pass(network, plan(blocks(device0, size), blocks(device1, size), size));
+    }
+    const Switched on("reset fail=export_memory:1");
+    Two network;
+    const Since in_place(Counter::sent_in_place), by_reference(Counter::sent_by_reference);
+    pass(network, plan(dense(device0, size), dense(device1, size), size));
+    CHECK(network.bytes_sent() == 0);
+    CHECK(in_place.now() == 0);
+    CHECK(by_reference.now() == 1);
+}
+
 /* In a process of its own: nothing is there to be lent yet. */
 TEST_CASE("inside: no memory to lend", "[.][inside]")
 {

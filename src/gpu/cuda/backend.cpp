@@ -98,11 +98,14 @@ Memory CudaBackend::query(const void *ptr, bool range) const
         return memory;
     CUdeviceptr start = 0;
     size_t size = 0;
-    CUpointer_attribute range_attributes[] = {CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE};
-    void *range_answers[] = {&start, &size};
-    if (cuPointerGetAttributes(2, range_attributes, range_answers, address) == CUDA_SUCCESS) {
+    unsigned long long id = 0;
+    CUpointer_attribute range_attributes[] = {CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE,
+                                              CU_POINTER_ATTRIBUTE_BUFFER_ID};
+    void *range_answers[] = {&start, &size, &id};
+    if (cuPointerGetAttributes(3, range_attributes, range_answers, address) == CUDA_SUCCESS) {
         memory.base = reinterpret_cast<char *>(start);
         memory.size = size;
+        memory.id = id;
     }
     return memory;
 }

@@ -102,7 +102,7 @@ Memory Machine::query(const void *ptr, bool) const
     const auto range = memories_.find(reinterpret_cast<uintptr_t>(ptr));
     if (!range)
         return {};
-    return {range->kind, range->device, reinterpret_cast<char *>(range->begin), range->size};
+    return {range->kind, range->device, reinterpret_cast<char *>(range->begin), range->size, range->id};
 }
 
 // As on a GPU: floating point of more than 64 bits is the host's.

@@ -139,6 +139,7 @@ Error Memories::allocate(MemoryKind kind, int device, size_t bytes, Origin origi
             return error;
     if (origin == Origin::slab)
         slab_bytes(block) += static_cast<int64_t>(bytes);
+    block.id = ++made_;
     *ptr = reinterpret_cast<void *>(block.begin);
     blocks_.insert_or_assign(block.begin, std::move(block));
     return {};

@@ -23,6 +23,7 @@ struct Range {
     uintptr_t begin = 0;
     size_t size = 0;
     std::byte *real = nullptr;
+    uint64_t id = 0;
 
     bool holds(uintptr_t address, size_t bytes) const
     {
@@ -98,6 +99,7 @@ private:
     std::vector<DeviceState> devices_;
     int64_t pinned_slab_bytes_ = 0;
     std::map<uintptr_t, Block> blocks_;
+    uint64_t made_ = 0; // blocks
 };
 
 } // namespace heddle::gpu::sim

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "borrowing.hpp"
 
+#include "exports.hpp"
 #include "lending.hpp"
 
+#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -13,9 +15,41 @@ namespace heddle::pipeline {
 
 namespace {
 
-struct Opened {
-    char *at = nullptr;
-    size_t bytes = 0; // 0: not known
+// Of the memory that is a caller's own, and that one process lent to one device. What is open stays in being,
+// even if its owner has freed it.
+constexpr size_t most_own = 16;
+
+// An allocation of another process.
+class Opened {
+public:
+    explicit Opened(gpu::Device &device) : device_(device) {}
+    Opened(const Opened &) = delete;
+    ~Opened()
+    {
+        if (at_)
+            device_.backend().close_memory(device_.ordinal(), at_);
+    }
+    int open(const unsigned char handle[gpu::Backend::handle_bytes])
+    {
+        void *at = nullptr;
+        if (const int e = device_.backend().import_memory(device_.ordinal(), handle, &at))
+            return e;
+        at_ = static_cast<char *>(at);
+        const gpu::Memory memory = device_.backend().query(at_, true);
+        if (memory.base)
+            bytes_ = memory.size - static_cast<size_t>(at_ - memory.base);
+        return HEDDLE_SUCCESS;
+    }
+    // Null where it does not reach so far.
+    char *find(uint64_t at, size_t bytes) const
+    {
+        return bytes_ && (bytes > bytes_ || at > bytes_ - bytes) ? nullptr : at_ + at;
+    }
+
+private:
+    gpu::Device &device_;
+    char *at_ = nullptr;
+    size_t bytes_ = 0; // 0: not known
 };
 
 class Borrower {
@@ -28,55 +62,69 @@ public:
     }
 
     // Opening takes long, and is done under the lock so that it is done once.
-    int open(gpu::Device &device, uint64_t process, const Loan &loan, Opened &opened)
+    int open(gpu::Device &device, uint64_t process, const Loan &loan, std::shared_ptr<const Opened> &opened)
     {
         const std::lock_guard lock(mutex_);
-        const auto key = std::tuple(device.ordinal(), process, loan.allocation);
-        if (const auto known = open_.find(key); known != open_.end()) {
+        Process &its = processes_[{device.ordinal(), process}];
+        if (const auto known = its.open.find(loan.allocation); known != its.open.end()) {
             opened = known->second;
+            if (is_own(loan))
+                used(its, loan.allocation);
             return HEDDLE_SUCCESS;
         }
-        void *at = nullptr;
-        if (const int e = device.backend().import_memory(device.ordinal(), loan.handle, &at)) {
-            closed_.emplace(device.ordinal(), process);
+        const auto made = std::make_shared<Opened>(device);
+        if (const int e = made->open(loan.handle)) {
+            its.closed = true;
             return e;
         }
-        opened.at = static_cast<char *>(at);
-        const gpu::Memory memory = device.backend().query(at, true);
-        if (memory.base)
-            opened.bytes = memory.size - static_cast<size_t>(opened.at - memory.base);
-        open_.emplace(key, opened);
+        opened = its.open[loan.allocation] = made;
+        if (is_own(loan))
+            used(its, loan.allocation);
         return HEDDLE_SUCCESS;
     }
 
     bool is_closed(const gpu::Device &device, uint64_t process)
     {
         const std::lock_guard lock(mutex_);
-        return closed_.contains({device.ordinal(), process});
+        const auto its = processes_.find({device.ordinal(), process});
+        return its != processes_.end() && its->second.closed;
     }
 
 private:
+    struct Process {
+        std::map<uint64_t, std::shared_ptr<const Opened>> open; // by the allocation
+        std::list<uint64_t> own;                                // the latest used first
+        bool closed = false;
+    };
+
+    static void used(Process &its, uint64_t allocation)
+    {
+        its.own.remove(allocation);
+        its.own.push_front(allocation);
+        if (its.own.size() <= most_own)
+            return;
+        its.open.erase(its.own.back());
+        its.own.pop_back();
+    }
+
     std::mutex mutex_;
-    std::map<std::tuple<int, uint64_t, uint64_t>, Opened> open_;
-    std::set<std::pair<int, uint64_t>> closed_;
+    std::map<std::pair<int, uint64_t>, Process> processes_; // by the device that reads and who lends
 };
 
 } // namespace
 
-int borrow(gpu::Device &device, uint64_t process, const Loan &loan, int64_t bytes, char **at)
+int borrow(gpu::Device &device, uint64_t process, const Loan &loan, int64_t bytes, Borrowed &borrowed)
 {
     if (process == whereabouts().process) {
-        *at = find_lent(loan, bytes);
-        return *at ? HEDDLE_SUCCESS : HEDDLE_ERR_FORMAT;
+        borrowed.at = is_own(loan) ? find_own(loan, bytes) : find_lent(loan, bytes);
+    } else {
+        std::shared_ptr<const Opened> opened;
+        if (const int e = Borrower::get().open(device, process, loan, opened))
+            return e;
+        borrowed.at = opened->find(loan.at, static_cast<size_t>(bytes));
+        borrowed.open = std::move(opened);
     }
-    Opened opened;
-    if (const int e = Borrower::get().open(device, process, loan, opened))
-        return e;
-    const auto length = static_cast<size_t>(bytes);
-    if (opened.bytes && (length > opened.bytes || loan.at > opened.bytes - length))
-        return HEDDLE_ERR_FORMAT;
-    *at = opened.at + loan.at;
-    return HEDDLE_SUCCESS;
+    return borrowed.at ? HEDDLE_SUCCESS : HEDDLE_ERR_FORMAT;
 }
 
 bool cannot_borrow(const gpu::Device &device, uint64_t process)

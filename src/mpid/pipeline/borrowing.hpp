@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Device memory of other processes, opened once and kept open.
+// Device memory of other processes, opened once and kept open: what is made to be lent for good, what is a
+// caller's own (exports.hpp) until others were used since, for its owner may have freed it.
 #pragma once
 
 #include "../../gpu/devices.hpp"
@@ -8,8 +9,14 @@
 
 namespace heddle::pipeline {
 
+// Memory that is open for as long as this lives.
+struct Borrowed {
+    char *at = nullptr;
+    std::shared_ptr<const void> open;
+};
+
 // Where `bytes` bytes that a process lent can be read by `device`.
-int borrow(gpu::Device &device, uint64_t process, const Loan &loan, int64_t bytes, char **at);
+int borrow(gpu::Device &device, uint64_t process, const Loan &loan, int64_t bytes, Borrowed &borrowed);
 
 // Whether something of that process could not be opened on `device` before.
 bool cannot_borrow(const gpu::Device &device, uint64_t process);

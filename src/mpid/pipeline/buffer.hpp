@@ -26,7 +26,9 @@ public:
     // They lie on that device, all of them.
     bool on_device() const { return on_device_; }
 
-    // The address of byte `at`, of a direct one.
+    // They are one run.
+    bool dense() const { return first_ != nullptr; }
+    // The address of byte `at`, of a dense one.
     char *address(int64_t at) const { return first_ + at; }
     // From byte `at` on.
     heddle_side after(int64_t at) const;

@@ -6,10 +6,19 @@ namespace heddle::pipeline {
 namespace {
 
 constexpr auto counters = static_cast<size_t>(Counter::count);
-constexpr const char *names[] = {
-    "sent_by_value", "sent_by_reference", "received_by_value",   "received_by_reference",
-    "failed",        "chunks_by_value",   "chunks_by_reference", "bytes_received",
-    "waits",         "beyond_limit",      "fallbacks",           "strays"};
+constexpr const char *names[] = {"sent_by_value",
+                                 "sent_by_reference",
+                                 "received_by_value",
+                                 "received_by_reference",
+                                 "failed",
+                                 "chunks_by_value",
+                                 "chunks_by_reference",
+                                 "bytes_received",
+                                 "sent_in_place",
+                                 "waits",
+                                 "beyond_limit",
+                                 "fallbacks",
+                                 "strays"};
 static_assert(std::size(names) == counters);
 
 std::array<std::atomic<int64_t>, counters> values;

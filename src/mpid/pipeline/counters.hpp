@@ -18,10 +18,11 @@ enum class Counter : uint8_t {
     chunks_by_value, // received
     chunks_by_reference,
     bytes_received,
-    waits,        // for staging memory: turns that did not come at once
-    beyond_limit, // staging memory taken where the limit allowed none, so that nobody waits for ever
-    fallbacks,    // from reference to value
-    strays,       // headers of messages that had ended
+    sent_in_place, // messages by reference that were read out of the caller's own memory
+    waits,         // for staging memory: turns that did not come at once
+    beyond_limit,  // staging memory taken where the limit allowed none, so that nobody waits for ever
+    fallbacks,     // from reference to value
+    strays,        // headers of messages that had ended
     count
 };
 

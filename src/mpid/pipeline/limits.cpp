@@ -22,6 +22,11 @@ int64_t power_below(int64_t bytes)
     return static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(bytes)));
 }
 
+int64_t power_above(int64_t bytes)
+{
+    return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max(bytes, smallest_chunk))));
+}
+
 int peer_of(const std::string &name)
 {
     return name == "value"       ? HEDDLE_PEER_VALUE
@@ -46,6 +51,7 @@ int find_limits(const heddle_port_options *options, Limits &limits)
     limits.window = o.window ? o.window : std::max(settings.message_window, int64_t{1});
     limits.staging = o.staging ? o.staging : settings.message_staging;
     limits.peer = o.peer ? o.peer : peer_of(settings.peer);
+    limits.in_place = settings.message_in_place;
     limits.number = o.number;
     return HEDDLE_SUCCESS;
 }
@@ -58,8 +64,9 @@ int64_t chunk_of(Mode mode, int64_t bytes, int64_t chunk)
     const int64_t most = most_of(mode, chunk);
     if (bytes >= overlapping * least)
         return std::min(most, power_below(bytes / overlapping));
-    const int64_t all = std::max(std::min(bytes, least), smallest_chunk);
-    return std::min(most, static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(all))));
+    return std::min(most, power_above(std::min(bytes, least)));
 }
+
+int64_t whole_chunk(int64_t bytes) { return power_above(std::min(bytes, largest_chunk)); }
 
 } // namespace heddle::pipeline

@@ -14,6 +14,7 @@ struct Limits {
     int64_t window = 0;  // most chunks of a message on their way
     int64_t staging = 0; // bytes of staging memory each way
     int peer = HEDDLE_PEER_AUTO;
+    int64_t in_place = 0; // from so many bytes on a dense buffer is lent itself
     uint32_t number = 0;
 };
 
@@ -26,5 +27,8 @@ int64_t most_of(Mode mode, int64_t chunk);
 // The chunk for a message of `bytes` bytes between ports of which the lower limit is `chunk`: small enough
 // that packing, sending and unpacking overlap, large enough to be worth a launch and a header.
 int64_t chunk_of(Mode mode, int64_t bytes, int64_t chunk);
+
+// The chunk where nothing is packed: all of it, if that goes.
+int64_t whole_chunk(int64_t bytes);
 
 } // namespace heddle::pipeline

@@ -8,6 +8,8 @@ pipeline_sources = \
     src/mpid/pipeline/buffer.hpp \
     src/mpid/pipeline/counters.cpp \
     src/mpid/pipeline/counters.hpp \
+    src/mpid/pipeline/exports.cpp \
+    src/mpid/pipeline/exports.hpp \
     src/mpid/pipeline/lending.cpp \
     src/mpid/pipeline/lending.hpp \
     src/mpid/pipeline/limits.cpp \

@@ -26,6 +26,7 @@ struct Chunk {
         lent     // the other end reads it
     } state = State::moving;
     Block block;
+    std::shared_ptr<const void> borrowed; // keeps open what it is read from
 };
 
 // A message that has ended, for the caller to be told.

@@ -26,7 +26,7 @@ Receiving::Receiving(Port &port, void *peer, const Envelope &envelope, const hed
     : Message(port, peer, to, std::min(envelope.bytes, capacity), ended, argument),
       process_(envelope.process), bytes_(envelope.bytes),
       chunk_(std::max(smallest_chunk, std::min(envelope.chunk, port.limits().chunk))),
-      truncated_(envelope.bytes > capacity)
+      in_place_(envelope.in_place), truncated_(envelope.bytes > capacity)
 {
     other_ = envelope.message;
     wanted_ = std::min(envelope.bytes, capacity);
@@ -36,7 +36,8 @@ Receiving::Receiving(Port &port, void *peer, const Envelope &envelope, const hed
 
 void Receiving::cut()
 {
-    chunk_bytes_ = chunk_of(mode_, bytes_, chunk_);
+    chunk_bytes_ =
+        mode_ == Mode::reference && in_place_ ? whole_chunk(bytes_) : chunk_of(mode_, bytes_, chunk_);
     came_.assign(static_cast<size_t>(chunks()), false);
 }
 
@@ -231,12 +232,14 @@ int Receiving::arrived_chunk(const Header &header, const void *data, size_t byte
 
 int Receiving::arrived_loan(const Header &header)
 {
-    char *at = nullptr;
-    if (borrow(*buffer_.device(), process_, header.loan, header.bytes, &at)) {
+    Borrowed borrowed;
+    if (borrow(*buffer_.device(), process_, header.loan, header.bytes, borrowed)) {
         falling_back_ = true;
         port_.ready(*this);
     } else {
-        begin_move(begin_chunk(header), at);
+        Chunk &chunk = begin_chunk(header);
+        chunk.borrowed = std::move(borrowed.open);
+        begin_move(chunk, borrowed.at);
     }
     return HEDDLE_SUCCESS;
 }

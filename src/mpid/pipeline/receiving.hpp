@@ -45,6 +45,7 @@ private:
     const uint64_t process_; // the sender's
     const int64_t bytes_;    // that it sends, or would
     const int64_t chunk_;    // the lower limit of both ports
+    const bool in_place_;    // nothing is packed for it, if it comes by reference
     const bool truncated_;
     bool falling_back_ = false;
     std::vector<Block> room_; // for chunks that the sender was told of

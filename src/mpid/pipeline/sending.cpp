@@ -2,6 +2,7 @@
 #include "sending.hpp"
 
 #include "counters.hpp"
+#include "exports.hpp"
 #include "port.hpp"
 
 #include <utility>
@@ -13,12 +14,15 @@ Sending::Sending(Port &port, void *peer, const heddle_side &from, int64_t bytes,
     : Message(port, peer, from, bytes, ended, argument), key_(key), total_(bytes),
       lends_(buffer_.on_device() && port.limits().peer != HEDDLE_PEER_VALUE && can_lend(*buffer_.device()))
 {
+    if (lends_ && buffer_.dense() && bytes >= port.limits().in_place)
+        own_ = export_own(*buffer_.device(), buffer_.address(0), bytes);
 }
 
 Envelope Sending::envelope() const
 {
     const Whereabouts here = whereabouts();
-    return {id(), total_, port_.limits().chunk, here.node, here.process, port_.limits().number, lends_};
+    return {id(),   total_,          port_.limits().chunk, here.node, here.process, port_.limits().number,
+            lends_, own_.has_value()};
 }
 
 // ---- what the receiver says ----
@@ -61,7 +65,9 @@ int Sending::answer(const Header &header)
     if (answered_ && anew && header.mode == Mode::reference)
         return HEDDLE_ERR_FORMAT;
     if (header.bytes > total_ || header.chunk < smallest_chunk ||
-        header.chunk > most_of(header.mode, port_.limits().chunk) ||
+        header.chunk > (own_ && header.mode == Mode::reference
+                            ? largest_chunk
+                            : most_of(header.mode, port_.limits().chunk)) ||
         (header.mode == Mode::reference && !lends_) ||
         (!anew && (header.bytes != wanted_ || header.chunk != chunk_bytes_ || header.mode != mode_ ||
                    header.from != other_)))
@@ -88,6 +94,10 @@ void Sending::begin_round(const Header &header)
     mode_ = header.mode;
     round_ = header.round;
     granted_ = begun_ = next_ = done_ = 0;
+    if (mode_ == Mode::value)
+        own_.reset();
+    else if (own_)
+        count(Counter::sent_in_place);
 }
 
 void Sending::returned(const Header &header)
@@ -121,7 +131,7 @@ void Sending::advance()
         return;
     }
     send_moved();
-    if (buffer_.direct()) // the transport reads it where it is
+    if (!packs())
         while (!failed() && may_begin())
             send_chunk(begin_chunk({}));
     else if (!failed() && may_begin())
@@ -203,7 +213,9 @@ void Sending::send_chunk(Chunk &chunk)
     header.offset = chunk.offset;
     header.bytes = chunk.bytes;
     if (mode_ == Mode::reference) {
-        header.loan = chunk.block.loan();
+        header.loan = own_ ? *own_ : chunk.block.loan();
+        if (own_)
+            header.loan.at += static_cast<uint64_t>(chunk.offset);
         chunk.state = Chunk::State::lent;
         if (const int e = port_.send(*this, header))
             fail(e);

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The sender's end of a message: waits to be matched, then packs as many chunks as the receiver has room for,
-// each into a block that goes back once the chunk was sent (by value) or read (by reference).
+// each into a block that goes back once the chunk was sent (by value) or read (by reference). A dense buffer
+// is not packed: the transport, or the receiver, reads it where it lies.
 #pragma once
 
 #include "message.hpp"
+
+#include <optional>
 
 namespace heddle::pipeline {
 
@@ -35,10 +38,12 @@ private:
     void send_chunk(Chunk &chunk);
     void end_chunk(const Chunk &chunk);
     void decline();
+    bool packs() const { return !own_ && !buffer_.direct(); }
 
     const uint64_t key_;
     const int64_t total_;
-    const bool lends_; // chunks may stay on the device
+    const bool lends_;        // chunks may stay on the device
+    std::optional<Loan> own_; // the buffer itself is lent
     bool answered_ = false;
     int64_t granted_ = 0; // chunks, as answers count them
     int64_t begun_ = 0;   // chunks of this round

@@ -26,7 +26,7 @@ struct RawEnvelope {
     uint32_t check;
 };
 static_assert(sizeof(RawEnvelope) == HEDDLE_ENVELOPE_BYTES);
-constexpr uint16_t lends_flag = 1;
+constexpr uint16_t lends_flag = 1, in_place_flag = 2;
 
 struct RawHeader {
     uint32_t magic;
@@ -76,10 +76,9 @@ bool has_loan(Kind kind, Mode mode) { return kind == Kind::chunk && mode == Mode
 
 void write_envelope(const Envelope &e, void *bytes)
 {
-    RawEnvelope raw{envelope_magic, version,   e.lends ? lends_flag : uint16_t{0},
-                    e.message,      e.bytes,   e.chunk,
-                    e.node,         e.process, 0,
-                    e.number,       0};
+    const auto flags = static_cast<uint16_t>((e.lends ? lends_flag : 0) | (e.in_place ? in_place_flag : 0));
+    RawEnvelope raw{envelope_magic, version,   flags, e.message, e.bytes, e.chunk,
+                    e.node,         e.process, 0,     e.number,  0};
     raw.check = check_of(raw);
     std::memcpy(bytes, &raw, sizeof raw);
 }
@@ -92,10 +91,18 @@ int read_envelope(const void *bytes, Envelope &e)
         return HEDDLE_ERR_FORMAT;
     if (raw.version != version)
         return HEDDLE_ERR_VERSION;
-    if (raw.check != check_of(raw) || raw.flags & ~lends_flag || raw.bytes < 0 || raw.chunk <= 0 ||
+    if (raw.check != check_of(raw) || raw.flags & ~(lends_flag | in_place_flag) ||
+        (raw.flags & in_place_flag && !(raw.flags & lends_flag)) || raw.bytes < 0 || raw.chunk <= 0 ||
         !std::has_single_bit(static_cast<uint64_t>(raw.chunk)))
         return HEDDLE_ERR_FORMAT;
-    e = {raw.message, raw.bytes, raw.chunk, raw.node, raw.process, raw.number, (raw.flags & lends_flag) != 0};
+    e = {raw.message,
+         raw.bytes,
+         raw.chunk,
+         raw.node,
+         raw.process,
+         raw.number,
+         (raw.flags & lends_flag) != 0,
+         (raw.flags & in_place_flag) != 0};
     return HEDDLE_SUCCESS;
 }
 

@@ -28,8 +28,9 @@ struct Envelope {
     int64_t chunk = 0; // most bytes of one that travels, at the sender
     uint64_t node = 0; // where the sender is (whereabouts.hpp)
     uint64_t process = 0;
-    uint32_t number = 0; // of its port
-    bool lends = false;  // it can leave chunks on its device
+    uint32_t number = 0;   // of its port
+    bool lends = false;    // it can leave chunks on its device
+    bool in_place = false; // these are the sender's own memory: there is nothing to overlap
 };
 
 void write_envelope(const Envelope &envelope, void *bytes);

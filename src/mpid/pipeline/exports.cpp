@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "exports.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <mutex>
+
+namespace heddle::pipeline {
+
+namespace {
+
+// Tells them from the allocations of lending.hpp.
+constexpr uint64_t own = uint64_t{1} << 63;
+// What was freed is not heard of; so no more are kept than are likely to be in use.
+constexpr size_t most_kept = 256;
+
+struct Exported {
+    char *base = nullptr;
+    size_t size = 0;
+    bool opens = false; // it has a handle
+    unsigned char handle[gpu::Backend::handle_bytes] = {};
+};
+
+class Exports {
+public:
+    // Never destroyed, as what they describe.
+    static Exports &get()
+    {
+        static Exports &exports = *std::make_unique<Exports>().release();
+        return exports;
+    }
+
+    Exported of(gpu::Device &device, const gpu::Memory &memory)
+    {
+        const std::lock_guard lock(mutex_);
+        if (const auto known = all_.find(memory.id); known != all_.end())
+            return known->second;
+        if (all_.size() >= most_kept)
+            all_.clear();
+        Exported &made = all_[memory.id];
+        made.base = memory.base;
+        made.size = memory.size;
+        made.opens = !device.backend().export_memory(device.ordinal(), memory.base, made.handle);
+        return made;
+    }
+
+    char *find(uint64_t id, uint64_t at, size_t bytes)
+    {
+        const std::lock_guard lock(mutex_);
+        const auto known = all_.find(id);
+        if (known == all_.end() || bytes > known->second.size || at > known->second.size - bytes)
+            return nullptr;
+        return known->second.base + at;
+    }
+
+private:
+    std::mutex mutex_;
+    std::map<uint64_t, Exported> all_; // by the allocation's number
+};
+
+} // namespace
+
+std::optional<Loan> export_own(gpu::Device &device, const char *at, int64_t bytes)
+{
+    const gpu::Memory memory = device.backend().query(at, true);
+    if (memory.kind != gpu::MemoryKind::device || memory.device != device.ordinal() || !memory.id ||
+        !memory.base || static_cast<size_t>(bytes) > memory.size - static_cast<size_t>(at - memory.base))
+        return std::nullopt;
+    const Exported exported = Exports::get().of(device, memory);
+    if (!exported.opens)
+        return std::nullopt;
+    Loan loan;
+    loan.allocation = memory.id | own;
+    loan.at = static_cast<uint64_t>(at - memory.base);
+    std::copy(std::begin(exported.handle), std::end(exported.handle), loan.handle);
+    return loan;
+}
+
+bool is_own(const Loan &loan) { return loan.allocation & own; }
+
+char *find_own(const Loan &loan, int64_t bytes)
+{
+    return bytes < 0 ? nullptr
+                     : Exports::get().find(loan.allocation & ~own, loan.at, static_cast<size_t>(bytes));
+}
+
+} // namespace heddle::pipeline

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The caller's own device memory, where it can be opened by other processes: they read a dense buffer where
+// it lies.
+#pragma once
+
+#include "../../gpu/devices.hpp"
+#include "wire.hpp"
+
+#include <optional>
+
+namespace heddle::pipeline {
+
+// Where others find the device memory at `at`; nothing where the device exports no memory of its kind (out of
+// a pool, or mapped by the program itself), or does not tell one allocation from the next at the same
+// address.
+std::optional<Loan> export_own(gpu::Device &device, const char *at, int64_t bytes);
+
+// Whether a loan is of such memory, which its owner may free once it was read.
+bool is_own(const Loan &loan);
+
+// Where this very process has it; null where it is none of its own.
+char *find_own(const Loan &loan, int64_t bytes);
+
+} // namespace heddle::pipeline
