@@ -301,6 +301,17 @@ HEDDLE_API int heddle_device_open(void);
  * written as heddle_type_describe writes. */
 HEDDLE_API int heddle_info(char *text, size_t capacity, size_t *length);
 
+/* One of the numbers that heddle_info tells: of what was done since the process began, or of what is held now. */
+typedef struct heddle_counter {
+    const char *name;        /* an identifier, like methods_kernel; static */
+    const char *description; /* static */
+    int64_t value;
+    int is_level; /* it goes down, too */
+} heddle_counter;
+/* Reads counter `index`, which has the same name all the time; they are numbered from 0 on without gaps. Opens no
+ * plug-in. Errors: ARG, RANGE: there are not so many. */
+HEDDLE_API int heddle_counter_read(int64_t index, heddle_counter *counter);
+
 enum heddle_memory_kind { HEDDLE_MEMORY_HOST, HEDDLE_MEMORY_PINNED, HEDDLE_MEMORY_DEVICE, HEDDLE_MEMORY_MANAGED };
 /* The kind of memory that `ptr` points into, and its device (-1: none). Never fails: memory that no device
  * knows is the host's. `device` may be null. */

@@ -91,9 +91,15 @@ Opened open_plugin()
     return {devices.release(), std::string(backend->name()) + ": " + path};
 }
 
+std::atomic<Devices *> opened_before;
+
 const Opened &opened()
 {
-    static const Opened &instance = *std::make_unique<Opened>(open_plugin()).release();
+    static const Opened &instance = []() -> const Opened & {
+        const Opened &made = *std::make_unique<Opened>(open_plugin()).release();
+        opened_before = made.devices;
+        return made;
+    }();
     return instance;
 }
 
@@ -103,6 +109,8 @@ Devices *Devices::open()
 {
     return opened().devices;
 }
+
+Devices *Devices::if_open() { return opened_before; }
 
 const std::string &Devices::status()
 {

@@ -24,8 +24,8 @@ public:
     Backend &backend() const { return backend_; }
     // One of a few streams, in turn.
     int stream(Stream &stream) { return stream_at(turn_.fetch_add(1, std::memory_order_relaxed), stream); }
-    // The calling thread's one of them, for what it waits for. To begin on another stream than before takes a
-    // GPU a microsecond.
+    // The calling thread's one of them, for what it waits for, or what runs beside nothing else. To begin on another
+    // stream than before takes a GPU a microsecond.
     int own_stream(Stream &stream);
     // Whether there is a stream, so that the process has a context on the device.
     bool in_use() const
@@ -33,6 +33,8 @@ public:
         return std::any_of(streams_.begin(), streams_.end(),
                            [](const auto &stream) { return stream.load(std::memory_order_relaxed) != nullptr; });
     }
+
+    std::atomic<int> running{0}; // launches that go on while their callers do other things
 
     SlabPool memory; // of the device
     SlabPool pinned; // of the host, near the device
@@ -54,6 +56,8 @@ class Devices {
 public:
     // The open plug-in's; null where there is none. The first call opens it.
     static Devices *open();
+    // The same, but opens nothing.
+    static Devices *if_open();
     // What was opened, or why nothing was.
     static const std::string &status();
 

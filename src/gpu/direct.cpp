@@ -58,7 +58,8 @@ int copy_blocks(const Direct &d, Device &device, Stream stream, Done *done)
 // Waits for what was launched; it has no other stages.
 class Launched : public Task {
 public:
-    explicit Launched(DoneRef done) : done_(std::move(done)) {}
+    Launched(DoneRef done, Device &device) : done_(std::move(done)), device_(device) { ++device_.running; }
+    ~Launched() override { --device_.running; }
     int progress(bool &ended) override
     {
         const int e = done_.test(ended);
@@ -69,6 +70,7 @@ public:
 
 private:
     DoneRef done_;
+    Device &device_;
 };
 
 } // namespace
@@ -162,7 +164,8 @@ int begin_direct(Device &device, std::span<const Direct> moves, bool awaited, Ta
 {
     const auto begin = [&](std::span<const Direct> group) {
         Stream stream;
-        if (const int e = awaited && tasks.empty() ? device.own_stream(stream) : device.stream(stream))
+        const bool alone = device.running == 0 || (awaited && tasks.empty());
+        if (const int e = alone ? device.own_stream(stream) : device.stream(stream))
             return e;
         DoneRef done;
         if (const int e = done.acquire(device))
@@ -172,7 +175,7 @@ int begin_direct(Device &device, std::span<const Direct> moves, bool awaited, Ta
             device.backend().stream_synchronize(device.ordinal(), stream);
             return e;
         }
-        tasks.add(std::make_unique<Launched>(std::move(done)));
+        tasks.add(std::make_unique<Launched>(std::move(done), device));
         return int{HEDDLE_SUCCESS};
     };
     // Large moves go to streams of their own; those between them are a group each.

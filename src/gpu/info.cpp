@@ -1,69 +1,64 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What is open, what it did, and what memory a pointer names.
 #include "choose.hpp"
+#include "counters.hpp"
+#include "devices.hpp"
 #include "error_detail.hpp"
-#include "info.hpp"
 
-#include <mutex>
-#include <vector>
+#include <string_view>
 
 using namespace heddle;
 using namespace heddle::gpu;
 
 namespace {
 
-template <class Counts, class Name> void list(std::string &text, const char *what, const Counts &counts, Name name)
+template <class Values, class Name>
+void add(Counts &counts, const char *group, const char *description, const Values &values, Name name)
 {
-    text += what;
-    for (size_t i = 0; i < counts.size(); ++i)
-        text += std::string(" ") + name(i) + " " + std::to_string(counts[i]);
-    text += '\n';
+    for (size_t i = 0; i < values.size(); ++i)
+        counts.push_back({group, name(i), description, values[i]});
 }
 
-struct More {
-    std::mutex mutex;
-    std::vector<std::string (*)()> texts;
-};
+const Source choices([](Counts &counts) {
+    add(counts, "methods", "transfers that were carried out by this method", method_counts(),
+        [](size_t i) { return method_name(static_cast<Method>(i)); });
+    add(counts, "kernels", "launches of this kernel", kernel_counts(),
+        [](size_t i) { return kernel_name(static_cast<Kernel>(i)); });
+});
 
-More &more()
-{
-    static More more;
-    return more;
-}
-
-std::string more_info()
-{
-    const std::lock_guard lock(more().mutex);
-    std::string text;
-    for (const auto each : more().texts)
-        text += each();
-    return text;
-}
+const Source slabs([](Counts &counts) {
+    int64_t device = 0, pinned = 0;
+    const Devices *const devices = Devices::if_open();
+    for (int i = 0; devices && i < devices->count(); ++i) {
+        device += static_cast<int64_t>(devices->device(i).memory.held());
+        pinned += static_cast<int64_t>(devices->device(i).pinned.held());
+    }
+    const char *const description = "bytes of staging memory that are held";
+    counts.push_back({"slabs", "device", description, device, true});
+    counts.push_back({"slabs", "pinned", description, pinned, true});
+});
 
 std::string info()
 {
     std::string text = std::string("heddle ") + heddle_version() + "\n";
     const Devices *const devices = Devices::open();
     text += Devices::status() + "\n";
-    if (!devices)
-        return text + more_info();
-    for (int i = 0; i < devices->count(); ++i) {
+    for (int i = 0; devices && i < devices->count(); ++i) {
         const Device &d = devices->device(i);
         text += "device " + std::to_string(i) + ": " + devices->backend().describe(i) + "; slabs: " +
                 std::to_string(d.memory.held()) + " bytes, pinned: " + std::to_string(d.pinned.held()) + " bytes\n";
     }
-    list(text, "methods:", method_counts(), [](size_t i) { return method_name(static_cast<Method>(i)); });
-    list(text, "kernels:", kernel_counts(), [](size_t i) { return kernel_name(static_cast<Kernel>(i)); });
-    return text + more_info();
+    std::string_view group;
+    for (const Count &count : all_counts()) {
+        if (group != count.group)
+            text += std::string(group.empty() ? "" : "\n") + count.group + ":";
+        group = count.group;
+        text += std::string(" ") + count.name + " " + std::to_string(count.value);
+    }
+    return text + "\n";
 }
 
 } // namespace
-
-void heddle::gpu::add_info(std::string (*text)())
-{
-    const std::lock_guard lock(more().mutex);
-    more().texts.push_back(text);
-}
 
 int heddle_device_open(void)
 {

@@ -7,6 +7,8 @@ gpu_sources = \
     src/gpu/choose.hpp \
     src/gpu/chunked.cpp \
     src/gpu/combined.cpp \
+    src/gpu/counters.cpp \
+    src/gpu/counters.hpp \
     src/gpu/devices.cpp \
     src/gpu/devices.hpp \
     src/gpu/direct.cpp \
@@ -15,7 +17,6 @@ gpu_sources = \
     src/gpu/error_detail.cpp \
     src/gpu/error_detail.hpp \
     src/gpu/info.cpp \
-    src/gpu/info.hpp \
     src/gpu/moves.cpp \
     src/gpu/moves.hpp \
     src/gpu/on_stream.cpp \

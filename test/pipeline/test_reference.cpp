@@ -82,6 +82,16 @@ TEST_CASE("heddle_info tells what messages did", "[reference]")
                                  " received_by_value ";
     CHECK(text.find("messages: sent_by_value ") != std::string::npos);
     CHECK(text.find(expected) != std::string::npos);
+
+    heddle_counter counter{};
+    int64_t index = 0, found = -1;
+    for (; heddle_counter_read(index, &counter) == HEDDLE_SUCCESS; ++index)
+        if (counter.name == std::string("messages_sent_by_reference"))
+            found = counter.value;
+    CHECK(found == wire::counted(Counter::sent_by_reference));
+    CHECK(heddle_counter_read(index, &counter) == HEDDLE_ERR_RANGE);
+    CHECK(heddle_counter_read(-1, &counter) == HEDDLE_ERR_RANGE);
+    CHECK(heddle_counter_read(0, nullptr) == HEDDLE_ERR_ARG);
 }
 
 TEST_CASE("memory that is not all of a device's, or a choice by value at either end, travels", "[reference]")

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The C API of messages: arguments are checked, exceptions end here.
-#include "../../gpu/info.hpp"
 #include "counters.hpp"
 #include "port.hpp"
 #include "receiving.hpp"
@@ -38,8 +37,6 @@ int heddle_port_create(const heddle_transport *transport, const heddle_port_opti
     if (const int e = guard([&] { return find_limits(options, limits); }))
         return e;
     return guard([&] {
-        static std::once_flag once;
-        std::call_once(once, [] { gpu::add_info(counters_text); });
         *port = std::make_unique<heddle_port>(*transport, limits).release();
         return HEDDLE_SUCCESS;
     });

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "counters.hpp"
 
+#include "../../gpu/counters.hpp"
+
 namespace heddle::pipeline {
 
 namespace {
@@ -23,6 +25,12 @@ static_assert(std::size(names) == counters);
 
 std::array<std::atomic<int64_t>, counters> values;
 
+const gpu::Source source([](gpu::Counts &counts) {
+    for (size_t i = 0; i < counters; ++i)
+        counts.push_back({"messages", names[i], "messages of device buffers that are not packed as a whole; their chunks",
+                          values[i].load(std::memory_order_relaxed)});
+});
+
 } // namespace
 
 void count(Counter counter, int64_t by)
@@ -33,14 +41,6 @@ void count(Counter counter, int64_t by)
 int64_t counted(Counter counter)
 {
     return values[static_cast<size_t>(counter)].load(std::memory_order_relaxed);
-}
-
-std::string counters_text()
-{
-    std::string text = "messages:";
-    for (size_t i = 0; i < counters; ++i)
-        text += std::string(" ") + names[i] + " " + std::to_string(counted(static_cast<Counter>(i)));
-    return text + "\n";
 }
 
 } // namespace heddle::pipeline

@@ -5,7 +5,6 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <string>
 
 namespace heddle::pipeline {
 
@@ -28,7 +27,5 @@ enum class Counter : uint8_t {
 
 void count(Counter counter, int64_t by = 1);
 int64_t counted(Counter counter);
-// A line of text.
-std::string counters_text();
 
 } // namespace heddle::pipeline

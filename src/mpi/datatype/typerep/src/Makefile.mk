@@ -9,6 +9,7 @@ mpi_core_sources += \
 if BUILD_HEDDLE_ENGINE
 mpi_core_sources += \
     src/mpi/datatype/typerep/src/typerep_heddle_commit.c \
+    src/mpi/datatype/typerep/src/typerep_heddle_counters.c \
     src/mpi/datatype/typerep/src/typerep_heddle_create.c \
     src/mpi/datatype/typerep/src/typerep_heddle_device.c \
     src/mpi/datatype/typerep/src/typerep_heddle_external.c \

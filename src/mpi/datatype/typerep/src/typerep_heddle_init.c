@@ -11,6 +11,7 @@ void MPIR_Typerep_init(void)
 {
     MPII_heddle_types_init();
     MPII_heddle_device_init();
+    MPII_heddle_counters_init();
 }
 
 void MPIR_Typerep_finalize(void) { MPII_heddle_types_finalize(); }

@@ -61,6 +61,8 @@ static inline bool MPII_heddle_on_device(const void *buf, MPI_Datatype datatype)
 
 /* Tells MPL's backend of the engine. */
 void MPII_heddle_device_init(void);
+/* Tells MPI_T of the engine's counters. */
+void MPII_heddle_counters_init(void);
 
 heddle_side MPII_heddle_side(const void *buf, MPI_Aint count, MPI_Datatype datatype, MPI_Aint offset);
 heddle_side MPII_heddle_packed(const void *buf, MPI_Aint bytes);

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What MPI_T tells of messages between devices.
+ */
+#include "device_test.hpp"
+
+#include <cstdlib>
+
+using namespace device_test;
+
+/* A performance variable, read since it was made. */
+class Variable {
+public:
+    explicit Variable(const std::string &name, int variable_class = MPI_T_PVAR_CLASS_COUNTER) : name_(name)
+    {
+        int index, count;
+        MPI_T_pvar_session_create(&session_);
+        there_ = MPI_T_pvar_get_index(name.c_str(), variable_class, &index) == MPI_SUCCESS &&
+                 MPI_T_pvar_handle_alloc(session_, index, nullptr, &handle_, &count) == MPI_SUCCESS && count == 1;
+        check(there_, "MPI_T has no variable " + name);
+    }
+    Variable(const Variable &) = delete;
+    ~Variable()
+    {
+        if (there_)
+            MPI_T_pvar_handle_free(session_, &handle_);
+        MPI_T_pvar_session_free(&session_);
+    }
+    long long read() const
+    {
+        unsigned long long value = 0;
+        if (there_)
+            check(MPI_T_pvar_read(session_, handle_, &value) == MPI_SUCCESS, "MPI_T cannot read " + name_);
+        return static_cast<long long>(value);
+    }
+
+private:
+    std::string name_;
+    MPI_T_pvar_session session_;
+    MPI_T_pvar_handle handle_;
+    bool there_;
+};
+
+static void send(int n)
+{
+    const Layout layout = strided(n);
+    Buffer buffer(gpu::Kind::device, layout);
+    if (rank == 0)
+        MPI_Send(buffer.at(), 1, buffer.type(), 1, 1, MPI_COMM_WORLD);
+    else
+        MPI_Recv(buffer.at(), 1, buffer.type(), 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+int main(int argc, char **argv)
+{
+    int provided;
+    MPI_T_init_thread(MPI_THREAD_MULTIPLE, &provided);
+    const int status = run(argc, argv, [] {
+        const Variable by_value(rank == 0 ? "heddle_messages_sent_by_value" : "heddle_messages_received_by_value"),
+            by_reference(rank == 0 ? "heddle_messages_sent_by_reference" : "heddle_messages_received_by_reference"),
+            bytes("heddle_messages_bytes_received"), slabs("heddle_slabs_pinned", MPI_T_PVAR_CLASS_LEVEL);
+        send(100000);
+        check(by_value.read() + by_reference.read() == 1, "one message was counted " +
+                                                              std::to_string(by_value.read() + by_reference.read()) + " times");
+        check(bytes.read() == (rank == 0 ? 0 : 800000), std::to_string(bytes.read()) + " bytes were counted as received");
+        send(10);
+        if (!std::getenv("MPIR_CVAR_CH4_UCX_GPU_ONESHOT")) /* it may all stay on devices */
+            check(slabs.read() > 0, "no pinned memory is counted");
+    });
+    MPI_T_finalize();
+    return status;
+}
