@@ -74,7 +74,7 @@ public:
         }
         const auto made = std::make_shared<Opened>(device);
         if (const int e = made->open(loan.handle)) {
-            its.closed = true;
+            (is_own(loan) ? its.own_closed : its.closed) = true;
             return e;
         }
         opened = its.open[loan.allocation] = made;
@@ -83,18 +83,18 @@ public:
         return HEDDLE_SUCCESS;
     }
 
-    bool is_closed(const gpu::Device &device, uint64_t process)
+    bool is_closed(const gpu::Device &device, uint64_t process, bool own)
     {
         const std::lock_guard lock(mutex_);
         const auto its = processes_.find({device.ordinal(), process});
-        return its != processes_.end() && its->second.closed;
+        return its != processes_.end() && (its->second.closed || (own && its->second.own_closed));
     }
 
 private:
     struct Process {
         std::map<uint64_t, std::shared_ptr<const Opened>> open; // by the allocation
         std::list<uint64_t> own;                                // the latest used first
-        bool closed = false;
+        bool closed = false, own_closed = false;
     };
 
     static void used(Process &its, uint64_t allocation)
@@ -127,9 +127,9 @@ int borrow(gpu::Device &device, uint64_t process, const Loan &loan, int64_t byte
     return borrowed.at ? HEDDLE_SUCCESS : HEDDLE_ERR_FORMAT;
 }
 
-bool cannot_borrow(const gpu::Device &device, uint64_t process)
+bool cannot_borrow(const gpu::Device &device, uint64_t process, bool own)
 {
-    return Borrower::get().is_closed(device, process);
+    return Borrower::get().is_closed(device, process, own);
 }
 
 } // namespace heddle::pipeline

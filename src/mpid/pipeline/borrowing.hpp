@@ -18,7 +18,8 @@ struct Borrowed {
 // Where `bytes` bytes that a process lent can be read by `device`.
 int borrow(gpu::Device &device, uint64_t process, const Loan &loan, int64_t bytes, Borrowed &borrowed);
 
-// Whether something of that process could not be opened on `device` before.
-bool cannot_borrow(const gpu::Device &device, uint64_t process);
+// Whether something of that process could not be opened on `device` before: of what it makes to be lent, or, `own`,
+// of what is a caller's own.
+bool cannot_borrow(const gpu::Device &device, uint64_t process, bool own);
 
 } // namespace heddle::pipeline

@@ -10,10 +10,6 @@ namespace heddle::pipeline {
 
 namespace {
 
-// A launch and a header take some ten microseconds, in which shared memory or PCIe moves as much as the
-// first, and a link between devices as much as the second.
-constexpr int64_t worth_a_launch = int64_t{128} << 10;
-constexpr int64_t worth_a_launch_between_devices = int64_t{2} << 20;
 constexpr int64_t faster = 8;
 constexpr int64_t overlapping = 4;
 
@@ -56,11 +52,15 @@ int find_limits(const heddle_port_options *options, Limits &limits)
     return HEDDLE_SUCCESS;
 }
 
+// A launch and a header take some ten microseconds, in which shared memory or PCIe moves as much as the
+// first, and a link between devices as much as the second.
+int64_t worth_a_launch(Mode mode) { return int64_t{1} << (mode == Mode::value ? 17 : 21); }
+
 int64_t most_of(Mode mode, int64_t chunk) { return mode == Mode::value ? chunk : faster * chunk; }
 
 int64_t chunk_of(Mode mode, int64_t bytes, int64_t chunk)
 {
-    const int64_t least = mode == Mode::value ? worth_a_launch : worth_a_launch_between_devices;
+    const int64_t least = worth_a_launch(mode);
     const int64_t most = most_of(mode, chunk);
     if (bytes >= overlapping * least)
         return std::min(most, power_below(bytes / overlapping));

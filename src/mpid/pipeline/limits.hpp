@@ -21,6 +21,9 @@ struct Limits {
 // Errors: ARG.
 int find_limits(const heddle_port_options *options, Limits &limits);
 
+// Bytes that are moved in about the time that a launch takes.
+int64_t worth_a_launch(Mode mode);
+
 // Most bytes of a chunk, where `chunk` is that of one that travels.
 int64_t most_of(Mode mode, int64_t chunk);
 

@@ -16,7 +16,7 @@ bool can_refer(const Envelope &envelope, const Buffer &buffer, const Limits &lim
 {
     const Whereabouts here = whereabouts();
     return envelope.lends && limits.peer != HEDDLE_PEER_VALUE && buffer.on_device() &&
-           envelope.node == here.node && here.node != 0 && !cannot_borrow(*buffer.device(), envelope.process);
+           envelope.node == here.node && here.node != 0 && !cannot_borrow(*buffer.device(), envelope.process, envelope.in_place);
 }
 
 } // namespace

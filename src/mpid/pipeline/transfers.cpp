@@ -2,19 +2,13 @@
 #include "transfers.hpp"
 
 #include "../../gpu/error_detail.hpp"
+#include "limits.hpp"
 
 #include <algorithm>
 #include <cstdio>
 #include <utility>
 
 namespace heddle::pipeline {
-
-namespace {
-
-// What is larger keeps a device busy by itself, and is told of the sooner.
-constexpr int64_t small_bytes = int64_t{128} << 10;
-
-} // namespace
 
 void Transfers::Running::fail(int what)
 {
@@ -25,7 +19,8 @@ void Transfers::Running::fail(int what)
 void Transfers::begin(Message &message, Chunk &chunk, const heddle_move &move)
 {
     const Part part{&message, &chunk, move};
-    if (message.block_device() && move.bytes <= small_bytes)
+    // What is larger keeps a device busy by itself, and is told of the sooner.
+    if (message.block_device() && move.bytes <= worth_a_launch(message.mode()))
         small_.push_back(part);
     else
         begin_together({part});

@@ -200,8 +200,8 @@ private:
     gpu::Memory memory_;
 };
 
-/* Runs `body` between MPI's start and end. */
-template <class Body> int run(int argc, char **argv, Body body)
+/* Runs `body` between MPI's start and end, and `last` with nothing but MPI_Finalize behind it. */
+template <class Body> int run(int argc, char **argv, Body body, void (*last)() = nullptr)
 {
     int provided;
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
@@ -219,8 +219,10 @@ template <class Body> int run(int argc, char **argv, Body body)
     }
     int all = 0;
     MPI_Allreduce(&failures, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    if (last)
+        last();
     MPI_Finalize();
-    return all != 0;
+    return all != 0 || failures != 0;
 }
 
 } // namespace device_test

@@ -156,6 +156,90 @@ static void unexpected()
         }
 }
 
+/* A probe that matches a later message than the oldest takes nothing out of order. */
+static void probes()
+{
+    for (const gpu::Kind kind : {gpu::Kind::device, gpu::Kind::pageable}) {
+        const Layout small = strided(20), large = strided(100000);
+        Buffer first(kind, small), second(kind, large), third(gpu::Kind::device, large);
+        if (rank == 0) {
+            first.fill(1), second.fill(2), third.fill(3);
+            MPI_Request r[3];
+            MPI_Isend(first.at(), 1, first.type(), 1, 1, MPI_COMM_WORLD, &r[0]);
+            MPI_Isend(second.at(), 1, second.type(), 1, 2, MPI_COMM_WORLD, &r[1]);
+            MPI_Isend(third.at(), 1, third.type(), 1, 3, MPI_COMM_WORLD, &r[2]);
+            for (MPI_Request &each : r)
+                MPI_Wait(&each, MPI_STATUS_IGNORE);
+            continue;
+        }
+        MPI_Status status;
+        int elements;
+        MPI_Probe(0, 3, MPI_COMM_WORLD, &status);
+        MPI_Get_count(&status, MPI_DOUBLE, &elements);
+        check(elements == 100000, "a probe of the last message tells of " + std::to_string(elements) + " elements");
+        MPI_Probe(0, MPI_ANY_TAG, MPI_COMM_WORLD, &status);
+        MPI_Get_count(&status, MPI_DOUBLE, &elements);
+        check(status.MPI_TAG == 1 && elements == 20, "a probe meets a later message than the oldest");
+        MPI_Recv(first.at(), 1, first.type(), 0, MPI_ANY_TAG, MPI_COMM_WORLD, &status);
+        check(status.MPI_TAG == 1, "a receive meets a later message than the oldest");
+        MPI_Message message;
+        MPI_Mprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &message, &status);
+        check(status.MPI_TAG == 2, "a matched probe meets a later message than the oldest");
+        MPI_Mrecv(second.at(), 1, second.type(), &message, &status);
+        MPI_Recv(third.at(), 1, third.type(), MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &status);
+        first.expect(1, 0, 20), second.expect(2, 0, 100000), third.expect(3, 0, 100000);
+        first.verify("the oldest"), second.verify("the next"), third.verify("the one that was probed");
+    }
+}
+
+/* A communicator may go while a receive is pending that an envelope will meet. (Nobody waits for anybody in this MPI's
+ * MPI_Comm_free.) */
+static void communicator_freed_early()
+{
+    MPI_Comm comm;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    const Layout layout = strided(50000);
+    Buffer buffer(rank == 0 ? gpu::Kind::device : gpu::Kind::pageable, layout);
+    if (rank == 0) {
+        buffer.fill(1);
+        MPI_Recv(nullptr, 0, MPI_BYTE, 1, 8, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Send(buffer.at(), 1, buffer.type(), 1, 1, comm);
+        MPI_Comm_free(&comm);
+        return;
+    }
+    MPI_Request r;
+    MPI_Irecv(buffer.at(), 1, buffer.type(), 0, 1, comm, &r);
+    MPI_Comm_free(&comm);
+    MPI_Comm_split(MPI_COMM_SELF, 0, 0, &comm); /* what was freed may well be used again */
+    MPI_Send(nullptr, 0, MPI_BYTE, 0, 8, MPI_COMM_WORLD);
+    MPI_Wait(&r, MPI_STATUS_IGNORE);
+    buffer.expect(1, 0, 50000);
+    buffer.verify("after its communicator was freed");
+    MPI_Comm_free(&comm);
+}
+
+/* Requests that were freed: what they send comes, even if nobody waits for it before MPI_Finalize. */
+static void forgotten()
+{
+    int tag = 0;
+    for (const int n : {20, 100000, 20}) {
+        const Layout layout = strided(n);
+        ++tag;
+        if (rank == 0) {
+            Buffer &stays = *std::make_unique<Buffer>(gpu::Kind::device, layout).release();
+            stays.fill(tag);
+            MPI_Request r;
+            MPI_Isend(stays.at(), 1, stays.type(), 1, tag, MPI_COMM_WORLD, &r);
+            MPI_Request_free(&r);
+        } else {
+            Buffer buffer(gpu::Kind::device, layout);
+            MPI_Recv(buffer.at(), 1, buffer.type(), 0, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            buffer.expect(tag, 0, n);
+            buffer.verify("of a request that was freed");
+        }
+    }
+}
+
 /* Each thread has a communicator, and thereby, where there are several, a VCI of its own. */
 static void threads()
 {
@@ -196,6 +280,8 @@ int main(int argc, char **argv)
         partitions();
         absolute();
         unexpected();
+        probes();
+        communicator_freed_early();
         threads();
-    });
+    }, forgotten);
 }

@@ -39,8 +39,8 @@ int main(int argc, char **argv)
     const long long most = argc > 1 ? std::atoll(argv[1]) : 16 << 20;
     return run(argc, argv, [=] {
         if (rank < 2)
-            for (long long bytes = 1024; bytes <= most; bytes *= 4)
+            for (long long bytes = 1024; bytes < 4 * most; bytes *= 4)
                 for (const MakeLayout make : {contiguous, strided})
-                    there_and_back(make, static_cast<int>(bytes / 8));
+                    there_and_back(make, static_cast<int>(std::min(bytes, most) / 8));
     });
 }

@@ -52,25 +52,6 @@ int MPII_heddle_transfer(const heddle_side *from, const heddle_side *to, MPI_Ain
     return MPII_HEDDLE_RESULT(rc);
 }
 
-int MPIR_Typerep_begin_unpack(const void *packed, MPI_Aint bytes, void *buf, MPI_Aint count, MPI_Datatype datatype,
-                              heddle_request **request)
-{
-    heddle_type *type = MPII_heddle_type(datatype);
-    const heddle_move move = {MPII_heddle_packed(packed, bytes), {buf, count, type, 0}, bytes, HEDDLE_OP_REPLACE};
-    int rc;
-    *request = NULL;
-    MPII_HEDDLE_CALL(rc, type, heddle_transfer_begin(&move, 1, request));
-    return MPII_HEDDLE_RESULT(rc);
-}
-
-int MPIR_Typerep_test_begun(heddle_request **request, int *done)
-{
-    const int rc = heddle_test(request, done);
-    if (rc != HEDDLE_SUCCESS)
-        *done = 1; /* an error ends it */
-    return MPII_HEDDLE_RESULT(rc);
-}
-
 heddle_side MPII_heddle_side(const void *buf, MPI_Aint count, MPI_Datatype datatype, MPI_Aint offset)
 {
     const heddle_side side = {(void *)buf, count, MPII_heddle_type(datatype), offset};

@@ -38,12 +38,6 @@ int MPIR_Typerep_reduce_local(const void *inbuf, void *inoutbuf, MPI_Aint count,
                               int *mpi_errno);
 /* MPIR_Compare_equal on any memory. */
 int MPIR_Typerep_equal(const void *one, const void *other, MPI_Datatype datatype);
-/* Unpacking that goes on while the caller does other things. `*request` is to be
- * tested until `*done`; null is done. The datatype may be freed meanwhile. */
-struct heddle_request;
-int MPIR_Typerep_begin_unpack(const void *packed, MPI_Aint bytes, void *buf, MPI_Aint count, MPI_Datatype datatype,
-                              struct heddle_request **request);
-int MPIR_Typerep_test_begun(struct heddle_request **request, int *done);
 /* The first bytes of a buffer in any memory, as they would be packed. */
 int MPIR_Typerep_read(const void *buf, MPI_Aint count, MPI_Datatype datatype, void *to, MPI_Aint bytes);
 /* For callers of heddle.h: a datatype's engine type, committed, and an engine error as MPI's. */

@@ -9,7 +9,7 @@
 #include "ucx_recv.h"
 
 #if MPICH_DATATYPE_ENGINE == MPICH_DATATYPE_ENGINE_HEDDLE
-#include "heddle.h"
+#include "heddle_moves.h"
 
 MPL_static_assert(MPIDI_UCX_ENVELOPE_BYTES == HEDDLE_ENVELOPE_BYTES, "the envelope's size is said twice");
 
@@ -29,7 +29,10 @@ static uint64_t key_of(uint64_t ucx_tag, int rank)
 /* ---- sending ------------------------------------------------------------------------------------ */
 
 struct outgoing {
+    struct MPIDI_UCX_turn turn;
     char envelope[HEDDLE_ENVELOPE_BYTES];
+    ucp_ep_h ep;
+    uint64_t ucx_tag;
     uint64_t message;
     int vni;
 };
@@ -38,6 +41,7 @@ static void message_sent(void *argument, int error, int64_t bytes)
 {
     MPIR_Request *sreq = argument;
     (void) bytes;
+    MPIDI_UCX_vni_gpu[MPIDI_Request_get_vci(sreq)].envelopes--;
     if (error != HEDDLE_SUCCESS)
         sreq->status.MPI_ERROR = MPIR_Typerep_error(error);
     MPIDIU_request_complete(sreq);
@@ -51,6 +55,22 @@ static void envelope_sent(void *request, ucs_status_t status, void *user_data)
     MPL_free(o);
     ((MPIDI_UCX_ucp_request_t *) request)->req = NULL;
     ucp_request_release(request);
+}
+
+static void post_envelope(struct MPIDI_UCX_turn *turn)
+{
+    struct outgoing *o = MPL_container_of(turn, struct outgoing, turn);
+    const ucp_request_param_t param = {
+        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA,
+        .cb.send = envelope_sent,
+        .user_data = o,
+    };
+    void *ucp_request = ucp_tag_send_nbx(o->ep, o->envelope, HEDDLE_ENVELOPE_BYTES, o->ucx_tag, &param);
+    if (ucp_request != NULL && !UCS_PTR_IS_ERR(ucp_request))
+        return;
+    if (ucp_request != NULL) /* the request tells of it */
+        heddle_message_abandon(MPIDI_UCX_port(o->vni), o->message, HEDDLE_ERR_PEER);
+    MPL_free(o);
 }
 
 int MPIDI_UCX_envelope_send(const void *buf, MPI_Aint count, MPI_Datatype datatype, MPI_Aint bytes, int rank,
@@ -70,6 +90,10 @@ int MPIDI_UCX_envelope_send(const void *buf, MPI_Aint count, MPI_Datatype dataty
     MPIDI_UCX_REQ(sreq).ucp_request = NULL; /* there is nothing that could be cancelled */
 
     const heddle_side from = {(void *) buf, count, MPIR_Typerep_committed(datatype), 0};
+    o->turn.post = post_envelope;
+    o->turn.ready = true;
+    o->ep = ep;
+    o->ucx_tag = ucx_tag | MPIDI_UCX_ENVELOPE_BIT;
     o->vni = vni;
     const int error = heddle_message_send(port, ep, &from, bytes, key_of(ucx_tag, rank), o->envelope, message_sent, sreq,
                                           &o->message);
@@ -84,18 +108,8 @@ int MPIDI_UCX_envelope_send(const void *buf, MPI_Aint count, MPI_Datatype dataty
         goto fn_fail;
     }
     *request = sreq;
-
-    const ucp_request_param_t param = {
-        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA,
-        .cb.send = envelope_sent,
-        .user_data = o,
-    };
-    void *ucp_request = ucp_tag_send_nbx(ep, o->envelope, HEDDLE_ENVELOPE_BYTES, ucx_tag | MPIDI_UCX_ENVELOPE_BIT, &param);
-    if (ucp_request == NULL || UCS_PTR_IS_ERR(ucp_request)) {
-        if (ucp_request != NULL) /* the request tells of it */
-            heddle_message_abandon(port, o->message, HEDDLE_ERR_PEER);
-        MPL_free(o);
-    }
+    MPIDI_UCX_vni_gpu[MPIDI_Request_get_vci(sreq)].envelopes++;
+    MPIDI_UCX_take_turn(vni, &o->turn);
 
   fn_exit:
     return mpi_errno;
@@ -136,8 +150,9 @@ static void receive_from(MPIR_Request *rreq, void *buf, MPI_Aint count, MPI_Data
 }
 
 void MPIDI_UCX_envelope_met(MPIR_Request *rreq, void *buf, MPI_Aint count, MPI_Datatype datatype, MPIR_Comm *comm,
-                            int vni, const void *envelope, uint64_t sender_tag)
+                            int vni, const void *envelope, const ucp_tag_recv_info_t *recv_info)
 {
+    const uint64_t sender_tag = recv_info->sender_tag;
     const int source = MPIDI_UCX_get_source(sender_tag);
     const int tag = MPIDI_UCX_get_tag(sender_tag & ~MPIDI_UCX_ENVELOPE_BIT);
     rreq->status.MPI_ERROR = MPI_SUCCESS;
@@ -152,7 +167,7 @@ void MPIDI_UCX_envelope_met(MPIR_Request *rreq, void *buf, MPI_Aint count, MPI_D
         return;
     }
     heddle_envelope_info info;
-    const int error = heddle_envelope_read(envelope, &info);
+    const int error = recv_info->length == 0 ? HEDDLE_ERR_PEER : heddle_envelope_read(envelope, &info);
     if (error != HEDDLE_SUCCESS || info.number >= (uint32_t) MPIDI_UCX_global.num_vnis)
         fail(rreq, MPIR_Typerep_error(error != HEDDLE_SUCCESS ? error : HEDDLE_ERR_FORMAT));
     else
@@ -169,22 +184,26 @@ void MPIDI_UCX_host_met_envelope(MPIR_Request *rreq, const ucp_tag_recv_info_t *
     MPIR_Datatype_get_size_macro(posted.datatype, size);
     /* The buffer's first bytes are the envelope, if it has so many. */
     char envelope[HEDDLE_ENVELOPE_BYTES];
-    const bool fits = posted.count * size >= HEDDLE_ENVELOPE_BYTES;
-    if (fits && MPIR_Typerep_read(posted.buf, posted.count, posted.datatype, envelope, sizeof(envelope)) != MPI_SUCCESS) {
+    const bool fits = info->length == 0 || posted.count * size >= HEDDLE_ENVELOPE_BYTES;
+    if (info->length > 0 && fits && MPIR_Typerep_read(posted.buf, posted.count, posted.datatype, envelope, sizeof(envelope)) != MPI_SUCCESS) {
         fail(rreq, MPI_ERR_INTERN);
         return;
     }
     MPIDI_UCX_envelope_met(rreq, posted.buf, posted.count, posted.datatype, posted.comm, vni, fits ? envelope : NULL,
-                           info->sender_tag);
+                           info);
 }
 
 /* ---- probing ------------------------------------------------------------------------------------ */
 
+/* An envelope that a probe met, or a message of the same source that came before it and was not received yet: so all
+ * that is parked of a source is older than what UCX holds of it. */
 struct MPIDI_UCX_parked {
+    uint64_t tag;  /* without the bit */
+    int64_t bytes; /* of the message */
+    ucp_tag_message_h message; /* null: it is an envelope */
     char envelope[HEDDLE_ENVELOPE_BYTES];
-    uint64_t tag; /* without the bit */
-    int64_t bytes;
     ucp_ep_h ep;
+    bool failed; /* the sender could not pack it */
     struct MPIDI_UCX_parked *next;
 };
 
@@ -208,13 +227,22 @@ static void read_done(void *request, ucs_status_t status, const ucp_tag_recv_inf
     ucp_request_release(request);
 }
 
+static struct MPIDI_UCX_parked *new_parked(const ucp_tag_recv_info_t *info)
+{
+    struct MPIDI_UCX_parked *p = MPL_calloc(1, sizeof(*p), MPL_MEM_BUFFER);
+    MPIR_Assertp(p != NULL);
+    p->tag = info->sender_tag & ~MPIDI_UCX_ENVELOPE_BIT;
+    p->bytes = info->length;
+    return p;
+}
+
 /* Takes an envelope out of UCX. It is so short that all of it is here, unless UCX was told to send nothing so. */
 static struct MPIDI_UCX_parked *read_envelope(MPIR_Comm *comm, int vni, ucp_tag_message_h message,
                                               const ucp_tag_recv_info_t *info)
 {
     ucp_worker_h worker = MPIDI_UCX_global.ctx[vni].worker;
     volatile ucs_status_t status = UCS_INPROGRESS;
-    struct MPIDI_UCX_parked *p = MPL_malloc(sizeof(*p), MPL_MEM_BUFFER);
+    struct MPIDI_UCX_parked *p = new_parked(info);
     const ucp_request_param_t param = {
         .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FLAG_NO_IMM_CMPL,
         .cb.recv = read_done,
@@ -222,9 +250,7 @@ static struct MPIDI_UCX_parked *read_envelope(MPIR_Comm *comm, int vni, ucp_tag_
     };
     heddle_envelope_info about = {0};
 
-    MPIR_Assertp(p != NULL);
-    p->tag = info->sender_tag & ~MPIDI_UCX_ENVELOPE_BIT;
-    p->next = NULL;
+    p->failed = info->length == 0;
     void *request = ucp_tag_msg_recv_nbx(worker, p->envelope, HEDDLE_ENVELOPE_BYTES, message, &param);
     if (UCS_PTR_IS_ERR(request))
         status = UCS_PTR_STATUS(request);
@@ -238,6 +264,32 @@ static struct MPIDI_UCX_parked *read_envelope(MPIR_Comm *comm, int vni, ucp_tag_
     return p;
 }
 
+/* Parks the envelope that was probed, behind what of the same source and context is older. Returns the envelope. */
+static struct MPIDI_UCX_parked *park(MPIR_Comm *comm, int vni, uint64_t envelope_tag)
+{
+    const uint64_t source_mask = MPIDI_UCX_tag_mask(MPI_ANY_TAG, MPIDI_UCX_get_source(envelope_tag));
+    struct MPIDI_UCX_parked **link = &MPIDI_UCX_vni_gpu[vni].parked;
+    while (*link != NULL)
+        link = &(*link)->next;
+    for (;;) {
+        ucp_tag_recv_info_t info;
+        ucp_tag_message_h message =
+            ucp_tag_probe_nb(MPIDI_UCX_global.ctx[vni].worker, envelope_tag, source_mask, 1, &info);
+        MPIR_Assertp(message != NULL);
+        struct MPIDI_UCX_parked *p;
+        if (info.sender_tag & MPIDI_UCX_ENVELOPE_BIT) {
+            p = read_envelope(comm, vni, message, &info);
+        } else {
+            p = new_parked(&info);
+            p->message = message;
+        }
+        *link = p;
+        if (info.sender_tag == envelope_tag)
+            return p;
+        link = &p->next;
+    }
+}
+
 ucp_tag_message_h MPIDI_UCX_gpu_probe(MPIR_Comm *comm, int vni, uint64_t ucx_tag, uint64_t tag_mask, int remove,
                                       ucp_tag_recv_info_t *info)
 {
@@ -247,18 +299,15 @@ ucp_tag_message_h MPIDI_UCX_gpu_probe(MPIR_Comm *comm, int vni, uint64_t ucx_tag
         ucp_tag_message_h message = ucp_tag_probe_nb(worker, ucx_tag, tag_mask, remove, info);
         if (message == NULL || !(info->sender_tag & MPIDI_UCX_ENVELOPE_BIT))
             return message;
-        if (!remove)
-            message = ucp_tag_probe_nb(worker, ucx_tag, tag_mask, 1, info);
-        p = read_envelope(comm, vni, message, info);
-        if (!remove) {
-            struct MPIDI_UCX_parked **link = &MPIDI_UCX_vni_gpu[vni].parked;
-            while (*link != NULL)
-                link = &(*link)->next;
-            *link = p;
-        }
+        p = remove ? read_envelope(comm, vni, message, info) : park(comm, vni, info->sender_tag);
     }
     info->sender_tag = p->tag;
     info->length = p->bytes;
+    if (remove && p->message != NULL) {
+        ucp_tag_message_h message = p->message;
+        MPL_free(p);
+        return message;
+    }
     return (ucp_tag_message_h) ((uintptr_t) p | 1);
 }
 
@@ -269,7 +318,10 @@ static void receive_parked(MPIR_Request *rreq, void *buf, MPI_Aint count, MPI_Da
     rreq->status.MPI_SOURCE = MPIDI_UCX_get_source(p->tag);
     rreq->status.MPI_TAG = MPIDI_UCX_get_tag(p->tag);
     MPIDI_UCX_RECV_SET_CAME(rreq);
-    receive_from(rreq, buf, count, datatype, vni, p->ep, p->envelope);
+    if (p->failed)
+        fail(rreq, MPIR_Typerep_error(HEDDLE_ERR_PEER));
+    else
+        receive_from(rreq, buf, count, datatype, vni, p->ep, p->envelope);
     MPL_free(p);
 }
 
@@ -280,7 +332,6 @@ int MPIDI_UCX_gpu_recv(void *buf, MPI_Aint count, MPI_Datatype datatype, int ran
     MPIR_Request *rreq = *request;
     const uint64_t tag_mask = MPIDI_UCX_tag_mask(tag, rank);
     const uint64_t ucx_tag = MPIDI_UCX_recv_tag(tag, rank, comm->recvcontext_id + context_offset);
-    /* What a probe parked is older than anything that UCX holds. */
     struct MPIDI_UCX_parked *p = find_parked(vni, ucx_tag, tag_mask, true);
     if (p == NULL && !MPIDI_UCX_gpu_takes(buf, count, datatype))
         return MPIDI_UCX_recv(buf, count, datatype, rank, tag, comm, context_offset, addr, vni, request);
@@ -292,10 +343,13 @@ int MPIDI_UCX_gpu_recv(void *buf, MPI_Aint count, MPI_Datatype datatype, int ran
     MPIR_ERR_CHKANDSTMT(rreq == NULL, mpi_errno, MPIX_ERR_NOREQ, goto fn_fail, "**nomemreq");
     *request = rreq;
     MPIDI_UCX_remember(rreq, buf, count, datatype, comm);
-    if (p != NULL)
+    if (p != NULL && p->message == NULL) {
         receive_parked(rreq, buf, count, datatype, vni, p);
-    else
-        mpi_errno = MPIDI_UCX_oneshot_recv(buf, count, datatype, ucx_tag, tag_mask, NULL, comm, vni, rreq);
+    } else {
+        mpi_errno = MPIDI_UCX_oneshot_recv(buf, count, datatype, ucx_tag, tag_mask, p != NULL ? p->message : NULL, comm,
+                                           vni, rreq);
+        MPL_free(p);
+    }
   fn_exit:
     return mpi_errno;
   fn_fail:

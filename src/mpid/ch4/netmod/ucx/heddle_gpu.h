@@ -42,13 +42,17 @@ struct MPIDI_UCX_send_param {
 
 #if MPICH_DATATYPE_ENGINE == MPICH_DATATYPE_ENGINE_HEDDLE
 
-struct MPIDI_UCX_parked;
-
 /* What may be on its way in a VNI beside UCX. */
 struct MPIDI_UCX_vni_gpu {
-    const int *port_active;           /* not 0: the port has something to do; null: there is no port */
-    struct MPIDI_UCX_unpack *unpacks; /* messages that came and are being unpacked */
-    struct MPIDI_UCX_parked *parked;  /* envelopes that a probe met, oldest first */
+    const int *port_active; /* not 0: the port has something to do; null: there is no port */
+    struct MPIDI_UCX_moves {
+        struct MPIDI_UCX_move *waiting, *running, *over, *alone;
+        struct heddle_request *request; /* of all that are running */
+        bool any;                       /* there are some */
+    } moves;                         /* packs and unpacks of short messages */
+    struct MPIDI_UCX_turn *turns;    /* sends that wait for a pack, or for others that do, oldest first */
+    int envelopes;                   /* sent, of messages that are not over */
+    struct MPIDI_UCX_parked *parked; /* envelopes that a probe met, and what is older, oldest first */
 };
 extern struct MPIDI_UCX_vni_gpu MPIDI_UCX_vni_gpu[MPIDI_CH4_MAX_VCIS];
 
@@ -58,6 +62,8 @@ extern struct MPIDI_UCX_vni_gpu MPIDI_UCX_vni_gpu[MPIDI_CH4_MAX_VCIS];
 
 int MPIDI_UCX_port_init(int vni);
 void MPIDI_UCX_port_finalize(int vni);
+/* Returns when nothing is on its way any more that UCX does not know of: requests may have been freed. */
+void MPIDI_UCX_gpu_drain(void);
 /* Asks all processes whether they have a device; collective over MPI_COMM_WORLD. */
 int MPIDI_UCX_gpu_post_init(void);
 
@@ -102,6 +108,10 @@ MPL_STATIC_INLINE_PREFIX void MPIDI_UCX_remember(MPIR_Request *rreq, void *buf, 
     posted->count = count;
     posted->datatype = datatype;
     posted->comm = comm;
+    if (rreq->comm == NULL) { /* the envelope's sender is found by it: it stays until the request goes */
+        rreq->comm = comm;
+        MPIR_Comm_add_ref(comm);
+    }
 }
 #endif
 
@@ -140,15 +150,15 @@ struct heddle_port *MPIDI_UCX_port(int vni);
 /* Sends an envelope. */
 int MPIDI_UCX_envelope_send(const void *buf, MPI_Aint count, MPI_Datatype datatype, MPI_Aint bytes, int rank,
                             ucp_ep_h ep, uint64_t ucx_tag, int vni, MPIR_Request **request);
-/* What came where a message was expected is an envelope, of MPIDI_UCX_ENVELOPE_BYTES bytes, or, `envelope` null, was
- * one that did not fit: the request is its from here on, and may be complete when this returns. */
+/* What came where a message was expected is an envelope, or, `envelope` null, was one that did not fit: the request
+ * is its from here on, and may be complete when this returns. An envelope has MPIDI_UCX_ENVELOPE_BYTES bytes; one of a
+ * message that its sender could not pack has none. */
 #define MPIDI_UCX_ENVELOPE_BYTES 64
 void MPIDI_UCX_envelope_met(MPIR_Request *rreq, void *buf, MPI_Aint count, MPI_Datatype datatype, MPIR_Comm *comm,
-                            int vni, const void *envelope, uint64_t sender_tag);
+                            int vni, const void *envelope, const ucp_tag_recv_info_t *info);
 /* Receives into a device's buffer what UCX has: a message that was matched, or, null, one that the tag will match. */
 int MPIDI_UCX_oneshot_recv(void *buf, MPI_Aint count, MPI_Datatype datatype, uint64_t ucx_tag, uint64_t tag_mask,
                            ucp_tag_message_h matched, MPIR_Comm *comm, int vni, MPIR_Request *rreq);
-void MPIDI_UCX_oneshot_move_on(int vni);
 /* Tells a sender that the receive which met its envelope had no room for it. */
 int MPIDI_UCX_port_dropped(ucp_ep_h ep, uint64_t key);
 
@@ -156,6 +166,7 @@ int MPIDI_UCX_port_dropped(ucp_ep_h ep, uint64_t key);
 
 #define MPIDI_UCX_port_init(vni) MPI_SUCCESS
 #define MPIDI_UCX_port_finalize(vni)
+#define MPIDI_UCX_gpu_drain()
 #define MPIDI_UCX_gpu_post_init() MPI_SUCCESS
 #define MPIDI_UCX_SEND_ASKS 0
 #define MPIDI_UCX_RECV_ASKS 0

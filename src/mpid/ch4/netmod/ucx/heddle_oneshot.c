@@ -8,7 +8,7 @@
 #include "ucx_send.h"
 
 #if MPICH_DATATYPE_ENGINE == MPICH_DATATYPE_ENGINE_HEDDLE
-#include "heddle.h"
+#include "heddle_moves.h"
 
 /*
 === BEGIN_MPI_T_CVAR_INFO_BLOCK ===
@@ -52,7 +52,35 @@ static int stage(MPI_Aint bytes, const void *buf, MPI_Datatype datatype, void **
     return mpi_errno;
 }
 
+static void set_error(MPIR_Request *request, int mpi_errno)
+{
+    if (request->status.MPI_ERROR == MPI_SUCCESS)
+        request->status.MPI_ERROR = mpi_errno;
+}
+
+/* `bytes` packed bytes of a buffer, and where they are packed. */
+static heddle_side side_of(const void *buf, MPI_Aint count, MPI_Datatype datatype)
+{
+    const heddle_side side = {(void *) buf, count, MPIR_Typerep_committed(datatype), 0};
+    return side;
+}
+
+static heddle_side staged(void *staging, MPI_Aint bytes) { return side_of(staging, bytes, MPI_BYTE); }
+
 /* ---- sends ------------------------------------------------------------------------------------ */
+
+struct oneshot {
+    struct MPIDI_UCX_move pack;
+    struct MPIDI_UCX_turn turn;
+    MPIR_Request *sreq;
+    MPI_Datatype datatype; /* holds a reference until it is packed */
+    ucp_ep_h ep;
+    uint64_t ucx_tag;
+    void *staging;
+    MPI_Aint bytes;
+    int vni;
+    bool is_sync;
+};
 
 static void sent(void *request, ucs_status_t status, void *staging)
 {
@@ -70,17 +98,53 @@ static void sent(void *request, ucs_status_t status, void *staging)
     ucp_request_release(ucp_request);
 }
 
+static void packed(struct MPIDI_UCX_move *pack)
+{
+    struct oneshot *o = MPL_container_of(pack, struct oneshot, pack);
+    MPIR_Datatype_release_if_not_builtin(o->datatype);
+    MPIDI_UCX_turn_ready(o->vni, &o->turn);
+}
+
+static void post(struct MPIDI_UCX_turn *turn)
+{
+    struct oneshot *o = MPL_container_of(turn, struct oneshot, turn);
+    const ucp_request_param_t param = {
+        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA,
+        .cb.send = sent,
+        .user_data = o->staging,
+    };
+    if (o->pack.error != HEDDLE_SUCCESS) { /* its receive ends by an empty envelope */
+        set_error(o->sreq, MPIR_Typerep_error(o->pack.error));
+        o->bytes = 0;
+        o->ucx_tag |= MPIDI_UCX_ENVELOPE_BIT;
+    }
+    MPIDI_UCX_ucp_request_t *ucp_request = o->is_sync
+        ? ucp_tag_send_sync_nbx(o->ep, o->staging, o->bytes, o->ucx_tag, &param)
+        : ucp_tag_send_nbx(o->ep, o->staging, o->bytes, o->ucx_tag, &param);
+    if (ucp_request != NULL && !UCS_PTR_IS_ERR(ucp_request)) {
+        ucp_request->req = o->sreq;
+        MPIDI_UCX_REQ(o->sreq).ucp_request = ucp_request;
+    } else {
+        if (ucp_request != NULL)
+            set_error(o->sreq, MPI_ERR_OTHER);
+        heddle_staging_free(o->staging);
+        MPIDIU_request_complete(o->sreq);
+    }
+    MPL_free(o);
+}
+
 int MPIDI_UCX_gpu_send(const void *buf, MPI_Aint count, MPI_Datatype datatype, int rank, int tag, MPIR_Comm *comm,
                        int context_offset, MPIDI_av_entry_t *addr, MPIR_Request **request, int vni_src, int vni_dst,
                        int have_request, int is_sync)
 {
-    if (!MPIDI_UCX_gpu_takes(buf, count, datatype))
+    if (!MPIDI_UCX_gpu_takes(buf, count, datatype)) {
+        MPIDI_UCX_wait_turn(vni_src);
         return MPIDI_UCX_send(buf, count, datatype, rank, tag, comm, context_offset, addr, request, vni_src, vni_dst,
                               have_request, is_sync);
+    }
 
     int mpi_errno = MPI_SUCCESS;
     const MPI_Aint bytes = packed_size(count, datatype);
-    void *staging = NULL;
     MPIR_Request *sreq = *request;
     ucp_ep_h ep = MPIDI_UCX_AV_TO_EP(addr, vni_src, vni_dst);
     const uint64_t ucx_tag = MPIDI_UCX_init_tag(comm->context_id + context_offset, comm->rank, tag);
@@ -89,161 +153,110 @@ int MPIDI_UCX_gpu_send(const void *buf, MPI_Aint count, MPI_Datatype datatype, i
     if (bytes > MPL_MAX(MPIR_CVAR_CH4_UCX_GPU_ONESHOT, MPIDI_UCX_ENVELOPE_BYTES))
         return MPIDI_UCX_envelope_send(buf, count, datatype, bytes, rank, ep, ucx_tag, vni_src, request);
 
-    mpi_errno = stage(bytes, buf, datatype, &staging);
-    MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = MPIR_Typerep_read(buf, count, datatype, staging, bytes);
-    MPIR_ERR_CHECK(mpi_errno);
-
-    const ucp_request_param_t param = {
-        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA,
-        .cb.send = sent,
-        .user_data = staging,
+    struct oneshot *o = MPL_malloc(sizeof(*o), MPL_MEM_BUFFER);
+    MPIR_ERR_CHKANDJUMP(o == NULL, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
+    *o = (struct oneshot) {
+        .pack.moved = packed, .turn.post = post, .datatype = datatype, .ep = ep, .ucx_tag = ucx_tag, .bytes = bytes,
+        .vni = vni_src, .is_sync = is_sync,
     };
-    MPIDI_UCX_ucp_request_t *ucp_request = is_sync ? ucp_tag_send_sync_nbx(ep, staging, bytes, ucx_tag, &param)
-                                                   : ucp_tag_send_nbx(ep, staging, bytes, ucx_tag, &param);
-    MPIDI_UCX_CHK_REQUEST(ucp_request);
-
-    if (ucp_request != NULL) {
-        if (sreq == NULL)
-            sreq = MPIR_Request_create_from_pool(MPIR_REQUEST_KIND__SEND, vni_src, 2);
-        else
-            MPIR_Request_add_ref(sreq);
-        ucp_request->req = sreq;
-        MPIDI_UCX_REQ(sreq).ucp_request = ucp_request;
-    } else {
-        heddle_staging_free(staging);
-        if (sreq != NULL)
-            MPIR_cc_set(&sreq->cc, 0);
-        else
-            sreq = MPIR_Request_create_complete(MPIR_REQUEST_KIND__SEND);
-    }
-    *request = sreq;
+    mpi_errno = stage(bytes, buf, datatype, &o->staging);
+    MPIR_ERR_CHECK(mpi_errno);
+    if (sreq == NULL)
+        sreq = MPIR_Request_create_from_pool(MPIR_REQUEST_KIND__SEND, vni_src, 2);
+    else
+        MPIR_Request_add_ref(sreq);
+    MPIR_ERR_CHKANDSTMT(sreq == NULL, mpi_errno, MPIX_ERR_NOREQ, goto fn_fail, "**nomemreq");
+    MPIDI_UCX_REQ(sreq).ucp_request = NULL; /* nothing that could be cancelled, yet */
+    MPIR_Datatype_add_ref_if_not_builtin(datatype);
+    o->sreq = *request = sreq;
+    o->pack.move = (heddle_move) {side_of(buf, count, datatype), staged(o->staging, bytes), bytes, HEDDLE_OP_REPLACE};
+    MPIDI_UCX_take_turn(vni_src, &o->turn);
+    MPIDI_UCX_move_begin(vni_src, &o->pack);
 
   fn_exit:
     return mpi_errno;
   fn_fail:
-    heddle_staging_free(staging);
+    if (o != NULL)
+        heddle_staging_free(o->staging);
+    MPL_free(o);
     goto fn_exit;
 }
 
 /* ---- receives ----------------------------------------------------------------------------------- */
 
-struct MPIDI_UCX_unpack {
+struct receive {
+    struct MPIDI_UCX_move unpack;
     MPIR_Request *rreq;
     void *buf;
     MPI_Aint count;
     MPI_Datatype datatype; /* holds a reference */
     MPIR_Comm *comm;
     void *staging;
-    heddle_request *unpacking; /* null: done */
     int vni;
     bool enveloped;
-    struct MPIDI_UCX_unpack *next;
 };
 
-static int new_receive(void *buf, MPI_Aint count, MPI_Datatype datatype, MPI_Aint bytes, MPIR_Comm *comm, int vni,
-                       MPIR_Request *rreq, struct MPIDI_UCX_unpack **receive)
-{
-    int mpi_errno = MPI_SUCCESS;
-    struct MPIDI_UCX_unpack *r = MPL_malloc(sizeof(*r), MPL_MEM_BUFFER);
-    MPIR_ERR_CHKANDJUMP(r == NULL, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
-    *r = (struct MPIDI_UCX_unpack) {
-        .rreq = rreq, .buf = buf, .count = count, .datatype = datatype, .comm = comm, .vni = vni,
-    };
-    mpi_errno = stage(bytes, buf, datatype, &r->staging);
-    MPIR_ERR_CHECK(mpi_errno);
-    MPIR_Datatype_add_ref_if_not_builtin(datatype);
-    *receive = r;
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    MPL_free(r);
-    goto fn_exit;
-}
-
-static void free_receive(struct MPIDI_UCX_unpack *r)
+static void free_receive(struct receive *r)
 {
     heddle_staging_free(r->staging);
     MPIR_Datatype_release_if_not_builtin(r->datatype);
     MPL_free(r);
 }
 
-static void set_error(MPIR_Request *rreq, int mpi_errno)
+static void unpacked(struct MPIDI_UCX_move *unpack)
 {
-    if (rreq->status.MPI_ERROR == MPI_SUCCESS)
-        rreq->status.MPI_ERROR = mpi_errno;
-}
-
-static void complete(struct MPIDI_UCX_unpack *r)
-{
+    struct receive *r = MPL_container_of(unpack, struct receive, unpack);
     MPIR_Request *rreq = r->rreq;
+    const bool enveloped = r->enveloped;
+
+    if (unpack->error != HEDDLE_SUCCESS)
+        set_error(rreq, MPIR_Typerep_error(unpack->error));
     free_receive(r);
-    MPIDIU_request_complete(rreq);
+    if (!enveloped) /* else the request is the envelope's now */
+        MPIDIU_request_complete(rreq);
 }
 
-/* The message is here: the host's part of the receive is over. */
-static void unpack(struct MPIDI_UCX_unpack *r, ucs_status_t status, const ucp_tag_recv_info_t *info)
+/* The message is here: the host's part of the receive is over. True where there is something to unpack. */
+static bool has_data(struct receive *r, ucs_status_t status, const ucp_tag_recv_info_t *info)
 {
     MPIR_Request *rreq = r->rreq;
 
     rreq->status.MPI_ERROR = MPI_SUCCESS;
     if (status == UCS_ERR_CANCELED) {
         MPIR_STATUS_SET_CANCEL_BIT(rreq->status, TRUE);
-        return;
+        return false;
     }
     rreq->status.MPI_SOURCE = MPIDI_UCX_get_source(info->sender_tag);
     rreq->status.MPI_TAG = MPIDI_UCX_get_tag(info->sender_tag);
-    if (status == UCS_ERR_MESSAGE_TRUNCATED) {
-        rreq->status.MPI_ERROR = MPI_ERR_TRUNCATE;
-    } else if (status != UCS_OK) {
-        rreq->status.MPI_ERROR = MPI_ERR_OTHER;
-    } else {
-        MPIR_STATUS_SET_COUNT(rreq->status, info->length);
-        set_error(rreq, MPIR_Typerep_begin_unpack(r->staging, info->length, r->buf, r->count, r->datatype,
-                                                  &r->unpacking));
+    if (status != UCS_OK) {
+        rreq->status.MPI_ERROR = status == UCS_ERR_MESSAGE_TRUNCATED ? MPI_ERR_TRUNCATE : MPI_ERR_OTHER;
+        return false;
     }
+    MPIR_STATUS_SET_COUNT(rreq->status, info->length);
+    return info->length > 0;
 }
 
 static void received(void *request, ucs_status_t status, const ucp_tag_recv_info_t *info, void *user_data)
 {
     MPIDI_UCX_ucp_request_t *ucp_request = request;
-    struct MPIDI_UCX_unpack *r = user_data;
+    struct receive *r = user_data;
 
     MPIDI_UCX_RECV_SET_CAME(r->rreq);
+    /* Nobody frees `r` meanwhile, though the call that posted the receive may still be running. */
     if (status != UCS_ERR_CANCELED && (info->sender_tag & MPIDI_UCX_ENVELOPE_BIT)) {
-        /* Nobody frees `r` meanwhile, though the call that posted the receive may still be running. */
         r->enveloped = true;
         MPIDI_UCX_envelope_met(r->rreq, r->buf, r->count, r->datatype, r->comm, r->vni,
-                               status == UCS_ERR_MESSAGE_TRUNCATED ? NULL : r->staging, info->sender_tag);
+                               status == UCS_ERR_MESSAGE_TRUNCATED ? NULL : r->staging, info);
+        MPIDI_UCX_move_none(r->vni, &r->unpack);
+    } else if (has_data(r, status, info)) {
+        r->unpack.move = (heddle_move) {staged(r->staging, info->length), side_of(r->buf, r->count, r->datatype),
+                                        info->length, HEDDLE_OP_REPLACE};
+        MPIDI_UCX_move_begin(r->vni, &r->unpack);
     } else {
-        unpack(r, status, info);
+        MPIDI_UCX_move_none(r->vni, &r->unpack);
     }
     ucp_request->req = NULL;
     ucp_request_release(ucp_request); /* and `info` with it */
-
-    r->next = MPIDI_UCX_vni_gpu[r->vni].unpacks;
-    MPIDI_UCX_vni_gpu[r->vni].unpacks = r;
-}
-
-void MPIDI_UCX_oneshot_move_on(int vni)
-{
-    struct MPIDI_UCX_unpack **link = &MPIDI_UCX_vni_gpu[vni].unpacks;
-    while (*link != NULL) {
-        struct MPIDI_UCX_unpack *r = *link;
-        int done = 0;
-        const int mpi_errno = MPIR_Typerep_test_begun(&r->unpacking, &done);
-        if (mpi_errno != MPI_SUCCESS)
-            set_error(r->rreq, mpi_errno);
-        if (!done) {
-            link = &r->next;
-            continue;
-        }
-        *link = r->next;
-        if (r->enveloped)
-            free_receive(r); /* the request is the envelope's now */
-        else
-            complete(r);
-    }
 }
 
 int MPIDI_UCX_oneshot_recv(void *buf, MPI_Aint count, MPI_Datatype datatype, uint64_t ucx_tag, uint64_t tag_mask,
@@ -252,9 +265,15 @@ int MPIDI_UCX_oneshot_recv(void *buf, MPI_Aint count, MPI_Datatype datatype, uin
     int mpi_errno = MPI_SUCCESS;
     const MPI_Aint bytes = packed_size(count, datatype);
     ucp_worker_h worker = MPIDI_UCX_global.ctx[vni].worker;
-    struct MPIDI_UCX_unpack *r = NULL;
 
-    mpi_errno = new_receive(buf, count, datatype, bytes, comm, vni, rreq, &r);
+    struct receive *r = MPL_malloc(sizeof(*r), MPL_MEM_BUFFER);
+    MPIR_ERR_CHKANDJUMP(r == NULL, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
+    *r = (struct receive) {
+        .unpack.moved = unpacked, .rreq = rreq, .buf = buf, .count = count, .datatype = datatype, .comm = comm,
+        .vni = vni,
+    };
+    MPIR_Datatype_add_ref_if_not_builtin(datatype);
+    mpi_errno = stage(bytes, buf, datatype, &r->staging);
     MPIR_ERR_CHECK(mpi_errno);
     const ucp_request_param_t param = {
         .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FLAG_NO_IMM_CMPL,

@@ -6,7 +6,7 @@
 #include "ucx_impl.h"
 
 #if MPICH_DATATYPE_ENGINE == MPICH_DATATYPE_ENGINE_HEDDLE
-#include "heddle.h"
+#include "heddle_moves.h"
 
 /* MPICH's own active messages are number 0. */
 enum { AM_PORT = 1, AM_DROPPED = 2 };
@@ -194,6 +194,20 @@ int MPIDI_UCX_gpu_post_init(void)
     goto fn_exit;
 }
 
+void MPIDI_UCX_gpu_drain(void)
+{
+    bool any;
+    do {
+        any = false;
+        for (int vni = 0; vni < MPIDI_UCX_global.num_vnis; vni++) {
+            MPIDI_UCX_wait_turn(vni);
+            any |= MPIDI_UCX_vni_gpu[vni].envelopes > 0;
+            if (any)
+                MPIDI_UCX_watch_progress(vni);
+        }
+    } while (any);
+}
+
 /* After the worker is gone. */
 void MPIDI_UCX_port_finalize(int vni)
 {
@@ -209,8 +223,8 @@ void MPIDI_UCX_gpu_move_on(int vni)
     const struct MPIDI_UCX_vni_gpu *of = &MPIDI_UCX_vni_gpu[vni];
     if (of->port_active != NULL && *of->port_active)
         heddle_port_progress(ports[vni], NULL);
-    if (of->unpacks != NULL)
-        MPIDI_UCX_oneshot_move_on(vni);
+    if (of->moves.any)
+        MPIDI_UCX_moves_move_on(vni);
 }
 
 #endif

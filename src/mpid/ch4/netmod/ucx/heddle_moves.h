@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Packs and unpacks of short messages, many at a time (heddle_moves.c). Under the VCI's lock.
+ */
+#ifndef HEDDLE_MOVES_H_INCLUDED
+#define HEDDLE_MOVES_H_INCLUDED
+
+#include "heddle.h"
+
+/* A pack or an unpack: a member of what it belongs to. Buffers, types and the move itself stay until `moved`. */
+struct MPIDI_UCX_move {
+    heddle_move move;
+    void (*moved)(struct MPIDI_UCX_move *move); /* called once, by moves_move_on */
+    int error;                                  /* HEDDLE_*; known then */
+    struct heddle_request *request;             /* of one that goes alone */
+    struct MPIDI_UCX_move *prev, *next;
+};
+
+void MPIDI_UCX_move_begin(int vni, struct MPIDI_UCX_move *move);
+/* There is nothing to move after all: `moved` is called as ever. */
+void MPIDI_UCX_move_none(int vni, struct MPIDI_UCX_move *move);
+void MPIDI_UCX_moves_move_on(int vni);
+
+/* A send that keeps MPI's order. */
+struct MPIDI_UCX_turn {
+    void (*post)(struct MPIDI_UCX_turn *turn); /* called once it is ready, and all before it were posted */
+    bool ready;
+    struct MPIDI_UCX_turn *prev, *next;
+};
+
+/* Puts it behind all that did not have their turn yet. It may be posted at once, and be gone. */
+void MPIDI_UCX_take_turn(int vni, struct MPIDI_UCX_turn *turn);
+void MPIDI_UCX_turn_ready(int vni, struct MPIDI_UCX_turn *turn);
+/* Returns when all had their turn. */
+void MPIDI_UCX_wait_turn(int vni);
+
+#endif /* HEDDLE_MOVES_H_INCLUDED */
