@@ -20,15 +20,16 @@ def find_source(top):
                      "or name the suite with --source=.../mpich-4.0.2/test/mpi")
 
 
-def configure(source, build, prefix):
-    """Configures unless the same suite was configured there for the same headers and wrappers."""
+def configure(source, build, prefix, cuda=None):
+    """Configures unless the same suite was configured there for the same headers and wrappers; for buffers on GPUs, if
+    CUDA's folder is told."""
     for tool in ("mpicc", "mpifort", "mpicxx", "mpiexec"):
         if not (prefix / "bin" / tool).exists():
             raise SuiteError(f"{prefix}/bin/{tool} is missing: the suite needs an MPI installed with C++ and "
                              "Fortran bindings (run maint/demo, or configure without --disable-fortran/--disable-cxx)")
     if not (source / "configure").is_file():
         raise SuiteError(f"{source} has no configure: is it MPICH's test/mpi folder?")
-    identity = _identity(source, prefix)
+    identity = _identity(source, prefix) + f"{cuda or 'no CUDA'}\n"
     stamp = build / "configured-for"
     if stamp.is_file() and stamp.read_text() == identity:
         print(f"suite: configured already in {build}", flush=True)
@@ -47,7 +48,7 @@ def configure(source, build, prefix):
     command = [str(source / "configure"), f"--prefix={prefix}", "--enable-fortran=all",
                "--enable-threads=multiple", "--disable-maintainer-mode",
                # A toolkit lying around would turn on tests that allocate on a device that may not be there.
-               "--without-cuda", "--without-ze", "--without-hip",
+               f"--with-cuda={cuda}" if cuda else "--without-cuda", "--without-ze", "--without-hip",
                "CC=gcc", "CXX=g++", "F77=gfortran", "FC=gfortran",
                f"WRAPPER_FFLAGS={mismatch}", f"WRAPPER_FCFLAGS={mismatch}"]
     _logged(command, build, build / "configure.log", environment, "configuring MPICH's suite")

@@ -7,6 +7,11 @@ from dataclasses import dataclass
 # and by each algorithm of a collective.
 SUITE = ("testlist",)
 GENERATED = ("testlist.dtp", "testlist.cvar")
+# What it has for GPU buffers, and the programs that take any memory for them.
+GPU = ("testlist.gpu", "testlist.dtp")
+GPU_FOLDERS = ("pt2pt", "coll", "rma", "part")
+# All memory that a program of the suite's dtpools has: of messages, collectives and windows.
+ON_DEVICE = ("sendmem", "recvmem", "evenmemtype", "oddmemtype", "origmem", "targetmem", "resultmem")
 
 
 @dataclass(frozen=True)
@@ -39,6 +44,17 @@ def read_tests(source, build, selection, names=SUITE):
     if unused:
         raise SystemExit(f"run-suite: no test of the suite is called {', '.join(unused)}")
     return [test for test in tests if selection.has(test)]
+
+
+def on_devices(tests):
+    """The same runs with all their buffers on devices, unless they say themselves where theirs are."""
+    moved = []
+    for test in tests:
+        line = test.line
+        if "arg=-memtype=" not in line:
+            line = " ".join([line, *(f"arg=-{name}=device" for name in ON_DEVICE)])
+        moved.append(Test(test.folder, test.program, _key(test.folder, line), line))
+    return moved
 
 
 def _walk(source, build, folder, names, tests):
