@@ -10,6 +10,8 @@
  *
  * Exit status: 0 all cells right, 1 some wrong, 2 wrong usage, 3 an MPI call failed.
  */
+#include "device_memory.h"
+
 #include <getopt.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -51,6 +53,7 @@ struct options {
     int size[3]; /* interior cells of one process: z, y, x */
     int iterations, radius, quantities;
     int broken; /* cells to spoil before each verification */
+    int device; /* the grid lies in a GPU's memory */
 };
 
 static const char usage[] =
@@ -61,6 +64,7 @@ static const char usage[] =
     "  --iterations N     exchanges with each method (default 20)\n"
     "  --radius N         cells in the halo (default 3)\n"
     "  --quantities N     double-precision values of each cell (default 8)\n"
+    "  --device           the grid in the memory of a GPU (CUDA), of another one for each process of a node\n"
     "  --break N          spoil N halo cells of rank 0 before each verification, to see it fail\n"
     "  --help             this text\n"
     "\n"
@@ -86,10 +90,11 @@ static int parse_options(int argc, char **argv, int rank, struct options *option
         {"radius", required_argument, NULL, 'r'},
         {"quantities", required_argument, NULL, 'q'},
         {"break", required_argument, NULL, 'b'},
+        {"device", no_argument, NULL, 'd'},
         {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},
     };
-    *options = (struct options){{64, 64, 64}, 20, 3, 8, 0};
+    *options = (struct options){{64, 64, 64}, 20, 3, 8, 0, 0};
     opterr = rank == 0;
     int which, good = 1;
     while (good && (which = getopt_long(argc, argv, "h", known, NULL)) != -1) {
@@ -122,6 +127,9 @@ static int parse_options(int argc, char **argv, int rank, struct options *option
         case 'b':
             value = &options->broken, least = 0;
             break;
+        case 'd':
+            options->device = 1;
+            break;
         default:
             good = 0;
         }
@@ -152,9 +160,63 @@ struct grid {
     int dims[3], place[3];
     int interior[3], whole[3];
     int radius, quantities;
-    double *cells;
+    double *cells; /* in the host's memory */
     size_t cell_count;
+    char *buffer; /* what MPI is given: the cells, or as many of a GPU's memory */
+    const struct device_memory *device;
 };
+
+/* `bytes` bytes of the memory that the grid lies in. */
+static void *grid_memory(const struct grid *grid, size_t bytes)
+{
+    unsigned long long at = 0;
+    if (!grid->device)
+        return allocate(bytes, 1);
+    if (grid->device->allocate(&at, bytes ? bytes : 1)) {
+        fprintf(stderr, "halo3d: the GPU has no %zu bytes; choose a smaller --size\n", bytes);
+        MPI_Abort(MPI_COMM_WORLD, EXIT_MPI);
+    }
+    return (void *)(uintptr_t)at;
+}
+
+static void grid_release(const struct grid *grid, void *memory)
+{
+    if (grid->device)
+        grid->device->release((uintptr_t)memory);
+    else
+        free(memory);
+}
+
+enum copy { TO_DEVICE, FROM_DEVICE };
+
+static void grid_copy(const struct grid *grid, enum copy copy)
+{
+    if (!grid->device)
+        return;
+    uintptr_t host = (uintptr_t)grid->cells, device = (uintptr_t)grid->buffer;
+    if (grid->device->copy(copy == TO_DEVICE ? device : host, copy == TO_DEVICE ? host : device,
+                           grid->cell_count * sizeof(double))) {
+        fprintf(stderr, "halo3d: the GPU does not copy\n");
+        MPI_Abort(MPI_COMM_WORLD, EXIT_MPI);
+    }
+}
+
+/* The GPU of this process: its number among those of its node. */
+static void grid_open_device(struct grid *grid)
+{
+    static struct device_memory memory;
+    MPI_Comm node;
+    int rank;
+    CHECK(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
+    CHECK(MPI_Comm_rank(node, &rank));
+    CHECK(MPI_Comm_free(&node));
+    const char *missing = device_memory_open(rank, &memory);
+    if (missing) {
+        fprintf(stderr, "halo3d: --device: %s\n", missing);
+        MPI_Abort(MPI_COMM_WORLD, EXIT_USAGE);
+    }
+    grid->device = &memory;
+}
 
 static void grid_create(struct grid *grid, const struct options *options)
 {
@@ -171,10 +233,15 @@ static void grid_create(struct grid *grid, const struct options *options)
         grid->cell_count *= (size_t)grid->whole[axis];
     }
     grid->cells = allocate(grid->cell_count, sizeof(double));
+    if (options->device)
+        grid_open_device(grid);
+    grid->buffer = grid->device ? grid_memory(grid, grid->cell_count * sizeof(double)) : (char *)grid->cells;
 }
 
 static void grid_free(struct grid *grid)
 {
+    if (grid->device)
+        grid_release(grid, grid->buffer);
     free(grid->cells);
     CHECK(MPI_Comm_free(&grid->comm));
 }
@@ -305,25 +372,25 @@ static void exchange_create(struct exchange *exchange, const struct grid *grid)
         exchange->bytes += size;
         exchange->ones[i++] = 1;
     }
-    exchange->send_buffer = allocate((size_t)packed, 1);
-    exchange->receive_buffer = allocate((size_t)packed, 1);
+    exchange->send_buffer = grid_memory(grid, (size_t)packed);
+    exchange->receive_buffer = grid_memory(grid, (size_t)packed);
     CHECK(MPI_Dist_graph_create_adjacent(grid->comm, DIRECTIONS, exchange->sources, MPI_UNWEIGHTED,
                                          DIRECTIONS, exchange->destinations, MPI_UNWEIGHTED, MPI_INFO_NULL, 0,
                                          &exchange->comm));
 }
 
-static void exchange_free(struct exchange *exchange)
+static void exchange_free(struct exchange *exchange, const struct grid *grid)
 {
     for (int i = 0; i < DIRECTIONS; i++) {
         CHECK(MPI_Type_free(&exchange->send_types[i]));
         CHECK(MPI_Type_free(&exchange->receive_types[i]));
     }
-    free(exchange->send_buffer);
-    free(exchange->receive_buffer);
+    grid_release(grid, exchange->send_buffer);
+    grid_release(grid, exchange->receive_buffer);
     CHECK(MPI_Comm_free(&exchange->comm));
 }
 
-static void by_isend(const struct exchange *exchange, double *cells)
+static void by_isend(const struct exchange *exchange, void *cells)
 {
     MPI_Request requests[2 * DIRECTIONS];
     for (int i = 0; i < DIRECTIONS; i++)
@@ -340,13 +407,13 @@ static void by_isend(const struct exchange *exchange, double *cells)
     CHECK(error);
 }
 
-static void by_alltoallw(const struct exchange *exchange, double *cells)
+static void by_alltoallw(const struct exchange *exchange, void *cells)
 {
     CHECK(MPI_Neighbor_alltoallw(cells, exchange->ones, exchange->zeros, exchange->send_types, cells,
                                  exchange->ones, exchange->zeros, exchange->receive_types, exchange->comm));
 }
 
-static void by_packing(const struct exchange *exchange, double *cells)
+static void by_packing(const struct exchange *exchange, void *cells)
 {
     for (int i = 0; i < DIRECTIONS; i++) {
         int position = 0;
@@ -366,7 +433,7 @@ static void by_packing(const struct exchange *exchange, double *cells)
 
 static const struct method {
     const char *name;
-    void (*run)(const struct exchange *, double *cells);
+    void (*run)(const struct exchange *, void *cells);
 } methods[] = {
     {"Isend/Irecv", by_isend},
     {"Neighbor_alltoallw", by_alltoallw},
@@ -390,11 +457,13 @@ static int64_t run_method(const struct method *method, const struct exchange *ex
     int64_t wrong = 0;
     for (int i = 0; i <= options->iterations; i++) { /* the first one warms up, and is not timed */
         grid_walk(grid, i, FILL, NULL);
+        grid_copy(grid, TO_DEVICE);
         CHECK(MPI_Barrier(grid->comm));
         double begin = MPI_Wtime();
-        method->run(exchange, grid->cells);
+        method->run(exchange, grid->buffer);
         if (i > 0)
             seconds[i - 1] = MPI_Wtime() - begin;
+        grid_copy(grid, FROM_DEVICE);
         if (grid->rank == 0)
             grid_break(grid, options->broken);
         wrong += grid_walk(grid, i, VERIFY, wrong ? NULL : method->name);
@@ -413,10 +482,10 @@ static int64_t run_all(struct grid *grid, const struct options *options)
     int64_t wrong_in_all = 0;
     if (grid->rank == 0) {
         printf("%d process%s as %d x %d x %d, each %d x %d x %d cells of %d doubles, halo of %d; "
-               "%.2f MB sent by each\n",
+               "%.2f MB sent by each%s\n",
                grid->ranks, grid->ranks == 1 ? "" : "es", grid->dims[2], grid->dims[1], grid->dims[0],
                grid->interior[2], grid->interior[1], grid->interior[0], grid->quantities, grid->radius,
-               1e-6 * (double)exchange.bytes);
+               1e-6 * (double)exchange.bytes, grid->device ? "; on GPUs" : "");
         printf("%-32s %10s %12s %12s %10s %13s\n", "method", "exchanges", "median, us", "least, us",
                "GB/s each", "wrong cells");
     }
@@ -431,7 +500,7 @@ static int64_t run_all(struct grid *grid, const struct options *options)
         }
     }
     free(seconds);
-    exchange_free(&exchange);
+    exchange_free(&exchange, grid);
     return wrong_in_all;
 }
 
