@@ -43,17 +43,18 @@ def add_options(parser, folder):
     parser.add_argument("--arch", default="sm_90", help="of the GPU (default %(default)s)")
 
 
-def program(arguments, sources=None, name="gpu"):
-    """Builds what changed of a program (of this folder's sources, if not told others); returns its path."""
+def program(arguments, sources=None, name="gpu", compiling=(), linking=()):
+    """Builds what changed of a program (of this folder's sources, if not told others, with more options for the
+    compiler and the linker); returns its path."""
     if not arguments.heddle:
         raise Failure("name --heddle PREFIX or --program FILE; --help says more")
     nvcc = nvcc_of(arguments.cuda)
     library = library_of(arguments.heddle).resolve()
     folder = arguments.build
     folder.mkdir(parents=True, exist_ok=True)
-    headers = [*HERE.glob("*.hpp"), *HERE.glob("*.cuh"), INCLUDE / "heddle.h"]
     sources = sources or sorted([*HERE.glob("*.cu"), *HERE.glob("*.cpp")])
-    flags = ["-std=c++20", "-O3", f"-arch={arguments.arch}", f"-I{INCLUDE}", "-Xcompiler", "-Wall,-Wextra"]
+    headers = [*HERE.glob("*.hpp"), *HERE.glob("*.cuh"), *sources[0].parent.glob("*.hpp"), INCLUDE / "heddle.h"]
+    flags = ["-std=c++20", "-O3", f"-arch={arguments.arch}", f"-I{INCLUDE}", "-Xcompiler", "-Wall,-Wextra", *compiling]
     objects = []
     for number, source in enumerate(sources, 1):
         objects.append(folder / (source.name + ".o"))
@@ -61,7 +62,7 @@ def program(arguments, sources=None, name="gpu"):
             say(f"[{number}/{len(sources)}] compiling {source.name}")
             command([nvcc, *flags, "-c", source, "-o", objects[-1]])
     made = folder / name
-    command([nvcc, f"-arch={arguments.arch}", "--cudart", "static", *objects, "-o", made, f"-L{library}", "-lheddle",
+    command([nvcc, f"-arch={arguments.arch}", "--cudart", "static", *objects, "-o", made, f"-L{library}", *linking, "-lheddle",
              "-lbenchmark", "-lpthread", "-ldl", "-Xlinker", f"-rpath={library}", "-Xlinker", "-rpath=$ORIGIN"])
     if not os.access(made, os.X_OK):
         raise Failure(f"{made} was not made")

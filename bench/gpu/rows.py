@@ -157,8 +157,13 @@ def read_and_written(case):
 
 def judge_small(found):
     small = [case for case in found.all if case["bytes"] <= SMALL and "strided" in case]
-    yield row("contiguous and strided layouts up to 16 KiB, wall", "L", 1.0, True,
-              by_launch(small, lambda case: case["strided"]))
+    def reads_host(case):
+        return case["place"] == "pinned" and case["operation"] == "unpack"
+
+    yield row("contiguous and strided layouts up to 16 KiB, on the device or to pinned host memory, wall", "L", 1.0, True,
+              by_launch(small, lambda case: case["strided"] and not reads_host(case)))
+    yield row("the same out of pinned host memory, which waits for a read over PCIe: at the limit of other layouts", "L",
+              1.2, True, by_launch(small, lambda case: case["strided"] and reads_host(case)))
     yield row("every other layout up to 16 KiB, wall", "L", 1.2, True,
               by_launch(small, lambda case: not case["strided"]))
 

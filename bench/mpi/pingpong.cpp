@@ -1,180 +1,217 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- *
- * Half a ping-pong of device buffers between two ranks, a device each where there are two. Every message's data is
- * checked before the times count. Writes a line of JSON for each case: medians, in microseconds.
- */
-#include "../../test/gpu/device_memory.hpp"
+// SPDX-License-Identifier: BSD-3-Clause
+// Half a ping-pong between two ranks, a GPU each where there are two: of device buffers by MPI, of the same
+// by hand (by_hand.hpp), in turn, and of host buffers. Everyone's data is checked before it is timed. A line
+// of JSON for each case and who: medians, in microseconds.
+#include "by_hand.hpp"
+#include "mpi_type.hpp"
+
+#include "../gpu/memory.hpp"
 
 #include <CLI/CLI.hpp>
-#include <mpi.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
-#include <functional>
-#include <random>
-#include <string>
-#include <vector>
+#include <iostream>
 
+namespace bench {
 namespace {
+
+constexpr int64_t KiB = 1024, MiB = KiB * KiB;
+constexpr int in_a_row = 20, before_them = 2, most_turns = 20, fewest_turns = 3;
+constexpr double seconds = 0.4; // for each case
+
+// What is measured: the sizes are bench/gpu's.
+struct Choice {
+    const char *layout;
+    std::vector<int64_t> sizes;
+};
+const std::vector<Choice> choices{
+    {"blocks-8-stride-512", {KiB, 64 * KiB, MiB, 16 * MiB}},
+    {"blocks-128-stride-512", {KiB, 64 * KiB, MiB, 16 * MiB, 256 * MiB}},
+    {"struct-diic", {10000, 1000000}},
+    {"hindexed-1-to-15", {250, 100000}},
+    {"contiguous", {KiB, 64 * KiB, MiB, 16 * MiB, 64 * MiB, 256 * MiB}},
+};
 
 int rank, wrong;
 
-/* A layout, and where its bytes lie. */
-struct Case {
-    std::string name;
-    int64_t bytes; /* packed */
-    int64_t span;  /* of the buffer */
-    MPI_Datatype type;
-    std::function<int64_t(int64_t)> at; /* of a packed byte */
+// Who sends and who receives next, for both ends.
+template <class Send, class Receive> void there_and_back(Send &&send, Receive &&receive)
+{
+    if (rank == 0)
+        send(), receive();
+    else
+        receive(), send();
+}
+
+class Times {
+public:
+    template <class Once> void add(Once &&once)
+    {
+        for (int i = 0; i < before_them; ++i)
+            once();
+        for (int i = 0; i < in_a_row; ++i) {
+            const double begin = MPI_Wtime();
+            once();
+            all_.push_back((MPI_Wtime() - begin) / 2 * 1e6);
+        }
+    }
+    void add(double us) { all_.push_back(us); }
+    void print(const char *layout, int64_t size, int64_t bytes, const char *who, bool right)
+    {
+        wrong += !right;
+        if (rank)
+            return;
+        std::sort(all_.begin(), all_.end());
+        const size_t n = all_.size();
+        std::printf(
+            "{\"layout\": \"%s\", \"size\": %lld, \"bytes\": %lld, \"who\": \"%s\", \"median\": %.2f, "
+            "\"low\": %.2f, \"high\": %.2f, \"samples\": %zu, \"right\": %s}\n",
+            layout, static_cast<long long>(size), static_cast<long long>(bytes), who, all_[n / 2],
+            all_[n / 10], all_[n - 1 - n / 10], n, right ? "true" : "false");
+        std::fflush(stdout);
+    }
+
+private:
+    std::vector<double> all_;
 };
 
-Case blocks(int64_t block, int64_t stride, int64_t bytes)
+// True on both ranks for as long as rank 0 has time.
+bool more(int turn, double begin)
 {
-    MPI_Datatype type;
-    const int64_t count = bytes / block;
-    MPI_Type_create_hvector(static_cast<int>(count), static_cast<int>(block), stride, MPI_BYTE, &type);
-    return {"blocks-" + std::to_string(block) + "-stride-" + std::to_string(stride), bytes,
-            (count - 1) * stride + block, type,
-            [=](int64_t i) { return i / block * stride + i % block; }};
+    int goes_on = turn < fewest_turns || (turn < most_turns && MPI_Wtime() - begin < seconds);
+    MPI_Bcast(&goes_on, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    return goes_on;
 }
 
-Case contiguous(int64_t bytes)
+bool everywhere(bool right)
 {
-    MPI_Datatype type;
-    MPI_Type_contiguous(static_cast<int>(bytes / 8), MPI_DOUBLE, &type);
-    return {"contiguous", bytes, bytes, type, [](int64_t i) { return i; }};
-}
-
-/* {double, int, int, char}, as a compiler lays it out. */
-Case structs(int64_t count)
-{
-    MPI_Datatype one, resized, type;
-    const int lengths[] = {1, 1, 1, 1};
-    const MPI_Aint displs[] = {0, 8, 12, 16};
-    const MPI_Datatype types[] = {MPI_DOUBLE, MPI_INT, MPI_INT, MPI_CHAR};
-    MPI_Type_create_struct(4, lengths, displs, types, &one);
-    MPI_Type_create_resized(one, 0, 24, &resized);
-    MPI_Type_contiguous(static_cast<int>(count), resized, &type);
-    MPI_Type_free(&one);
-    MPI_Type_free(&resized);
-    return {"struct", 17 * count, 24 * count, type, [](int64_t i) { return i / 17 * 24 + i % 17; }};
-}
-
-/* Blocks of 1 to 15 doubles with gaps of as many. */
-Case indexed(int64_t count)
-{
-    std::mt19937 random(1);
-    std::uniform_int_distribution<int> some(1, 15);
-    std::vector<int> lengths;
-    std::vector<int> displs;
-    auto first = std::make_shared<std::vector<int64_t>>();
-    auto place = std::make_shared<std::vector<int64_t>>();
-    int at = 0;
-    int64_t packed = 0;
-    for (int64_t i = 0; i < count; ++i) {
-        lengths.push_back(some(random));
-        displs.push_back(at);
-        first->push_back(packed);
-        place->push_back(8 * int64_t{at});
-        packed += 8 * lengths.back();
-        at += lengths.back() + some(random);
-    }
-    MPI_Datatype type;
-    MPI_Type_indexed(static_cast<int>(count), lengths.data(), displs.data(), MPI_DOUBLE, &type);
-    return {"indexed", packed, 8 * int64_t{at}, type, [=](int64_t i) {
-                const auto run = std::upper_bound(first->begin(), first->end(), i) - first->begin() - 1;
-                return (*place)[static_cast<size_t>(run)] + i - (*first)[static_cast<size_t>(run)];
-            }};
-}
-
-unsigned char byte_of(int64_t i) { return static_cast<unsigned char>(i * 7 + i / 251 + 1); }
-
-void once(void *buffer, const Case &c)
-{
-    if (rank == 0) {
-        MPI_Send(buffer, 1, c.type, 1, 1, MPI_COMM_WORLD);
-        MPI_Recv(buffer, 1, c.type, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    } else {
-        MPI_Recv(buffer, 1, c.type, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        MPI_Send(buffer, 1, c.type, 0, 1, MPI_COMM_WORLD);
-    }
-}
-
-/* There and back: rank 1 begins with nothing but what it receives. */
-bool checked(const gpu::Memory &memory, const Case &c)
-{
-    std::vector<unsigned char> host(static_cast<size_t>(c.span), 0xee);
-    if (rank == 0)
-        for (int64_t i = 0; i < c.bytes; ++i)
-            host[static_cast<size_t>(c.at(i))] = byte_of(i);
-    memory.write(0, host.data(), host.size());
-    once(memory.at(), c);
-    std::vector<unsigned char> found(host.size());
-    memory.read(0, found.data(), found.size());
-    if (rank == 1)
-        for (int64_t i = 0; i < c.bytes; ++i)
-            host[static_cast<size_t>(c.at(i))] = byte_of(i);
-    int same = found == host, all = 0;
-    MPI_Allreduce(&same, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    int mine = right, all = 0;
+    MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     return all;
 }
 
-void measure(Case c, gpu::Kind kind)
+// Rank 0's bytes go there and back by `once`: rank 1 then has them where the layout says, and what it had
+// elsewhere. What is expected is made by the hand-written kernels.
+template <class Once> bool arrives(const Case &made, char *user, Once &&once)
 {
-    MPI_Type_commit(&c.type);
-    const gpu::Memory memory({kind, rank % gpu::Machine::get().devices()}, static_cast<size_t>(c.span));
-    const bool right = checked(memory, c);
-    wrong += !right;
-    std::vector<double> times;
+    Device packed(made.bytes), expected(made.span);
+    Stream stream;
+    fill_pattern(user, made.span, 1);
+    BENCH_CUDA(cudaDeviceSynchronize());
+    made.hand({user, packed.get(), true}, stream);
+    stream.wait();
+    if (rank)
+        fill_pattern(user, made.span, 2);
+    BENCH_CUDA(cudaDeviceSynchronize());
+    BENCH_CUDA(cudaMemcpy(expected.get(), user, static_cast<size_t>(made.span), cudaMemcpyDefault));
+    BENCH_CUDA(cudaDeviceSynchronize()); // copies between device memory do not wait
+    made.hand({expected.get(), packed.get(), false}, stream);
+    stream.wait();
+    MPI_Barrier(MPI_COMM_WORLD);
+    once();
+    MPI_Barrier(MPI_COMM_WORLD);
+    return everywhere(differing(user, expected.get(), made.span) == 0);
+}
+
+void measure_device(const Layout &layout, int64_t size)
+{
+    const Case made = layout.make(size);
+    const bool dense = made.span == made.bytes;
+    const int other = 1 - rank;
+    const MpiType type(made.type);
+    const auto count = static_cast<int>(made.count);
+    const Device user(made.span);
+    ByHand hand(made, dense, user.get(), other);
+    const auto by_mpi = [&] {
+        there_and_back(
+            [&] { MPI_Send(user.get(), count, type.get(), other, 1, MPI_COMM_WORLD); },
+            [&] { MPI_Recv(user.get(), count, type.get(), other, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE); });
+    };
+    const auto by_hand = [&] { there_and_back([&] { hand.send(); }, [&] { hand.receive(); }); };
+
+    const bool mpi_right = arrives(made, user.get(), by_mpi), hand_right = arrives(made, user.get(), by_hand);
+    Times mpi, hands, copies;
     const double begin = MPI_Wtime();
-    int more = 1;
-    while (more) {
-        const double start = MPI_Wtime();
-        once(memory.at(), c);
-        times.push_back((MPI_Wtime() - start) / 2 * 1e6);
-        more = times.size() < 20 || (times.size() < 300 && MPI_Wtime() - begin < 0.3);
-        MPI_Bcast(&more, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    for (int turn = 0; more(turn, begin); ++turn) {
+        mpi.add(by_mpi);
+        hands.add(by_hand);
+        if (rank == 0)
+            copies.add(hand.copy());
+        MPI_Barrier(MPI_COMM_WORLD);
     }
-    std::sort(times.begin(), times.end());
-    if (rank == 0)
-        std::printf("{\"layout\": \"%s\", \"bytes\": %lld, \"memory\": \"%s\", \"median_us\": %.2f, \"least_us\": %.2f, "
-                    "\"GBps\": %.2f, \"right\": %s}\n",
-                    c.name.c_str(), static_cast<long long>(c.bytes), kind == gpu::Kind::device ? "device" : "host",
-                    times[times.size() / 2], times[0], static_cast<double>(c.bytes) / times[times.size() / 2] / 1e3,
-                    right ? "true" : "false");
-    std::fflush(stdout);
-    MPI_Type_free(&c.type);
+    mpi.print(layout.name.c_str(), size, made.bytes, "heddle", mpi_right);
+    hands.print(layout.name.c_str(), size, made.bytes, "hand", hand_right);
+    copies.print(layout.name.c_str(), size, made.bytes, "peer copy", true);
+}
+
+void measure_host(int64_t bytes)
+{
+    std::vector<unsigned char> buffer(static_cast<size_t>(bytes), rank ? 0 : 77);
+    const int other = 1 - rank;
+    const auto once = [&] {
+        there_and_back(
+            [&] { MPI_Send(buffer.data(), static_cast<int>(bytes), MPI_BYTE, other, 1, MPI_COMM_WORLD); },
+            [&] {
+                MPI_Recv(buffer.data(), static_cast<int>(bytes), MPI_BYTE, other, 1, MPI_COMM_WORLD,
+                         MPI_STATUS_IGNORE);
+            });
+    };
+    once();
+    const bool right =
+        everywhere(std::all_of(buffer.begin(), buffer.end(), [](unsigned char each) { return each == 77; }));
+    Times times;
+    const double begin = MPI_Wtime();
+    for (int turn = 0; more(turn, begin); ++turn)
+        times.add(once);
+    times.print("host", bytes, bytes, "heddle", right);
+}
+
+void measure_all(const std::string &only, int64_t most)
+{
+    const auto wanted = [&](const std::string &name) { return name.find(only) != name.npos; };
+    for (const int64_t bytes : {KiB, 64 * KiB, MiB, 16 * MiB, 64 * MiB, 256 * MiB})
+        if (wanted("host") && bytes <= most)
+            measure_host(bytes);
+    const std::vector<Layout> all = layouts();
+    for (const Choice &choice : choices)
+        for (const Layout &layout : all)
+            if (layout.name == choice.layout && wanted(layout.name))
+                for (const int64_t size : choice.sizes)
+                    if (size <= most)
+                        measure_device(layout, size);
 }
 
 } // namespace
+} // namespace bench
 
 int main(int argc, char **argv)
 {
-    CLI::App app("Half a ping-pong of device buffers between two ranks: a line of JSON for each case");
-    int64_t most = int64_t{256} << 20;
+    CLI::App app("Half a ping-pong of device buffers between two ranks, by MPI and by hand: a line of JSON "
+                 "for each case");
+    int64_t most = 256 * bench::MiB;
     std::string only;
     app.add_option("--most", most, "bytes of the longest message")->capture_default_str();
-    app.add_option("--only", only, "cases whose name contains this: blocks-8, blocks-128, struct, indexed, contiguous, host");
+    app.add_option(
+        "--only", only,
+        "layouts whose name contains this: blocks-8, blocks-128, struct, hindexed, contiguous, host");
     CLI11_PARSE(app, argc, argv);
 
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    const int64_t KiB = 1024, MiB = KiB * KiB;
-    const std::vector<int64_t> sizes = {KiB, 64 * KiB, MiB, 16 * MiB, 64 * MiB, 256 * MiB};
-    const auto up_to = [&](const std::string &name, int64_t longest, auto make, gpu::Kind kind = gpu::Kind::device) {
-        for (const int64_t bytes : sizes)
-            if (bytes <= std::min(most, longest) && name.find(only) != name.npos)
-                measure(make(bytes), kind);
-    };
-    up_to("host", most, contiguous, gpu::Kind::pageable);
-    up_to("blocks-8", 16 * MiB, [](int64_t b) { return blocks(8, 512, b); });
-    up_to("blocks-128", most, [](int64_t b) { return blocks(128, 512, b); });
-    if (std::string("struct").find(only) != std::string::npos)
-        measure(structs(10000), gpu::Kind::device);
-    if (std::string("indexed").find(only) != std::string::npos)
-        measure(indexed(100000), gpu::Kind::device);
-    up_to("contiguous", most, contiguous);
+    MPI_Init(nullptr, nullptr);
+    int size, devices = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &bench::rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    try {
+        if (size != 2)
+            throw std::runtime_error("it takes two ranks");
+        BENCH_CUDA(cudaGetDeviceCount(&devices));
+        BENCH_CUDA(cudaSetDevice(bench::rank % devices));
+        bench::measure_all(only, most);
+    } catch (const std::exception &error) {
+        std::cerr << "pingpong: " << error.what() << std::endl;
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    }
     MPI_Finalize();
-    return wrong != 0;
+    return bench::wrong != 0;
 }

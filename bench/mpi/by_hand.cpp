@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "by_hand.hpp"
+
+namespace bench {
+
+Opened::Opened(char *mine, int other, MPI_Comm comm)
+{
+    cudaIpcMemHandle_t here, there;
+    BENCH_CUDA(cudaIpcGetMemHandle(&here, mine));
+    MPI_Sendrecv(&here, sizeof here, MPI_BYTE, other, 0, &there, sizeof there, MPI_BYTE, other, 0, comm,
+                 MPI_STATUS_IGNORE);
+    BENCH_CUDA(cudaIpcOpenMemHandle(&at_, there, cudaIpcMemLazyEnablePeerAccess));
+}
+
+ByHand::ByHand(const Case &made, bool dense, char *user, int other)
+    : made_(made), dense_(dense), user_(user), other_(other), landing_(dense ? 1 : made.bytes),
+      there_(dense ? user : landing_.get(), other)
+{
+}
+
+void ByHand::send()
+{
+    if (dense_)
+        BENCH_CUDA(cudaMemcpyAsync(there_.get(), user_, static_cast<size_t>(made_.bytes), cudaMemcpyDefault,
+                                   stream_));
+    else
+        made_.hand({user_, there_.get(), true}, stream_);
+    stream_.wait();
+    MPI_Send(nullptr, 0, MPI_BYTE, other_, 1, MPI_COMM_WORLD);
+}
+
+void ByHand::receive()
+{
+    MPI_Recv(nullptr, 0, MPI_BYTE, other_, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (dense_)
+        return;
+    made_.hand({user_, landing_.get(), false}, stream_);
+    stream_.wait();
+}
+
+double ByHand::copy()
+{
+    const Event begin, end;
+    BENCH_CUDA(cudaEventRecord(begin, stream_));
+    BENCH_CUDA(cudaMemcpyAsync(there_.get(), dense_ ? user_ : landing_.get(),
+                               static_cast<size_t>(made_.bytes), cudaMemcpyDefault, stream_));
+    BENCH_CUDA(cudaEventRecord(end, stream_));
+    stream_.wait();
+    float ms = 0;
+    BENCH_CUDA(cudaEventElapsedTime(&ms, begin, end));
+    return 1e3 * static_cast<double>(ms);
+}
+
+} // namespace bench

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a user writes who trusts no MPI with a datatype on a GPU: kernels for exactly this layout, which pack
+// into the other process's device memory (CUDA IPC), a message of no bytes, and kernels that unpack. One
+// block needs no kernel: it is copied to its place.
+#pragma once
+
+#include "../gpu/layout.hpp"
+
+#include <mpi.h>
+
+namespace bench {
+
+// The other process's memory.
+class Opened {
+public:
+    // Collective of the two: each opens what the other gives.
+    Opened(char *mine, int other, MPI_Comm comm = MPI_COMM_WORLD);
+    Opened(const Opened &) = delete;
+    // Collective, too: none of the two frees what the other has open.
+    ~Opened()
+    {
+        cudaIpcCloseMemHandle(at_);
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    char *get() const { return static_cast<char *>(at_); }
+
+private:
+    void *at_ = nullptr;
+};
+
+class ByHand {
+public:
+    // `user`: this process's buffer, the beginning of an allocation. `dense`: the layout is one block.
+    ByHand(const Case &made, bool dense, char *user, int other);
+
+    void send();
+    void receive();
+    // Microseconds of one copy of the packed bytes into the other's memory.
+    double copy();
+
+private:
+    const Case &made_;
+    const bool dense_;
+    char *const user_;
+    const int other_;
+    Device landing_; // for what the other packs
+    Opened there_;
+    Stream stream_;
+};
+
+} // namespace bench

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The page and the diagrams of what bench/mpi/run wrote."""
+import matplotlib.pyplot as plt
+import targets
+
+STYLE = {("default", "heddle"): ("Heddle", {"color": "#c0392b", "marker": "o", "linewidth": 2.2, "zorder": 5}),
+         ("host", "heddle"): ("Heddle, host path", {"color": "#e59866", "marker": "o"}),
+         ("default", "hand"): ("by hand", {"color": "#555555", "marker": "x", "linestyle": "--"}),
+         ("default", "peer copy"): ("copy between the GPUs", {"color": "#111111", "linestyle": ":"})}
+
+
+def series(cases, layout, way, who):
+    return sorted((case["bytes"], case["median"]) for case in cases
+                  if (case["layout"], case["way"], case["who"]) == (layout, way, who))
+
+
+def draw(cases, layouts, path):
+    """A column a layout: time above, bandwidth below."""
+    figure, axes = plt.subplots(2, len(layouts), figsize=(4 * len(layouts), 6.4), squeeze=False)
+    for column, layout in enumerate(layouts):
+        for axis, rate in zip(axes[:, column], (False, True)):
+            for (way, who), (name, style) in STYLE.items():
+                if points := series(cases, layout, way, who):
+                    axis.plot([size for size, _ in points], [1e-3 * size / us if rate else us for size, us in points],
+                              label=name, markersize=4, **style)
+            axis.set_xscale("log", base=2)
+            axis.set_yscale("log")
+            axis.set_ylabel("GB/s" if rate else "us, half a ping-pong", fontsize=8)
+            axis.tick_params(labelsize=7)
+            axis.grid(alpha=0.3)
+        axes[0][column].set_title(layout, fontsize=9)
+        axes[1][column].set_xlabel("bytes", fontsize=8)
+    figure.legend(*axes[0][0].get_legend_handles_labels(), loc="upper center", ncol=4, fontsize=9)
+    figure.tight_layout(rect=(0, 0, 1, 0.94))
+    figure.savefig(path, dpi=70)
+    plt.close(figure)
+
+
+def table(header, rows):
+    lines = ["| " + " | ".join(header) + " |", "|---" * len(header) + "|"]
+    return lines + ["| " + " | ".join(row) + " |" for row in rows] + [""]
+
+
+def judged_rows(rows):
+    for row in rows:
+        stock = targets.STOCK.get((row["way"], row["layout"], row["size"])) if row["what"] == "us" else None
+        yield [row["layout"], str(row["size"]), row["way"], f"{row['value']:.3g} {row['what']}",
+               f"at {'most' if row['most'] else 'least'} {row['limit']:g}", "met" if row["met"] else "**missed**",
+               f"{stock} us" if stock else ""]
+
+
+def write(data, path, source):
+    """The page; returns the paths of its diagrams."""
+    machine, cases = data["machine"], data["cases"]
+    layouts = list(dict.fromkeys(case["layout"] for case in cases if case["layout"] != "host"))
+    drawing = path.with_suffix(".png")
+    draw(cases, layouts, drawing)
+    lines = ["# Messages between two GPUs", "",
+             "Half a ping-pong of `MPI_Send` and `MPI_Recv` of a derived datatype, both buffers on devices; medians.",
+             "By hand: kernels for exactly that layout that pack into the other GPU's memory (CUDA IPC), a message of no",
+             "bytes, and a kernel that unpacks; one block is copied to its place. MPI and the hand-written exchange took",
+             "turns of 20; everyone's data was checked first. \"host\" is `HEDDLE_PEER=value`: chunks through host memory,",
+             "as between hosts. UCX is the distribution's, without CUDA.",
+             f"Made by `bench/mpi/run` and `bench/plot` from [{source}]({source}).", "",
+             f"- {machine['date']}; {len(machine['gpus'])} x {', '.join(sorted(set(machine['gpus'])))}, driver "
+             f"{machine['driver']}; {machine['cores']} cores, Linux {machine['kernel']}; Heddle {machine['commit']}", "",
+             "## Targets", ""]
+    lines += table(["layout", "size", "path", "measured", "limit", "", "stock MPICH 4.0.2"], judged_rows(data["rows"]))
+    lines += ["## Time and bandwidth over size", "", f"![half a ping-pong]({drawing.name})", "", "## All cases", "",
+              "Microseconds; from the first to the last tenth of the samples.", ""]
+    lines += table(["layout", "size", "bytes", "path", "who", "median", "10 to 90 %", "GB/s"],
+                   [[case["layout"], str(case["size"]), str(case["bytes"]), case["way"], case["who"],
+                     f"{case['median']:.2f}", f"{case['low']:.2f} to {case['high']:.2f}",
+                     f"{1e-3 * case['bytes'] / case['median']:.2f}"] for case in cases])
+    if data["halo"]:
+        lines += ["## Halo exchange", "", "26 neighbours, radius 3, 8 doubles a cell; every cell was checked. Microseconds, of the",
+                  "slowest process.", ""]
+        lines += table(["GPUs", "cells of each", "bytes from each", "who", "median", "10 to 90 %", "GB/s each"],
+                       [[str(case["ranks"]), f"{case['size']}^3", str(case["bytes"]), case["who"], f"{case['median']:.1f}",
+                         f"{case['low']:.1f} to {case['high']:.1f}", f"{1e-3 * case['bytes'] / case['median']:.1f}"]
+                        for case in data["halo"]])
+    path.write_text("\n".join(lines).rstrip("\n") + "\n", encoding="utf-8")
+    return [drawing]
