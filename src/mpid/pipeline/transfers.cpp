@@ -26,18 +26,23 @@ void Transfers::begin(Message &message, Chunk &chunk, const heddle_move &move)
         begin_together({part});
 }
 
+// Those of several messages share a launch. Of one message alone they do if they are short: what travels next should not
+// wait for what travels after it.
 int Transfers::begin_small()
 {
-    const auto device = [](const Part &part) { return part.message->block_device(); };
     const int begun = static_cast<int>(small_.size());
     while (!small_.empty()) {
-        std::vector<Part> parts{small_.front()};
-        const auto others = std::stable_partition(small_.begin() + 1, small_.end(), [&](const Part &each) {
-            return device(each) != device(parts.front());
-        });
-        parts.insert(parts.end(), others, small_.end());
-        small_.erase(others, small_.end());
-        small_.erase(small_.begin());
+        const Part first = small_.front();
+        const bool several = std::any_of(small_.begin(), small_.end(),
+                                         [&](const Part &each) { return each.message != first.message; });
+        const auto joins = [&](const Part &each) {
+            return each.message->block_device() == first.message->block_device() &&
+                   (several || each.chunk == first.chunk || each.move.bytes <= worth_a_launch(Mode::value));
+        };
+        std::vector<Part> parts, others;
+        for (const Part &each : small_)
+            (joins(each) ? parts : others).push_back(each);
+        small_ = std::move(others);
         begin_together(std::move(parts));
     }
     return begun;
