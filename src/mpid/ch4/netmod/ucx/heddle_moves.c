@@ -105,7 +105,7 @@ static bool is_over(struct heddle_request **request, int *error)
 void MPIDI_UCX_moves_move_on(int vni)
 {
     struct MPIDI_UCX_moves *of = &MPIDI_UCX_vni_gpu[vni].moves;
-    struct MPIDI_UCX_move *over, *m, *next;
+    struct MPIDI_UCX_move *m, *next;
     int error;
     if (of->running != NULL && is_over(&of->request, &error))
         end_all(of, &of->running, error);
@@ -117,11 +117,12 @@ void MPIDI_UCX_moves_move_on(int vni)
     }
     if (of->running == NULL && of->waiting != NULL)
         begin_waiting(of);
-    over = of->over;
-    of->over = NULL;
+    while (of->over != NULL) { /* who is told may begin others, or send and wait for a turn */
+        m = of->over;
+        DL_DELETE(of->over, m);
+        m->moved(m); /* it may be gone then */
+    }
     of->any = of->running != NULL || of->alone != NULL;
-    DL_FOREACH_SAFE(over, m, next)
-        m->moved(m); /* it may be gone then, and have begun others */
 }
 
 /* ---- turns -------------------------------------------------------------------------------------- */
