@@ -36,6 +36,11 @@ def add_options(parser, folder):
     parser.add_argument("--heddle", metavar="PREFIX", type=pathlib.Path,
                         help="install prefix, or build folder, of a Heddle with its CUDA plug-in")
     parser.add_argument("--program", metavar="FILE", type=pathlib.Path, help="a program that was built before")
+    add_compiling(parser, folder)
+
+
+def add_compiling(parser, folder):
+    """Those that every compilation has."""
     parser.add_argument("--build", metavar="DIR", type=pathlib.Path, default=folder,
                         help="where the program is compiled (default %(default)s)")
     parser.add_argument("--only-build", action="store_true", help="compile and end")
@@ -53,7 +58,9 @@ def program(arguments, sources=None, name="gpu", compiling=(), linking=()):
     folder = arguments.build
     folder.mkdir(parents=True, exist_ok=True)
     sources = sources or sorted([*HERE.glob("*.cu"), *HERE.glob("*.cpp")])
-    headers = [*HERE.glob("*.hpp"), *HERE.glob("*.cuh"), *sources[0].parent.glob("*.hpp"), INCLUDE / "heddle.h"]
+    folders = {HERE, *(source.parent for source in sources)}
+    headers = [*(header for each in folders for kind in ("*.hpp", "*.cuh") for header in each.glob(kind)),
+               INCLUDE / "heddle.h"]
     flags = ["-std=c++20", "-O3", f"-arch={arguments.arch}", f"-I{INCLUDE}", "-Xcompiler", "-Wall,-Wextra", *compiling]
     objects = []
     for number, source in enumerate(sources, 1):

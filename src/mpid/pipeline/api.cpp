@@ -5,8 +5,6 @@
 #include "receiving.hpp"
 #include "sending.hpp"
 
-#include <mutex>
-
 using namespace heddle;
 using namespace heddle::pipeline;
 

@@ -8,8 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <set>
-#include <tuple>
+#include <utility>
 
 namespace heddle::pipeline {
 
@@ -68,16 +67,14 @@ public:
         Process &its = processes_[{device.ordinal(), process}];
         if (const auto known = its.open.find(loan.allocation); known != its.open.end()) {
             opened = known->second;
-            if (is_own(loan))
-                used(its, loan.allocation);
-            return HEDDLE_SUCCESS;
+        } else {
+            const auto made = std::make_shared<Opened>(device);
+            if (const int e = made->open(loan.handle)) {
+                (is_own(loan) ? its.own_closed : its.closed) = true;
+                return e;
+            }
+            opened = its.open[loan.allocation] = made;
         }
-        const auto made = std::make_shared<Opened>(device);
-        if (const int e = made->open(loan.handle)) {
-            (is_own(loan) ? its.own_closed : its.closed) = true;
-            return e;
-        }
-        opened = its.open[loan.allocation] = made;
         if (is_own(loan))
             used(its, loan.allocation);
         return HEDDLE_SUCCESS;

@@ -52,8 +52,7 @@ static void isends()
         else
             MPI_Irecv(buffer.at(), 1, buffer.type(), 0, 3, MPI_COMM_WORLD, request);
     }
-    std::vector<MPI_Status> statuses(requests.size());
-    MPI_Waitall(edges, requests.data(), statuses.data());
+    wait_all(requests);
     if (rank == 0) /* the first, those up to the host's, one and those behind it, the long one's two */
         launches.at_most(6, "Isend");
     else
@@ -67,8 +66,7 @@ static void isends()
 /* Every edge of the graph leads to the other rank. */
 static void neighbours()
 {
-    const int other = 1 - rank;
-    const std::vector<int> others(edges, other), ones(edges, 1);
+    const std::vector<int> others(edges, other()), ones(edges, 1);
     MPI_Comm graph;
     MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, edges, others.data(), MPI_UNWEIGHTED, edges, others.data(), MPI_UNWEIGHTED,
                                    MPI_INFO_NULL, 0, &graph);
@@ -88,7 +86,7 @@ static void neighbours()
                                types.data(), graph);
         launches.at_most(2 + edges, "Neighbor_alltoallw"); /* two of packs; unpacks as messages come */
     }
-    to.expect(other + 1, 0, edges * layout.elements());
+    to.expect(other() + 1, 0, edges * layout.elements());
     to.verify("Neighbor_alltoallw");
     MPI_Comm_free(&graph);
 }

@@ -6,8 +6,6 @@
 
 using namespace device_test;
 
-static int other() { return 1 - rank; }
-
 /* Sends by `send`, received plainly; and the other way round. */
 template <class Send> static void by(const std::string &what, Send send)
 {
@@ -130,8 +128,7 @@ static void order()
             MPI_Irecv(buffers[i].at(), 1, buffers[i].type(), MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &requests[i]);
         }
     }
-    std::vector<MPI_Status> statuses(requests.size());
-    MPI_Waitall(static_cast<int>(requests.size()), requests.data(), statuses.data());
+    wait_all(requests);
     if (rank == 1)
         for (size_t i = 0; i < buffers.size(); ++i) {
             buffers[i].expect(static_cast<int>(i), 0, sizes[i]);

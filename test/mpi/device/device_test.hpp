@@ -33,6 +33,15 @@ inline void check(bool holds, const std::string &what)
         fail(what);
 }
 
+/* Of two ranks, the one that this is not. */
+inline int other() { return 1 - rank; }
+
+inline void wait_all(std::vector<MPI_Request> &requests)
+{
+    std::vector<MPI_Status> statuses(requests.size());
+    MPI_Waitall(static_cast<int>(requests.size()), requests.data(), statuses.data());
+}
+
 /* How `elements` doubles lie in memory: where each of them is, and the type that says so. */
 struct Layout {
     std::string name;

@@ -11,43 +11,17 @@ using namespace device_test;
 
 namespace {
 
-/* Device memory of doubles, with what it holds. */
-class Doubles {
-public:
-    explicit Doubles(size_t n, double value = -1)
-        : values(n, value), memory_({gpu::Kind::device, rank % gpu::Machine::get().devices()}, std::max<size_t>(8 * n, 8))
-    {
-    }
-    void *at() const { return memory_.at(); }
-    void store() const { memory_.write(0, values.data(), 8 * values.size()); }
-    /* Whether the memory holds what `values` says. */
-    void verify(const std::string &what) const
-    {
-        std::vector<double> found(values.size());
-        memory_.read(0, found.data(), 8 * found.size());
-        for (size_t i = 0; i < found.size(); ++i)
-            if (found[i] != values[i])
-                return fail(what + ": element " + std::to_string(i) + " is " + std::to_string(found[i]) + ", not " +
-                            std::to_string(values[i]));
-    }
-
-    std::vector<double> values;
-
-private:
-    gpu::Memory memory_;
-};
-
 /* An array of `rows` x `n` on each rank, cut into columns: everyone gets its columns of all, one after the other, as
  * the transposes of a parallel FFT do. The type of a column is a vector whose extent is one element. */
 void columns(int rows, int n)
 {
     const int mine = n / size;
-    Doubles from(static_cast<size_t>(rows * n)), to(static_cast<size_t>(rows * mine * size));
+    const Layout sent = contiguous(rows * n), come = contiguous(rows * mine * size);
+    Buffer from(gpu::Kind::device, sent), to(gpu::Kind::device, come);
     for (int r = 0; r < rows; ++r)
         for (int c = 0; c < n; ++c)
-            from.values[static_cast<size_t>(r * n + c)] = rank * 1e6 + r * n + c;
+            from.put(r * n + c, rank * 1e6 + r * n + c);
     from.store();
-    to.store();
     MPI_Datatype column, resized, all;
     MPI_Type_vector(rows, 1, n, MPI_DOUBLE, &column);
     MPI_Type_create_resized(column, 0, sizeof(double), &resized);
@@ -57,7 +31,7 @@ void columns(int rows, int n)
     for (int s = 0; s < size; ++s)
         for (int c = 0; c < mine; ++c)
             for (int r = 0; r < rows; ++r)
-                to.values[static_cast<size_t>((s * mine + c) * rows + r)] = s * 1e6 + r * n + rank * mine + c;
+                to.put((s * mine + c) * rows + r, s * 1e6 + r * n + rank * mine + c);
     to.verify("Alltoall of " + std::to_string(mine) + " columns of " + std::to_string(rows));
     for (MPI_Datatype *type : {&column, &resized, &all})
         MPI_Type_free(type);
@@ -76,19 +50,17 @@ void ghosts(int cells, int field)
         return places;
     };
     const std::vector<int> own = some(0), ghost = some(field / 2), ones(static_cast<size_t>(cells), 1);
-    Doubles values(static_cast<size_t>(field));
-    for (int i = 0; i < field; ++i)
-        values.values[static_cast<size_t>(i)] = rank * 1e6 + i;
-    values.store();
+    const Layout cells_of_all = contiguous(field);
+    Buffer values(gpu::Kind::device, cells_of_all);
+    values.fill(rank);
     MPI_Datatype out, in;
     MPI_Type_indexed(cells, ones.data(), own.data(), MPI_DOUBLE, &out);
     MPI_Type_indexed(cells, ones.data(), ghost.data(), MPI_DOUBLE, &in);
     MPI_Type_commit(&out);
     MPI_Type_commit(&in);
-    const int other = 1 - rank;
-    MPI_Sendrecv(values.at(), 1, out, other, 1, values.at(), 1, in, other, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(values.at(), 1, out, other(), 1, values.at(), 1, in, other(), 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     for (int i = 0; i < cells; ++i)
-        values.values[static_cast<size_t>(ghost[static_cast<size_t>(i)])] = other * 1e6 + own[static_cast<size_t>(i)];
+        values.put(ghost[static_cast<size_t>(i)], Buffer::value(other(), own[static_cast<size_t>(i)]));
     values.verify(std::to_string(cells) + " ghost cells");
     MPI_Type_free(&out);
     MPI_Type_free(&in);
@@ -96,16 +68,16 @@ void ghosts(int cells, int field)
 
 void allreduce(int n)
 {
-    Doubles from(static_cast<size_t>(n)), to(static_cast<size_t>(n));
+    const Layout layout = contiguous(n);
+    Buffer from(gpu::Kind::device, layout), to(gpu::Kind::device, layout);
     for (int i = 0; i < n; ++i)
-        from.values[static_cast<size_t>(i)] = rank + i % 1000;
+        from.put(i, rank + i % 1000);
     from.store();
-    to.store();
     MPI_Allreduce(from.at(), to.at(), n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     MPI_Allreduce(MPI_IN_PLACE, from.at(), n, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     for (int i = 0; i < n; ++i) {
-        to.values[static_cast<size_t>(i)] = size * (size - 1) / 2 + size * (i % 1000);
-        from.values[static_cast<size_t>(i)] = size - 1 + i % 1000;
+        to.put(i, size * (size - 1) / 2 + size * (i % 1000));
+        from.put(i, size - 1 + i % 1000);
     }
     to.verify("Allreduce of " + std::to_string(n));
     from.verify("Allreduce in place of " + std::to_string(n));

@@ -10,14 +10,6 @@
 
 using namespace device_test;
 
-static int other() { return 1 - rank; }
-
-static void wait_all(std::vector<MPI_Request> &requests)
-{
-    std::vector<MPI_Status> statuses(requests.size());
-    MPI_Waitall(static_cast<int>(requests.size()), requests.data(), statuses.data());
-}
-
 /* The two groups are a rank each. */
 static void intercommunicator()
 {

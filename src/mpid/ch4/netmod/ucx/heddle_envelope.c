@@ -89,7 +89,7 @@ int MPIDI_UCX_envelope_send(const void *buf, MPI_Aint count, MPI_Datatype dataty
     MPIR_ERR_CHKANDSTMT(sreq == NULL, mpi_errno, MPIX_ERR_NOREQ, goto fn_fail, "**nomemreq");
     MPIDI_UCX_REQ(sreq).ucp_request = NULL; /* there is nothing that could be cancelled */
 
-    const heddle_side from = {(void *) buf, count, MPIR_Typerep_committed(datatype), 0};
+    const heddle_side from = MPIDI_UCX_side(buf, count, datatype);
     o->turn.post = post_envelope;
     o->turn.ready = true;
     o->ep = ep;
@@ -141,7 +141,7 @@ static void receive_from(MPIR_Request *rreq, void *buf, MPI_Aint count, MPI_Data
         return;
     }
     MPIR_Datatype_get_size_macro(datatype, size);
-    const heddle_side to = {buf, count, MPIR_Typerep_committed(datatype), 0};
+    const heddle_side to = MPIDI_UCX_side(buf, count, datatype);
     const int error = heddle_message_receive(port, ep, envelope, &to, count * size, message_received, rreq);
     if (error != HEDDLE_SUCCESS) {
         (void) heddle_message_refuse(port, ep, envelope, error);

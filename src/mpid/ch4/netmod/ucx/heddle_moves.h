@@ -7,6 +7,13 @@
 
 #include "heddle.h"
 
+/* A buffer as the engine sees it. */
+static inline heddle_side MPIDI_UCX_side(const void *buf, MPI_Aint count, MPI_Datatype datatype)
+{
+    const heddle_side side = {(void *) buf, count, MPIR_Typerep_committed(datatype), 0};
+    return side;
+}
+
 /* A pack or an unpack: a member of what it belongs to. Buffers, types and the move itself stay until `moved`. */
 struct MPIDI_UCX_move {
     heddle_move move;

@@ -58,14 +58,8 @@ static void set_error(MPIR_Request *request, int mpi_errno)
         request->status.MPI_ERROR = mpi_errno;
 }
 
-/* `bytes` packed bytes of a buffer, and where they are packed. */
-static heddle_side side_of(const void *buf, MPI_Aint count, MPI_Datatype datatype)
-{
-    const heddle_side side = {(void *) buf, count, MPIR_Typerep_committed(datatype), 0};
-    return side;
-}
-
-static heddle_side staged(void *staging, MPI_Aint bytes) { return side_of(staging, bytes, MPI_BYTE); }
+/* Packed bytes. */
+static heddle_side staged(void *staging, MPI_Aint bytes) { return MPIDI_UCX_side(staging, bytes, MPI_BYTE); }
 
 /* ---- sends ------------------------------------------------------------------------------------ */
 
@@ -169,7 +163,7 @@ int MPIDI_UCX_gpu_send(const void *buf, MPI_Aint count, MPI_Datatype datatype, i
     MPIDI_UCX_REQ(sreq).ucp_request = NULL; /* nothing that could be cancelled, yet */
     MPIR_Datatype_add_ref_if_not_builtin(datatype);
     o->sreq = *request = sreq;
-    o->pack.move = (heddle_move) {side_of(buf, count, datatype), staged(o->staging, bytes), bytes, HEDDLE_OP_REPLACE};
+    o->pack.move = (heddle_move) {MPIDI_UCX_side(buf, count, datatype), staged(o->staging, bytes), bytes, HEDDLE_OP_REPLACE};
     MPIDI_UCX_take_turn(vni_src, &o->turn);
     MPIDI_UCX_move_begin(vni_src, &o->pack);
 
@@ -249,7 +243,7 @@ static void received(void *request, ucs_status_t status, const ucp_tag_recv_info
                                status == UCS_ERR_MESSAGE_TRUNCATED ? NULL : r->staging, info);
         MPIDI_UCX_move_none(r->vni, &r->unpack);
     } else if (has_data(r, status, info)) {
-        r->unpack.move = (heddle_move) {staged(r->staging, info->length), side_of(r->buf, r->count, r->datatype),
+        r->unpack.move = (heddle_move) {staged(r->staging, info->length), MPIDI_UCX_side(r->buf, r->count, r->datatype),
                                         info->length, HEDDLE_OP_REPLACE};
         MPIDI_UCX_move_begin(r->vni, &r->unpack);
     } else {
