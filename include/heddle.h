@@ -402,19 +402,26 @@ typedef struct heddle_transport {
                 void *token, int *done);
 } heddle_transport;
 
-/* Whether chunks travel by value or stay on the sender's device. AUTO is what is faster; the others hold where they
- * are possible. */
-enum heddle_peer { HEDDLE_PEER_DEFAULT /* HEDDLE_PEER says */, HEDDLE_PEER_AUTO, HEDDLE_PEER_VALUE, HEDDLE_PEER_REFERENCE };
+/* Whether chunks travel by value, or stay with the sender on the same node: in host memory that both map, or on its
+ * device. AUTO is the fastest that is possible, from the last to the first; so is REFERENCE; SHARED is never on a device;
+ * VALUE is always possible. Of two ports, each may rule something out. */
+enum heddle_peer {
+    HEDDLE_PEER_DEFAULT, /* HEDDLE_PEER says */
+    HEDDLE_PEER_AUTO,
+    HEDDLE_PEER_VALUE,
+    HEDDLE_PEER_SHARED,
+    HEDDLE_PEER_REFERENCE
+};
 
 /* Zeros, or a null pointer in place of the whole, stand for what the environment says. */
 typedef struct heddle_port_options {
-    int64_t chunk;   /* most bytes of a chunk, and an eighth of that of one that stays: HEDDLE_MESSAGE_CHUNK, otherwise
-                      * 1 MiB. A power of two, from 4096 to 2^30 */
+    int64_t chunk;   /* most bytes of a chunk, and an eighth of that of one that stays on a device:
+                      * HEDDLE_MESSAGE_CHUNK, otherwise 1 MiB. A power of two, from 4096 to 2^30 */
     int64_t window;  /* most chunks of a message on their way at a time: HEDDLE_MESSAGE_WINDOW, otherwise 8 */
     int64_t staging; /* most bytes of staging memory, for what is sent and for what is received each:
                       * HEDDLE_MESSAGE_STAGING, otherwise half of HEDDLE_SLAB_LIMIT. Of slabs of one chunk there are
                       * always two, one for each, whatever this says */
-    int peer;        /* enum heddle_peer; HEDDLE_PEER=auto|value|reference, otherwise auto */
+    int peer;        /* enum heddle_peer; HEDDLE_PEER=auto|value|shared|reference, otherwise auto */
     uint32_t number; /* stands in this port's envelopes, for a transport that needs to know where to answer */
 } heddle_port_options;
 

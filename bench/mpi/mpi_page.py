@@ -5,6 +5,7 @@ import targets
 
 STYLE = {("default", "heddle"): ("Heddle", {"color": "#c0392b", "marker": "o", "linewidth": 2.2, "zorder": 5}),
          ("host", "heddle"): ("Heddle, host path", {"color": "#e59866", "marker": "o"}),
+         ("value", "heddle"): ("Heddle, by value", {"color": "#7fb3d5", "marker": "o"}),
          ("default", "hand"): ("by hand", {"color": "#555555", "marker": "x", "linestyle": "--"}),
          ("default", "peer copy"): ("copy between the GPUs", {"color": "#111111", "linestyle": ":"})}
 
@@ -30,7 +31,7 @@ def draw(cases, layouts, path):
             axis.grid(alpha=0.3)
         axes[0][column].set_title(layout, fontsize=9)
         axes[1][column].set_xlabel("bytes", fontsize=8)
-    figure.legend(*axes[0][0].get_legend_handles_labels(), loc="upper center", ncol=4, fontsize=9)
+    figure.legend(*axes[0][0].get_legend_handles_labels(), loc="upper center", ncol=5, fontsize=9)
     figure.tight_layout(rect=(0, 0, 1, 0.94))
     figure.savefig(path, dpi=70)
     plt.close(figure)
@@ -52,15 +53,16 @@ def judged_rows(rows):
 def write(data, path, source):
     """The page; returns the paths of its diagrams."""
     machine, cases = data["machine"], data["cases"]
-    layouts = list(dict.fromkeys(case["layout"] for case in cases if case["layout"] != "host"))
+    layouts = list(dict.fromkeys(case["layout"] for case in cases if not case["layout"].startswith("host")))
     drawing = path.with_suffix(".png")
     draw(cases, layouts, drawing)
     lines = ["# Messages between two GPUs", "",
              "Half a ping-pong of `MPI_Send` and `MPI_Recv` of a derived datatype, both buffers on devices; medians.",
              "By hand: kernels for exactly that layout that pack into the other GPU's memory (CUDA IPC), a message of no",
              "bytes, and a kernel that unpacks; one block is copied to its place. MPI and the hand-written exchange took",
-             "turns of 20; everyone's data was checked first. \"host\" is `HEDDLE_PEER=value`: chunks through host memory,",
-             "as between hosts. UCX is the distribution's, without CUDA.",
+             "turns of 20; everyone's data was checked first. \"host\" is `HEDDLE_PEER=shared`: chunks through host memory that",
+             "both processes map; \"value\" is `HEDDLE_PEER=value`: chunks that UCX carries, as between hosts (no target names",
+             "it). UCX is the distribution's, without CUDA.",
              f"Made by `bench/mpi/run` and `bench/plot` from [{source}]({source}).", "",
              f"- {machine['date']}; {len(machine['gpus'])} x {', '.join(sorted(set(machine['gpus'])))}, driver "
              f"{machine['driver']}; {machine['cores']} cores, Linux {machine['kernel']}; Heddle {machine['commit']}", "",

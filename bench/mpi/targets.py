@@ -50,10 +50,11 @@ def shares(cases):
 
 def queries(cases):
     """What it costs a call with a host buffer that its memory is asked for: ns. Half a ping-pong has two calls."""
-    with_gpu, without = (median(cases, way, "host", KiB) for way in ("default", "off"))
-    if with_gpu and without:
-        yield row("default", "host", KiB, "ns a call more than with MPIR_CVAR_ENABLE_GPU=0", 1e3 * (with_gpu - without) / 2,
-                  QUERY, True)
+    for layout in ("host", "host, told"):
+        with_gpu, without = (median(cases, way, layout, KiB) for way in ("default", "off"))
+        if with_gpu and without:
+            yield row("default", layout, KiB, "ns a call more than with MPIR_CVAR_ENABLE_GPU=0", 1e3 * (with_gpu - without) / 2,
+                      QUERY, True)
 
 
 def halos(cases):

@@ -121,6 +121,10 @@ public:
     virtual int export_memory(int device, void *ptr, unsigned char handle[handle_bytes]) = 0;
     virtual int import_memory(int device, const unsigned char handle[handle_bytes], void **ptr) = 0;
     virtual int close_memory(int device, void *ptr) = 0;
+
+    // Makes host memory that the caller has mapped pinned memory, its pages near `device` if they are new; and undoes it.
+    virtual int pin(int device, void *ptr, size_t bytes) = 0;
+    virtual int unpin(int device, void *ptr) = 0;
 };
 
 // What libheddle gives to a plug-in, which links to nothing of it.

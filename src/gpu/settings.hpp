@@ -21,7 +21,7 @@ struct Settings {
     int64_t message_window;  // HEDDLE_MESSAGE_WINDOW: most chunks of a message on their way at a time
     int64_t message_staging; // HEDDLE_MESSAGE_STAGING: bytes of staging memory, each way
     int64_t message_in_place; // HEDDLE_MESSAGE_IN_PLACE: from so many bytes on a dense buffer is lent as it is
-    std::string peer;        // HEDDLE_PEER: auto, value or reference
+    std::string peer;        // HEDDLE_PEER: auto, value, shared or reference
 
     static const Settings &get();
 };

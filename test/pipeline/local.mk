@@ -25,8 +25,10 @@ test_pipeline_pipeline_SOURCES = \
     test/pipeline/test_random.cpp \
     test/pipeline/test_reference.cpp \
     test/pipeline/test_rules.cpp \
+    test/pipeline/test_shared.cpp \
     test/pipeline/test_threads.cpp \
-    test/pipeline/test_wire.cpp
+    test/pipeline/test_wire.cpp \
+    test/pipeline/two.hpp
 test_pipeline_pipeline_CXXFLAGS = $(AM_CXXFLAGS) -pthread
 test_pipeline_pipeline_LDFLAGS = $(AM_LDFLAGS) -pthread
 test_pipeline_pipeline_LDADD = test/unit/liboracle.la libpipeline.la -ldl

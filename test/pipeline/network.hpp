@@ -16,6 +16,9 @@
 
 namespace pipeline_test {
 
+/* Each way that chunks can take. */
+constexpr int all_peers[] = {HEDDLE_PEER_VALUE, HEDDLE_PEER_SHARED, HEDDLE_PEER_REFERENCE};
+
 struct Behaviour {
     bool reorder = true;
     int eager = 50;   /* percent of chunks that come with their header */

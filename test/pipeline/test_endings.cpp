@@ -117,7 +117,7 @@ TEST_CASE("a message whose envelope was not sent is abandoned", "[endings]")
 
 TEST_CASE("a peer is lost", "[endings]")
 {
-    for (const int peer : {HEDDLE_PEER_VALUE, HEDDLE_PEER_REFERENCE})
+    for (const int peer : all_peers)
         for (const bool at_sender : {true, false})
             for (int steps = 0; steps < 40; steps += 5) {
                 Two network(peer);
@@ -144,7 +144,7 @@ TEST_CASE("a peer is lost", "[endings]")
 
 TEST_CASE("nothing is sent any more once all peers are lost", "[endings]")
 {
-    for (const int peer : {HEDDLE_PEER_VALUE, HEDDLE_PEER_REFERENCE})
+    for (const int peer : all_peers)
         for (int steps = 0; steps < 40; steps += 8) {
             Two network(peer);
             Exchange one(network, network.a, network.b, some(), 1),
@@ -172,7 +172,7 @@ TEST_CASE("nothing is sent any more once all peers are lost", "[endings]")
 
 TEST_CASE("a port goes while its messages run", "[endings]")
 {
-    for (const int peer : {HEDDLE_PEER_VALUE, HEDDLE_PEER_REFERENCE})
+    for (const int peer : all_peers)
         for (const bool sender_goes : {true, false})
             for (int steps = 0; steps < 60; steps += 3) {
                 const Switched on("reset delay_us=100");
@@ -209,7 +209,7 @@ TEST_CASE("arguments that make no sense", "[endings]")
     CHECK(heddle_port_create(nullptr, nullptr, &made) == HEDDLE_ERR_ARG);
     CHECK(heddle_port_create(&nothing, nullptr, &made) == HEDDLE_ERR_ARG);
     const heddle_port_options wrong[] = {{-1, 0, 0, 0, 0},   {4095, 0, 0, 0, 0}, {5000, 0, 0, 0, 0},
-                                         {0, -1, 0, 0, 0},   {0, 0, -1, 0, 0},   {0, 0, 0, 4, 0},
+                                         {0, -1, 0, 0, 0},   {0, 0, -1, 0, 0},   {0, 0, 0, HEDDLE_PEER_REFERENCE + 1, 0},
                                          {2048, 0, 0, 0, 0}, {0, 0, 0, -1, 0}};
     const heddle_transport transport{nullptr, [](void *, void *, const void *, size_t, const void *, size_t,
                                                  void *, int *) { return int{HEDDLE_ERR_PEER}; }};

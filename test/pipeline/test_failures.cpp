@@ -43,7 +43,7 @@ bool end_well(Two &network, Exchange &exchange)
 
 TEST_CASE("a device fails in the middle of a message", "[failures]")
 {
-    for (const int peer : {HEDDLE_PEER_VALUE, HEDDLE_PEER_REFERENCE})
+    for (const int peer : all_peers)
         for (const bool at_sender : {true, false})
             for (const int when : {1, 2, 7, 20}) {
                 Two network(peer);
@@ -54,7 +54,7 @@ TEST_CASE("a device fails in the middle of a message", "[failures]")
                 INFO("peer " << peer << ", at the sender " << at_sender << ", at " << when);
                 const Switched on(text("reset reorder=1 delay_us=20 fail=execute:", when));
                 end_well(network, exchange);
-                /* By reference it is chance whose device fails. */
+                /* Between two devices it is chance whose fails. */
                 if (peer == HEDDLE_PEER_VALUE) {
                     const Outcome &broken = at_sender ? exchange.sent : exchange.received;
                     const Outcome &other = at_sender ? exchange.received : exchange.sent;
@@ -75,9 +75,9 @@ TEST_CASE("any call to a device fails once", "[failures]")
     constexpr const char *calls[] = {
         "allocate",    "allocate_pinned", "stream_create", "stream_synchronize", "launch",
         "copy",        "copy_2d",         "done_acquire",  "done_test",          "done_wait",
-        "stream_wait", "export_memory",   "import_memory"};
+        "stream_wait", "export_memory",   "import_memory", "pin"};
     int failed = 0;
-    for (const int peer : {HEDDLE_PEER_VALUE, HEDDLE_PEER_REFERENCE})
+    for (const int peer : all_peers)
         for (const char *call : calls)
             for (int when = 1; when <= 5; ++when) {
                 Two network(peer);
@@ -98,7 +98,7 @@ TEST_CASE("the transport fails", "[failures]")
 {
     const Switched on("reset");
     int failed = 0;
-    for (const int peer : {HEDDLE_PEER_VALUE, HEDDLE_PEER_REFERENCE})
+    for (const int peer : all_peers)
         for (const Network::When what : {Network::When::send, Network::When::sent, Network::When::placed})
             for (int when = 1; when <= 30; when += 1 + when / 4)
                 for (const bool dense_ends : {false, true}) {
@@ -121,7 +121,7 @@ TEST_CASE("the transport fails", "[failures]")
 
 TEST_CASE("no memory on any device", "[failures]")
 {
-    for (const int peer : {HEDDLE_PEER_VALUE, HEDDLE_PEER_REFERENCE})
+    for (const int peer : all_peers)
         for (const char *memory : {"device_memory=0", "pinned_memory=0", "device_memory=0 pinned_memory=0"}) {
             Two network(peer);
             const size_t c = network.add({8192, 4, 0, peer, 0}); /* pieces of this size are not there yet */

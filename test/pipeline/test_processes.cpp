@@ -31,7 +31,8 @@ constexpr int64_t chunk = 8192, bytes = 200 * chunk + 1000, block = 24;
 struct Traffic {
     const char *receiver; /* the test that the receiving process runs */
     int messages;
-    int64_t gap; /* between blocks; 0: dense, and each message out of memory of its own */
+    int64_t gap;              /* between blocks; 0: dense, and each message out of memory of its own */
+    int peer = HEDDLE_PEER_AUTO; /* at the sender */
 
     int64_t stride() const { return block + gap; }
     int64_t blocks() const { return (bytes + block - 1) / block; }
@@ -39,6 +40,7 @@ struct Traffic {
 };
 constexpr Traffic spaced{"inside: the receiving process", 3, block};
 constexpr Traffic dense_ones{"inside: the process that receives dense messages", 24, 0};
+constexpr Traffic in_host_memory{"inside: the process that maps memory", 3, block, HEDDLE_PEER_SHARED};
 
 /* Frames: the sizes of a header and of its data, then both. An envelope is a frame without a header. */
 class Wire {
@@ -214,8 +216,8 @@ pid_t start_receiver(const char *test, int socket, int other, int device, const 
     _exit(127);
 }
 
-void between_processes(const Traffic &traffic, int device, const char *switches, int64_t by_reference,
-                       int64_t fallbacks)
+/* How many of the messages are lent at first, and by how many of them the receiver finds that it cannot borrow. */
+void between_processes(const Traffic &traffic, int device, const char *switches, int64_t lent, int64_t fallbacks)
 {
     int sockets[2];
     REQUIRE(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets) == 0);
@@ -223,12 +225,12 @@ void between_processes(const Traffic &traffic, int device, const char *switches,
     const pid_t child = start_receiver(traffic.receiver, sockets[1], sockets[0], device, switches);
     close(sockets[1]);
     {
-        Wire wire(sockets[0], HEDDLE_PEER_AUTO);
-        const int64_t before = counted(Counter::sent_by_reference),
-                      in_place = counted(Counter::sent_in_place);
+        const Counter counter = traffic.peer == HEDDLE_PEER_SHARED ? Counter::sent_shared : Counter::sent_by_reference;
+        Wire wire(sockets[0], traffic.peer);
+        const int64_t before = counted(counter), in_place = counted(Counter::sent_in_place);
         send_all(wire, traffic);
-        CHECK(counted(Counter::sent_by_reference) - before == by_reference);
-        CHECK(counted(Counter::sent_in_place) - in_place == (traffic.gap ? 0 : by_reference));
+        CHECK(counted(counter) - before == lent);
+        CHECK(counted(Counter::sent_in_place) - in_place == (traffic.gap ? 0 : lent));
         int status = 0;
         waitpid(child, &status, 0);
         CHECK(WIFEXITED(status));
@@ -241,8 +243,8 @@ void between_processes(const Traffic &traffic, int device, const char *switches,
 
 namespace {
 
-/* The receiving process. True where everything came by reference. */
-bool receive_by_reference(const Traffic &traffic)
+/* The receiving process. True where nothing had to come anew. */
+bool receive_as_lent(const Traffic &traffic)
 {
     const char *const socket = std::getenv("HEDDLE_TEST_SOCKET");
     const char *const fallbacks = std::getenv("HEDDLE_TEST_FALLBACKS");
@@ -258,17 +260,35 @@ bool receive_by_reference(const Traffic &traffic)
 
 TEST_CASE("inside: the receiving process", "[.][inside]")
 {
-    if (receive_by_reference(spaced)) /* opened once, for all messages */
+    if (receive_as_lent(spaced)) /* opened once, for all messages */
         CHECK(gpu::Machine::get().count("import_memory") == 1);
 }
 
 /* Each message is in memory of its own; of 24, the receiver keeps 16 open. */
 TEST_CASE("inside: the process that receives dense messages", "[.][inside]")
 {
-    if (!receive_by_reference(dense_ones))
+    if (!receive_as_lent(dense_ones))
         return;
     CHECK(gpu::Machine::get().count("import_memory") == 24);
     CHECK(gpu::Machine::get().count("close_memory") == 8);
+}
+
+TEST_CASE("inside: the process that maps memory", "[.][inside]")
+{
+    receive_as_lent(in_host_memory);
+    CHECK(gpu::Machine::get().count("pin") == 1); /* for all messages, or in vain */
+    CHECK(gpu::Machine::get().count("import_memory") == 0);
+}
+
+TEST_CASE("through memory that two processes map", "[shared][processes]")
+{
+    between_processes(in_host_memory, 0, "reorder=1 delay_us=20", in_host_memory.messages, 0);
+    between_processes(in_host_memory, 1, "reorder=1 delay_us=20", in_host_memory.messages, 0);
+}
+
+TEST_CASE("a process that cannot map the other's memory gets the bytes themselves", "[shared][processes]")
+{
+    between_processes(in_host_memory, 0, "fail=pin:1+", 1, 1);
 }
 
 TEST_CASE("by reference between two processes", "[reference][processes]")
@@ -283,7 +303,7 @@ TEST_CASE("dense buffers are read where they lie, and freed afterwards", "[refer
     between_processes(dense_ones, 1, "reorder=1 delay_us=20", dense_ones.messages, 0);
 }
 
-/* The first message finds out that nothing can be opened, and begins anew; the others travel at once. */
+/* The first message finds out that nothing can be opened, and begins anew; the others go through host memory. */
 TEST_CASE("a process that cannot open the other's memory gets the bytes themselves", "[reference][processes]")
 {
     between_processes(spaced, 0, "fail=import_memory:1+", 1, 1);

@@ -91,6 +91,11 @@ void many_cases(int peer)
 
 TEST_CASE("random messages by value", "[random]") { many_cases(HEDDLE_PEER_VALUE); }
 
+TEST_CASE("random messages through memory that both ends map where they can", "[random][shared]")
+{
+    many_cases(HEDDLE_PEER_SHARED);
+}
+
 TEST_CASE("random messages by reference where they can", "[random][reference]")
 {
     many_cases(HEDDLE_PEER_REFERENCE);

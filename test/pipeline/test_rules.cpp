@@ -229,7 +229,7 @@ TEST_CASE("dense host memory is read and written where it lies, without staging"
 TEST_CASE("receives that are too short, down to nothing", "[rules]")
 {
     const Switched on("reset");
-    for (const int peer : {HEDDLE_PEER_VALUE, HEDDLE_PEER_REFERENCE})
+    for (const int peer : all_peers)
         for (const int64_t capacity : {int64_t{0}, int64_t{1}, chunk - 1, chunk, 3 * chunk + 5}) {
             Network network(9);
             const size_t a = network.add(limits(4, 4, peer)), b = network.add(limits(4, 4, peer));
@@ -332,7 +332,7 @@ TEST_CASE("types of absolute addresses lead into memory of several kinds", "[rul
 {
     const Switched on("reset reorder=1");
     constexpr int64_t piece = 1000, n = 50;
-    for (const int peer : {HEDDLE_PEER_VALUE, HEDDLE_PEER_REFERENCE}) {
+    for (const int peer : all_peers) {
         Network network(13);
         const size_t a = network.add(limits(4, 8, peer)), b = network.add(limits(4, 8, peer));
         const Mixed from(n, piece, 1), to(n, piece, 2);

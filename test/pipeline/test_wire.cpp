@@ -65,7 +65,7 @@ TEST_CASE("envelopes of random bytes, and with any bit changed, are refused", "[
 
 TEST_CASE("headers with any bit changed, or too short, are refused and change nothing", "[wire]")
 {
-    for (const int peer : {HEDDLE_PEER_VALUE, HEDDLE_PEER_REFERENCE}) {
+    for (const int peer : all_peers) {
         Network network(3, {true, 100, 50});
         const heddle_port_options options{chunk, 4, 0, peer, 0};
         const size_t a = network.add(options), b = network.add(options);
@@ -173,8 +173,7 @@ TEST_CASE("random headers break nothing", "[wire]")
     for (int round = 0; round < 60; ++round) {
         Network network(rng.next());
         network.forgives = true;
-        const heddle_port_options options{chunk, 4, 0, round % 2 ? HEDDLE_PEER_VALUE : HEDDLE_PEER_REFERENCE,
-                                          0};
+        const heddle_port_options options{chunk, 4, 0, all_peers[round % 3], 0};
         const size_t a = network.add(options), b = network.add(options);
         Exchange exchange(network, a, b, plan(blocks(device0, bytes), blocks(device1, bytes), bytes), 1);
         uint64_t names[2] = {0, 0};
@@ -196,7 +195,7 @@ TEST_CASE("random headers break nothing", "[wire]")
             network.progress(b);
             wire::Header header;
             header.kind = static_cast<wire::Kind>(rng.in(1, 6));
-            header.mode = static_cast<wire::Mode>(rng.in(0, 1));
+            header.mode = static_cast<wire::Mode>(rng.in(0, 2));
             header.round = static_cast<uint16_t>(rng.in(0, 2));
             const bool to_b = rng.percent(50);
             header.to = names[to_b];

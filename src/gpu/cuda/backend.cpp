@@ -503,4 +503,23 @@ int CudaBackend::close_memory(int device, void *ptr)
     return check("cudaIpcCloseMemHandle", cudaIpcCloseMemHandle(ptr));
 }
 
+int CudaBackend::pin(int device, void *ptr, size_t bytes)
+{
+    Scope scope;
+    Device *d = nullptr;
+    if (const int e = enter(device, scope, &d))
+        return e;
+    const NearDevice near(d->bus_id());
+    return check("cudaHostRegister", cudaHostRegister(ptr, bytes, cudaHostRegisterPortable | cudaHostRegisterMapped));
+}
+
+int CudaBackend::unpin(int device, void *ptr)
+{
+    Scope scope;
+    Device *d = nullptr;
+    if (const int e = enter(device, scope, &d))
+        return e;
+    return check("cudaHostUnregister", cudaHostUnregister(ptr));
+}
+
 } // namespace heddle::gpu::cuda

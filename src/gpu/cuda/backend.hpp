@@ -51,6 +51,8 @@ public:
     int export_memory(int device, void *ptr, unsigned char handle[handle_bytes]) override;
     int import_memory(int device, const unsigned char handle[handle_bytes], void **ptr) override;
     int close_memory(int device, void *ptr) override;
+    int pin(int device, void *ptr, size_t bytes) override;
+    int unpin(int device, void *ptr) override;
 
 private:
     bool is_device(int device) const;

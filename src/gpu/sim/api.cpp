@@ -79,7 +79,7 @@ int heddle_sim_free(void *ptr)
 int heddle_sim_host_register(void *ptr, size_t bytes)
 {
     Machine *const m = machine();
-    return m ? m->memories().add_registered(ptr, bytes).code : int{HEDDLE_ERR_ARG};
+    return m ? m->memories().add_registered(0, ptr, bytes).code : int{HEDDLE_ERR_ARG};
 }
 
 int heddle_sim_host_unregister(void *ptr)

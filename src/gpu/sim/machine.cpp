@@ -333,4 +333,21 @@ int Machine::close_memory(int device, void *ptr)
     return report(memories_.close_imported(ptr));
 }
 
+int Machine::pin(int device, void *ptr, size_t bytes)
+{
+    if (const Error error = enter(Call::pin, device))
+        return report(error);
+    const int64_t limit = switches_.pinned_memory();
+    if (limit >= 0 && bytes > static_cast<size_t>(limit))
+        return report({HEDDLE_ERR_NO_MEMORY, "sim: out of memory, as asked"});
+    return report(memories_.add_registered(device, ptr, bytes));
+}
+
+int Machine::unpin(int device, void *ptr)
+{
+    if (const Error error = enter(Call::unpin, device))
+        return report(error);
+    return report(memories_.free(ptr, Origin::registered));
+}
+
 } // namespace heddle::gpu::sim

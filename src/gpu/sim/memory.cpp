@@ -164,7 +164,7 @@ Error Memories::free(void *ptr, Origin origin)
     return {};
 }
 
-Error Memories::add_registered(void *ptr, size_t bytes)
+Error Memories::add_registered(int device, void *ptr, size_t bytes)
 {
     if (!ptr || bytes == 0)
         return {HEDDLE_ERR_ARG, "sim: nothing to register"};
@@ -177,7 +177,7 @@ Error Memories::add_registered(void *ptr, size_t bytes)
         return {HEDDLE_ERR_ARG, "sim: memory is registered already"};
     Block block;
     block.kind = MemoryKind::pinned;
-    block.device = 0;
+    block.device = device;
     block.begin = begin;
     block.size = bytes;
     block.real = static_cast<std::byte *>(ptr);

@@ -66,7 +66,7 @@ public:
     // `limit`: most bytes of slabs of that kind; -1: none.
     Error allocate(MemoryKind kind, int device, size_t bytes, Origin origin, int64_t limit, void **ptr);
     Error free(void *ptr, Origin origin);
-    Error add_registered(void *ptr, size_t bytes);
+    Error add_registered(int device, void *ptr, size_t bytes);
 
     std::optional<Range> find(uintptr_t address) const;
     // Its real place where the whole range lies in one allocation or in none, else null.

@@ -38,7 +38,7 @@ extern "C" {
  *   seed=N             of all that is random
  *   device_memory=N    most bytes that Backend::allocate has given out at any time, on each device; beyond
  *                      that HEDDLE_ERR_NO_MEMORY. -1 (default): no limit. heddle_sim_malloc counts for nothing.
- *   pinned_memory=N    the same for Backend::allocate_pinned, on all devices together
+ *   pinned_memory=N    the same for Backend::allocate_pinned, on all devices together; of Backend::pin, most at a time
  *   peer_copy=0|1      0: copies between devices that do not reach each other fail like kernels; default 1: they
  *                      work, as CUDA sends them through the host
  *   pageable_copy=0|1  0: copies from and to pageable memory fail like kernels; default 1: they
@@ -49,9 +49,9 @@ extern "C" {
  *                      CALL is a function of Backend (allocate, free, allocate_pinned, free_pinned,
  *                      stream_create, stream_destroy, stream_device, stream_synchronize, launch, copy, copy_2d,
  *                      copy_3d, done_acquire, done_test, done_wait, done_after_all, stream_wait, export_memory,
- *                      import_memory, close_memory), or `execute`: a kernel or copy fails on the device, later,
- *                      and the error is sticky, as it is where done_test, done_wait or stream_synchronize fails;
- *                      or `any`: all but execute. May be given several times.
+ *                      import_memory, close_memory, pin, unpin), or `execute`: a kernel or copy fails on the
+ *                      device, later, and the error is sticky, as it is where done_test, done_wait or
+ *                      stream_synchronize fails; or `any`: all but execute. May be given several times.
  */
 HEDDLE_SIM_API int heddle_sim_configure(const char *switches);
 

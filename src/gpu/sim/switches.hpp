@@ -34,6 +34,8 @@ enum class Call : uint8_t {
     export_memory,
     import_memory,
     close_memory,
+    pin,
+    unpin,
     execute, // on the device, later
     count
 };

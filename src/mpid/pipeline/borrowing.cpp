@@ -3,7 +3,9 @@
 
 #include "exports.hpp"
 #include "lending.hpp"
+#include "shared_memory.hpp"
 
+#include <array>
 #include <list>
 #include <map>
 #include <memory>
@@ -25,11 +27,17 @@ public:
     Opened(const Opened &) = delete;
     ~Opened()
     {
-        if (at_)
+        if (at_ && !shared_.at())
             device_.backend().close_memory(device_.ordinal(), at_);
     }
-    int open(const unsigned char handle[gpu::Backend::handle_bytes])
+    int open(Mode mode, const unsigned char handle[gpu::Backend::handle_bytes])
     {
+        if (mode == Mode::shared) {
+            const int e = shared_.open(device_, handle);
+            at_ = shared_.at();
+            bytes_ = shared_.bytes();
+            return e;
+        }
         void *at = nullptr;
         if (const int e = device_.backend().import_memory(device_.ordinal(), handle, &at))
             return e;
@@ -47,6 +55,7 @@ public:
 
 private:
     gpu::Device &device_;
+    SharedMemory shared_; // if it is the host's
     char *at_ = nullptr;
     size_t bytes_ = 0; // 0: not known
 };
@@ -61,7 +70,8 @@ public:
     }
 
     // Opening takes long, and is done under the lock so that it is done once.
-    int open(gpu::Device &device, uint64_t process, const Loan &loan, std::shared_ptr<const Opened> &opened)
+    int open(gpu::Device &device, uint64_t process, Mode mode, const Loan &loan,
+             std::shared_ptr<const Opened> &opened)
     {
         const std::lock_guard lock(mutex_);
         Process &its = processes_[{device.ordinal(), process}];
@@ -69,8 +79,8 @@ public:
             opened = known->second;
         } else {
             const auto made = std::make_shared<Opened>(device);
-            if (const int e = made->open(loan.handle)) {
-                (is_own(loan) ? its.own_closed : its.closed) = true;
+            if (const int e = made->open(mode, loan.handle)) {
+                (is_own(loan) ? its.own_closed : its.closed[static_cast<size_t>(mode)]) = true;
                 return e;
             }
             opened = its.open[loan.allocation] = made;
@@ -80,18 +90,20 @@ public:
         return HEDDLE_SUCCESS;
     }
 
-    bool is_closed(const gpu::Device &device, uint64_t process, bool own)
+    bool is_closed(const gpu::Device &device, uint64_t process, Mode mode, bool own)
     {
         const std::lock_guard lock(mutex_);
         const auto its = processes_.find({device.ordinal(), process});
-        return its != processes_.end() && (its->second.closed || (own && its->second.own_closed));
+        return its != processes_.end() &&
+               (its->second.closed[static_cast<size_t>(mode)] || (own && its->second.own_closed));
     }
 
 private:
     struct Process {
         std::map<uint64_t, std::shared_ptr<const Opened>> open; // by the allocation
         std::list<uint64_t> own;                                // the latest used first
-        bool closed = false, own_closed = false;
+        std::array<bool, modes> closed{}; // by mode
+        bool own_closed = false;
     };
 
     static void used(Process &its, uint64_t allocation)
@@ -110,13 +122,13 @@ private:
 
 } // namespace
 
-int borrow(gpu::Device &device, uint64_t process, const Loan &loan, int64_t bytes, Borrowed &borrowed)
+int borrow(gpu::Device &device, uint64_t process, Mode mode, const Loan &loan, int64_t bytes, Borrowed &borrowed)
 {
     if (process == whereabouts().process) {
         borrowed.at = is_own(loan) ? find_own(loan, bytes) : find_lent(loan, bytes);
     } else {
         std::shared_ptr<const Opened> opened;
-        if (const int e = Borrower::get().open(device, process, loan, opened))
+        if (const int e = Borrower::get().open(device, process, mode, loan, opened))
             return e;
         borrowed.at = opened->find(loan.at, static_cast<size_t>(bytes));
         borrowed.open = std::move(opened);
@@ -124,9 +136,9 @@ int borrow(gpu::Device &device, uint64_t process, const Loan &loan, int64_t byte
     return borrowed.at ? HEDDLE_SUCCESS : HEDDLE_ERR_FORMAT;
 }
 
-bool cannot_borrow(const gpu::Device &device, uint64_t process, bool own)
+bool cannot_borrow(const gpu::Device &device, uint64_t process, Mode mode, bool own)
 {
-    return Borrower::get().is_closed(device, process, own);
+    return Borrower::get().is_closed(device, process, mode, own);
 }
 
 } // namespace heddle::pipeline

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Device memory of other processes, opened once and kept open: what is made to be lent for good, what is a
+// Memory of other processes, opened once and kept open: what is made to be lent for good, what is a
 // caller's own (exports.hpp) until others were used since, for its owner may have freed it.
 #pragma once
 
@@ -15,11 +15,11 @@ struct Borrowed {
     std::shared_ptr<const void> open;
 };
 
-// Where `bytes` bytes that a process lent can be read by `device`.
-int borrow(gpu::Device &device, uint64_t process, const Loan &loan, int64_t bytes, Borrowed &borrowed);
+// Where `bytes` bytes that a process lent in that mode can be read by `device`.
+int borrow(gpu::Device &device, uint64_t process, Mode mode, const Loan &loan, int64_t bytes, Borrowed &borrowed);
 
-// Whether something of that process could not be opened on `device` before: of what it makes to be lent, or, `own`,
-// of what is a caller's own.
-bool cannot_borrow(const gpu::Device &device, uint64_t process, bool own);
+// Whether something of that process could not be opened for `device` before: of what it makes to be lent in that
+// mode, or, `own`, of what is a caller's own.
+bool cannot_borrow(const gpu::Device &device, uint64_t process, Mode mode, bool own);
 
 } // namespace heddle::pipeline

@@ -9,11 +9,14 @@ namespace {
 
 constexpr auto counters = static_cast<size_t>(Counter::count);
 constexpr const char *names[] = {"sent_by_value",
+                                 "sent_shared",
                                  "sent_by_reference",
                                  "received_by_value",
+                                 "received_shared",
                                  "received_by_reference",
                                  "failed",
                                  "chunks_by_value",
+                                 "chunks_shared",
                                  "chunks_by_reference",
                                  "bytes_received",
                                  "sent_in_place",

@@ -2,29 +2,38 @@
 // What the messages of all ports did, for heddle_info.
 #pragma once
 
+#include "wire.hpp"
+
 #include <array>
 #include <atomic>
-#include <cstdint>
 
 namespace heddle::pipeline {
 
 enum class Counter : uint8_t {
-    sent_by_value, // messages
+    sent_by_value, // messages; these three, and others like them, in the order of Mode
+    sent_shared,
     sent_by_reference,
     received_by_value,
+    received_shared,
     received_by_reference,
     failed,          // ends of messages
     chunks_by_value, // received
+    chunks_shared,
     chunks_by_reference,
     bytes_received,
     sent_in_place, // messages by reference that were read out of the caller's own memory
     waits,         // for staging memory: turns that did not come at once
     beyond_limit,  // staging memory taken where the limit allowed none, so that nobody waits for ever
-    fallbacks,     // from reference to value
+    fallbacks,     // to chunks by value, from others
     strays,        // headers of messages that had ended
     count
 };
 
+// Of the three that begin with `by_value`.
+constexpr Counter counter_of(Counter by_value, Mode mode)
+{
+    return static_cast<Counter>(static_cast<uint8_t>(by_value) + static_cast<uint8_t>(mode));
+}
 void count(Counter counter, int64_t by = 1);
 int64_t counted(Counter counter);
 

@@ -2,6 +2,7 @@
 #include "lending.hpp"
 
 #include "../../gpu/settings.hpp"
+#include "shared_memory.hpp"
 
 #include <bit>
 #include <memory>
@@ -32,12 +33,26 @@ Size size_for(size_t bytes)
 
 struct Lent {
     gpu::Device *device;
+    Mode mode;
     Size size;
-    gpu::Slab memory;
+    gpu::Slab slab;      // the device's
+    SharedMemory shared; // or the host's
     Loan loan;                // of its beginning
     std::vector<char *> idle; // room for all of them
 
     size_t bytes() const { return size.piece * size.pieces; }
+    char *at() const { return mode == Mode::shared ? shared.at() : slab.at(); }
+    // Makes the memory.
+    int make()
+    {
+        return mode == Mode::shared ? shared.make(*device, bytes()) : device->memory.take_apart(bytes(), slab);
+    }
+    // Lets others find it.
+    int publish()
+    {
+        return mode == Mode::shared ? shared.publish(loan.handle)
+                                    : device->backend().export_memory(device->ordinal(), slab.at(), loan.handle);
+    }
 };
 
 namespace {
@@ -51,13 +66,13 @@ public:
         return lender;
     }
 
-    int take(gpu::Device &device, size_t bytes, bool beyond, Piece &piece)
+    int take(gpu::Device &device, Mode mode, size_t bytes, bool beyond, Piece &piece)
     {
         const std::lock_guard lock(mutex_);
         const Size size = size_for(bytes);
         size_t held = 0;
         for (const auto &lent : all_) {
-            if (lent->device != &device)
+            if (lent->device != &device || lent->mode != mode)
                 continue;
             if (lent->size.piece == size.piece && !lent->idle.empty())
                 return give(*lent, piece);
@@ -65,15 +80,15 @@ public:
         }
         if (!beyond && held > 0 && held + size.piece * size.pieces > gpu::Settings::get().slab_limit)
             return HEDDLE_ERR_NO_MEMORY;
-        if (const int e = make(device, size))
+        if (const int e = make(device, mode, size))
             return e;
         return give(*all_.back(), piece);
     }
 
-    bool can(const gpu::Device &device)
+    bool can(const gpu::Device &device, Mode mode)
     {
         const std::lock_guard lock(mutex_);
-        return !mute_.contains(&device);
+        return !mute_.contains({&device, mode});
     }
 
     void give_back(Lent &lent, char *at)
@@ -88,27 +103,27 @@ public:
         for (const auto &lent : all_)
             if (lent->loan.allocation == loan.allocation && bytes <= lent->bytes() &&
                 loan.at <= lent->bytes() - bytes)
-                return lent->memory.at() + loan.at;
+                return lent->at() + loan.at;
         return nullptr;
     }
 
 private:
-    int make(gpu::Device &device, const Size &size)
+    int make(gpu::Device &device, Mode mode, const Size &size)
     {
         auto lent = std::make_unique<Lent>();
         lent->device = &device;
+        lent->mode = mode;
         lent->size = size;
-        if (const int e = device.memory.take_apart(lent->bytes(), lent->memory))
+        if (const int e = lent->make())
             return e;
-        if (const int e =
-                device.backend().export_memory(device.ordinal(), lent->memory.at(), lent->loan.handle)) {
-            mute_.insert(&device);
+        if (const int e = lent->publish()) {
+            mute_.insert({&device, mode});
             return e;
         }
         lent->loan.allocation = ++made_;
         lent->idle.reserve(size.pieces);
         for (size_t i = size.pieces; i > 0; --i)
-            lent->idle.push_back(lent->memory.at() + (i - 1) * size.piece);
+            lent->idle.push_back(lent->at() + (i - 1) * size.piece);
         all_.push_back(std::move(lent));
         return HEDDLE_SUCCESS;
     }
@@ -116,7 +131,7 @@ private:
     int give(Lent &lent, Piece &piece)
     {
         Loan loan = lent.loan;
-        loan.at = static_cast<uint64_t>(lent.idle.back() - lent.memory.at());
+        loan.at = static_cast<uint64_t>(lent.idle.back() - lent.at());
         piece = Piece(&lent, lent.idle.back(), loan);
         lent.idle.pop_back();
         return HEDDLE_SUCCESS;
@@ -125,7 +140,7 @@ private:
     std::mutex mutex_;
     std::vector<std::unique_ptr<Lent>> all_;
     uint64_t made_ = 0;
-    std::set<const gpu::Device *> mute_;
+    std::set<std::pair<const gpu::Device *, Mode>> mute_;
 };
 
 } // namespace
@@ -136,12 +151,12 @@ Piece::~Piece()
         Lender::get().give_back(*lent_, at_);
 }
 
-int lend(gpu::Device &device, size_t bytes, bool beyond, Piece &piece)
+int lend(gpu::Device &device, Mode mode, size_t bytes, bool beyond, Piece &piece)
 {
-    return Lender::get().take(device, bytes, beyond, piece);
+    return Lender::get().take(device, mode, bytes, beyond, piece);
 }
 
-bool can_lend(const gpu::Device &device) { return Lender::get().can(device); }
+bool can_lend(const gpu::Device &device, Mode mode) { return Lender::get().can(device, mode); }
 
 char *find_lent(const Loan &loan, int64_t bytes)
 {

@@ -26,6 +26,7 @@ int64_t power_above(int64_t bytes)
 int peer_of(const std::string &name)
 {
     return name == "value"       ? HEDDLE_PEER_VALUE
+           : name == "shared"    ? HEDDLE_PEER_SHARED
            : name == "reference" ? HEDDLE_PEER_REFERENCE
                                  : HEDDLE_PEER_AUTO;
 }
@@ -52,11 +53,20 @@ int find_limits(const heddle_port_options *options, Limits &limits)
     return HEDDLE_SUCCESS;
 }
 
-// A launch and a header take some ten microseconds, in which shared memory or PCIe moves as much as the
-// first, and a link between devices as much as the second.
-int64_t worth_a_launch(Mode mode) { return int64_t{1} << (mode == Mode::value ? 17 : 21); }
+bool allows(const Limits &limits, Mode mode)
+{
+    return mode == Mode::value || (limits.peer != HEDDLE_PEER_VALUE &&
+                                   (mode == Mode::shared || limits.peer != HEDDLE_PEER_SHARED));
+}
 
-int64_t most_of(Mode mode, int64_t chunk) { return mode == Mode::value ? chunk : faster * chunk; }
+// In some ten microseconds the transport moves as much as the first, PCIe as the second, and a link between devices
+// as the third.
+int64_t worth_a_launch(Mode mode)
+{
+    return int64_t{1} << (mode == Mode::value ? 17 : mode == Mode::shared ? 18 : 21);
+}
+
+int64_t most_of(Mode mode, int64_t chunk) { return mode == Mode::reference ? faster * chunk : chunk; }
 
 int64_t chunk_of(Mode mode, int64_t bytes, int64_t chunk)
 {

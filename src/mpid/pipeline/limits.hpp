@@ -18,10 +18,13 @@ struct Limits {
     uint32_t number = 0;
 };
 
+// Whether they rule nothing out that the mode needs.
+bool allows(const Limits &limits, Mode mode);
+
 // Errors: ARG.
 int find_limits(const heddle_port_options *options, Limits &limits);
 
-// Bytes that are moved in about the time that a launch takes.
+// Bytes that are moved in about the time that a launch and a header take.
 int64_t worth_a_launch(Mode mode);
 
 // Most bytes of a chunk, where `chunk` is that of one that travels.

@@ -22,6 +22,8 @@ pipeline_sources = \
     src/mpid/pipeline/receiving.hpp \
     src/mpid/pipeline/sending.cpp \
     src/mpid/pipeline/sending.hpp \
+    src/mpid/pipeline/shared_memory.cpp \
+    src/mpid/pipeline/shared_memory.hpp \
     src/mpid/pipeline/staging.cpp \
     src/mpid/pipeline/staging.hpp \
     src/mpid/pipeline/transfers.cpp \

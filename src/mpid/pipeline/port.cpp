@@ -6,6 +6,7 @@
 #include "receiving.hpp"
 #include "sending.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace heddle::pipeline {
@@ -26,8 +27,10 @@ private:
 } // namespace
 
 Port::Port(const heddle_transport &transport, const Limits &limits)
-    : transport_(transport), limits_(limits), sending_(Staging::Memory::host, limits.staging),
-      lending_(Staging::Memory::device, limits.staging), receiving_(Staging::Memory::host, limits.staging)
+    : transport_(transport), limits_(limits),
+      sending_{Staging(Mode::value, limits.staging), Staging(Mode::shared, limits.staging),
+               Staging(Mode::reference, limits.staging)},
+      receiving_(Mode::value, limits.staging)
 {
 }
 
@@ -88,8 +91,8 @@ void Port::end(Message &message)
 
 void Port::update_active()
 {
-    active_ = !ready_.empty() || !ended_.empty() || !transfers_.empty() || sending_.anyone_waits() ||
-              lending_.anyone_waits() || receiving_.anyone_waits();
+    active_ = !ready_.empty() || !ended_.empty() || !transfers_.empty() || receiving_.anyone_waits() ||
+              std::any_of(sending_.begin(), sending_.end(), [](const Staging &one) { return one.anyone_waits(); });
 }
 
 void Port::begin(Receiving &message)
@@ -134,7 +137,13 @@ int Port::advance_ready()
     return advanced;
 }
 
-int Port::serve() { return sending_.serve() + lending_.serve() + receiving_.serve(); }
+int Port::serve()
+{
+    int served = receiving_.serve();
+    for (Staging &staging : sending_)
+        served += staging.serve();
+    return served;
+}
 
 int Port::tell_endings()
 {

@@ -49,7 +49,7 @@ public:
 
     const Limits &limits() const { return limits_; }
     Transfers &transfers() { return transfers_; }
-    Staging &sending(Mode mode) { return mode == Mode::value ? sending_ : lending_; }
+    Staging &sending(Mode mode) { return sending_[static_cast<size_t>(mode)]; }
     Staging &receiving() { return receiving_; }
     // It is to advance.
     void ready(Message &message);
@@ -82,8 +82,7 @@ private:
     Limits limits_;
     int active_ = 0;
     bool inside_ = false; // heddle_port_progress
-    Staging sending_;
-    Staging lending_;
+    std::array<Staging, modes> sending_; // by mode
     Staging receiving_;
     std::list<Errand> errands_;
     std::map<uint64_t, std::unique_ptr<Message>> messages_; // in the order of their making

@@ -12,11 +12,18 @@ namespace heddle::pipeline {
 
 namespace {
 
-bool can_refer(const Envelope &envelope, const Buffer &buffer, const Limits &limits)
+// The fastest way that both ends know of.
+Mode mode_for(const Envelope &envelope, const Buffer &buffer, const Limits &limits)
 {
-    const Whereabouts here = whereabouts();
-    return envelope.lends && limits.peer != HEDDLE_PEER_VALUE && buffer.on_device() &&
-           envelope.node == here.node && here.node != 0 && !cannot_borrow(*buffer.device(), envelope.process, envelope.in_place);
+    const uint64_t here = whereabouts().node;
+    if (!buffer.on_device() || envelope.node != here || !here)
+        return Mode::value;
+    const auto can = [&](Mode mode, bool own) {
+        return allows(limits, mode) && !cannot_borrow(*buffer.device(), envelope.process, mode, own);
+    };
+    if (envelope.lends && can(Mode::reference, envelope.in_place))
+        return Mode::reference;
+    return envelope.shares && can(Mode::shared, false) ? Mode::shared : Mode::value;
 }
 
 } // namespace
@@ -30,7 +37,7 @@ Receiving::Receiving(Port &port, void *peer, const Envelope &envelope, const hed
 {
     other_ = envelope.message;
     wanted_ = std::min(envelope.bytes, capacity);
-    mode_ = can_refer(envelope, buffer_, port.limits()) ? Mode::reference : Mode::value;
+    mode_ = mode_for(envelope, buffer_, port.limits());
     cut();
 }
 
@@ -43,7 +50,7 @@ void Receiving::cut()
 
 void Receiving::begin()
 {
-    count(mode_ == Mode::value ? Counter::received_by_value : Counter::received_by_reference);
+    count(counter_of(Counter::received_by_value, mode_));
     begin_round();
     send_answer();
 }
@@ -51,7 +58,7 @@ void Receiving::begin()
 // Room for what is to come, as far as there is some at once.
 void Receiving::begin_round()
 {
-    if (mode_ == Mode::reference || buffer_.direct()) {
+    if (mode_ != Mode::value || buffer_.direct()) {
         granted_ = std::min(chunks(), port_.limits().window);
     } else if (wants_room()) {
         port_.receiving().wait(*this);
@@ -179,7 +186,7 @@ int Receiving::arrived(const Header &header, const void *data, size_t bytes)
     case Kind::chunk:
         return arrived_chunk(header, data, bytes);
     case Kind::declined:
-        if (mode_ == Mode::reference && header.round == round_)
+        if (mode_ != Mode::value && header.round == round_)
             falling_back_ = true;
         port_.ready(*this);
         return HEDDLE_SUCCESS;
@@ -214,7 +221,7 @@ int Receiving::arrived_chunk(const Header &header, const void *data, size_t byte
     bool wanted;
     if (const int e = accept(header, bytes, wanted); e || !wanted)
         return e;
-    if (mode_ == Mode::reference)
+    if (mode_ != Mode::value)
         return arrived_loan(header);
     Chunk &chunk = begin_chunk(header);
     if (buffer_.of_host()) { // from where it lies
@@ -233,7 +240,7 @@ int Receiving::arrived_chunk(const Header &header, const void *data, size_t byte
 int Receiving::arrived_loan(const Header &header)
 {
     Borrowed borrowed;
-    if (borrow(*buffer_.device(), process_, header.loan, header.bytes, borrowed)) {
+    if (borrow(*buffer_.device(), process_, mode_, header.loan, header.bytes, borrowed)) {
         falling_back_ = true;
         port_.ready(*this);
     } else {
@@ -286,7 +293,7 @@ void Receiving::moved(Chunk &chunk, int error)
 {
     if (error)
         fail(error);
-    if (!failed() && mode_ == Mode::reference)
+    if (!failed() && mode_ != Mode::value)
         give_back(chunk);
     end_chunk(chunk);
 }
@@ -309,7 +316,7 @@ void Receiving::end_chunk(Chunk &chunk)
     if (!failed()) {
         done_ += chunk.bytes;
         ++through_;
-        count(mode_ == Mode::value ? Counter::chunks_by_value : Counter::chunks_by_reference);
+        count(counter_of(Counter::chunks_by_value, mode_));
         count(Counter::bytes_received, chunk.bytes);
         // Room for the next one, unless it is others' turn.
         if (chunk.block && wants_room() && !waits() && !port_.receiving().anyone_waits())

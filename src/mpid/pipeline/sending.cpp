@@ -12,17 +12,23 @@ namespace heddle::pipeline {
 Sending::Sending(Port &port, void *peer, const heddle_side &from, int64_t bytes, uint64_t key,
                  heddle_message_ended ended, void *argument)
     : Message(port, peer, from, bytes, ended, argument), key_(key), total_(bytes),
-      lends_(buffer_.on_device() && port.limits().peer != HEDDLE_PEER_VALUE && can_lend(*buffer_.device()))
+      lends_(can(Mode::reference)), shares_(can(Mode::shared))
 {
     if (lends_ && buffer_.dense() && bytes >= port.limits().in_place)
         own_ = export_own(*buffer_.device(), buffer_.address(0), bytes);
 }
 
+// Whether its chunks can stay, in that way.
+bool Sending::can(Mode mode) const
+{
+    return buffer_.on_device() && allows(port_.limits(), mode) && can_lend(*buffer_.device(), mode);
+}
+
 Envelope Sending::envelope() const
 {
     const Whereabouts here = whereabouts();
-    return {id(),   total_,          port_.limits().chunk, here.node, here.process, port_.limits().number,
-            lends_, own_.has_value()};
+    return {id(),         total_, port_.limits().chunk, here.node, here.process, port_.limits().number, lends_,
+            own_.has_value(), shares_};
 }
 
 // ---- what the receiver says ----
@@ -62,13 +68,13 @@ int Sending::answer(const Header &header)
     const bool anew = !answered_ || header.round > round_;
     if (!anew && header.round < round_)
         return HEDDLE_SUCCESS;
-    if (answered_ && anew && header.mode == Mode::reference)
+    if (answered_ && anew && header.mode != Mode::value)
         return HEDDLE_ERR_FORMAT;
     if (header.bytes > total_ || header.chunk < smallest_chunk ||
         header.chunk > (own_ && header.mode == Mode::reference
                             ? largest_chunk
                             : most_of(header.mode, port_.limits().chunk)) ||
-        (header.mode == Mode::reference && !lends_) ||
+        (header.mode == Mode::reference && !lends_) || (header.mode == Mode::shared && !shares_) ||
         (!anew && (header.bytes != wanted_ || header.chunk != chunk_bytes_ || header.mode != mode_ ||
                    header.from != other_)))
         return HEDDLE_ERR_FORMAT;
@@ -86,7 +92,7 @@ void Sending::begin_round(const Header &header)
     leave();
     std::erase_if(chunks_, [](const Chunk &chunk) { return chunk.state == Chunk::State::lent; });
     if (!answered_)
-        count(header.mode == Mode::value ? Counter::sent_by_value : Counter::sent_by_reference);
+        count(counter_of(Counter::sent_by_value, header.mode));
     answered_ = true;
     other_ = header.from;
     wanted_ = header.bytes;
@@ -94,7 +100,7 @@ void Sending::begin_round(const Header &header)
     mode_ = header.mode;
     round_ = header.round;
     granted_ = begun_ = next_ = done_ = 0;
-    if (mode_ == Mode::value)
+    if (mode_ != Mode::reference)
         own_.reset();
     else if (own_)
         count(Counter::sent_in_place);
@@ -102,7 +108,7 @@ void Sending::begin_round(const Header &header)
 
 void Sending::returned(const Header &header)
 {
-    if (header.round != round_ || mode_ != Mode::reference)
+    if (header.round != round_ || mode_ == Mode::value)
         return;
     for (const Chunk &chunk : chunks_)
         if (chunk.state == Chunk::State::lent && chunk.offset == header.offset)
@@ -163,7 +169,7 @@ bool Sending::use(int error, Block block)
 {
     if (failed() || !may_begin())
         return false;
-    if (error && mode_ == Mode::reference) {
+    if (error && mode_ != Mode::value) {
         decline();
         return false;
     }
@@ -212,7 +218,7 @@ void Sending::send_chunk(Chunk &chunk)
     header.to = other_;
     header.offset = chunk.offset;
     header.bytes = chunk.bytes;
-    if (mode_ == Mode::reference) {
+    if (mode_ != Mode::value) {
         header.loan = own_ ? *own_ : chunk.block.loan();
         if (own_)
             header.loan.at += static_cast<uint64_t>(chunk.offset);

@@ -38,11 +38,13 @@ private:
     void send_chunk(Chunk &chunk);
     void end_chunk(const Chunk &chunk);
     void decline();
+    bool can(Mode mode) const;
     bool packs() const { return !own_ && !buffer_.direct(); }
 
     const uint64_t key_;
     const int64_t total_;
     const bool lends_;        // chunks may stay on the device
+    const bool shares_;       // or in host memory
     std::optional<Loan> own_; // the buffer itself is lent
     bool answered_ = false;
     int64_t granted_ = 0; // chunks, as answers count them

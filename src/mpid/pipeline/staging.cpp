@@ -107,8 +107,8 @@ int Staging::take(const Waiter &waiter, bool beyond, Block &block)
     if (!beyond && bytes > limit_ - held_)
         return HEDDLE_ERR_NO_MEMORY;
     gpu::Device *const device = waiter.block_device();
-    const int e = memory_ == Memory::device ? lend(*device, static_cast<size_t>(bytes), beyond, block.piece_)
-                                            : take_host(device, static_cast<size_t>(bytes), beyond, block);
+    const int e = mode_ == Mode::value ? take_host(device, static_cast<size_t>(bytes), beyond, block)
+                                       : lend(*device, mode_, static_cast<size_t>(bytes), beyond, block.piece_);
     if (e)
         return e;
     block.staging_ = this;

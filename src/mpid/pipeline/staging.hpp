@@ -68,11 +68,8 @@ private:
 
 class Staging {
 public:
-    enum class Memory {
-        host,  // that the device reaches well
-        device // that other processes can read
-    };
-    Staging(Memory memory, int64_t limit) : memory_(memory), limit_(limit) {}
+    // For chunks of that mode: host memory that the device reaches well, or memory that other processes can read.
+    Staging(Mode mode, int64_t limit) : mode_(mode), limit_(limit) {}
 
     // Puts it at the end of the line, if it does not stand there already.
     void wait(Waiter &waiter);
@@ -89,7 +86,7 @@ private:
     int take_host(gpu::Device *device, size_t bytes, bool beyond, Block &block);
     void came_back(int64_t bytes);
 
-    Memory memory_;
+    Mode mode_;
     int64_t limit_;
     int64_t held_ = 0;
     std::deque<Waiter *> line_;

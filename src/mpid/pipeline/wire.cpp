@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint32_t envelope_magic = 0x45646448; // "HddE"
 constexpr uint32_t header_magic = 0x48646448;   // "HddH"
-constexpr uint16_t version = 1;
+constexpr uint16_t version = 2;
 
 struct RawEnvelope {
     uint32_t magic;
@@ -26,7 +26,7 @@ struct RawEnvelope {
     uint32_t check;
 };
 static_assert(sizeof(RawEnvelope) == HEDDLE_ENVELOPE_BYTES);
-constexpr uint16_t lends_flag = 1, in_place_flag = 2;
+constexpr uint16_t lends_flag = 1, in_place_flag = 2, shares_flag = 4;
 
 struct RawHeader {
     uint32_t magic;
@@ -70,13 +70,14 @@ uint32_t check_of(const RawEnvelope &raw)
     return static_cast<uint32_t>(check_of(&raw, offsetof(RawEnvelope, check)));
 }
 
-bool has_loan(Kind kind, Mode mode) { return kind == Kind::chunk && mode == Mode::reference; }
+bool has_loan(Kind kind, Mode mode) { return kind == Kind::chunk && mode != Mode::value; }
 
 } // namespace
 
 void write_envelope(const Envelope &e, void *bytes)
 {
-    const auto flags = static_cast<uint16_t>((e.lends ? lends_flag : 0) | (e.in_place ? in_place_flag : 0));
+    const auto flags = static_cast<uint16_t>((e.lends ? lends_flag : 0) | (e.in_place ? in_place_flag : 0) |
+                                             (e.shares ? shares_flag : 0));
     RawEnvelope raw{envelope_magic, version,   flags, e.message, e.bytes, e.chunk,
                     e.node,         e.process, 0,     e.number,  0};
     raw.check = check_of(raw);
@@ -91,7 +92,7 @@ int read_envelope(const void *bytes, Envelope &e)
         return HEDDLE_ERR_FORMAT;
     if (raw.version != version)
         return HEDDLE_ERR_VERSION;
-    if (raw.check != check_of(raw) || raw.flags & ~(lends_flag | in_place_flag) ||
+    if (raw.check != check_of(raw) || raw.flags & ~(lends_flag | in_place_flag | shares_flag) ||
         (raw.flags & in_place_flag && !(raw.flags & lends_flag)) || raw.bytes < 0 || raw.chunk <= 0 ||
         !std::has_single_bit(static_cast<uint64_t>(raw.chunk)))
         return HEDDLE_ERR_FORMAT;
@@ -102,7 +103,8 @@ int read_envelope(const void *bytes, Envelope &e)
          raw.process,
          raw.number,
          (raw.flags & lends_flag) != 0,
-         (raw.flags & in_place_flag) != 0};
+         (raw.flags & in_place_flag) != 0,
+         (raw.flags & shares_flag) != 0};
     return HEDDLE_SUCCESS;
 }
 

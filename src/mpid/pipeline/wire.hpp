@@ -2,15 +2,14 @@
 // What two ports tell each other: envelopes and headers, as values and as bytes. Bytes from elsewhere are
 // checked whole before anything of them is used.
 //
-//   envelope   sender to receiver, by whatever matches messages
-//   answer     receiver to sender: how the message is to come, and how many chunks may so far. The number
-//   counts from
-//              the beginning, so that answers may overtake each other. A higher round begins the message
-//              anew.
-//   chunk      sender to receiver: with its bytes behind it, or with a loan, which says where they can be
-//   read returned   receiver to sender: the bytes of a loan were read declined   sender to receiver: there is
-//   nothing to lend; by value, please failed     either way: this end of the message has failed, and uses
-//   nothing of the other's any more refused    receiver to sender: nobody takes the message
+//   envelope  sender to receiver, by whatever matches messages
+//   answer    receiver to sender: how the message is to come, and how many chunks may so far. The number counts from
+//             the beginning, so that answers may overtake each other. A higher round begins the message anew.
+//   chunk     sender to receiver: with its bytes behind it, or with a loan, which says where they can be read
+//   returned  receiver to sender: the bytes of a loan were read
+//   declined  sender to receiver: there is nothing to lend; by value, please
+//   failed    either way: this end of the message has failed, and uses nothing of the other's any more
+//   refused   receiver to sender: nobody takes the message
 #pragma once
 
 #include "../../gpu/backend.hpp"
@@ -19,8 +18,10 @@ namespace heddle::pipeline {
 
 enum class Mode : uint8_t {
     value,    // chunks travel
+    shared,   // chunks stay in host memory of the sender's, which the receiver maps
     reference // chunks stay on the sender's device
 };
+constexpr size_t modes = 3;
 
 struct Envelope {
     uint64_t message = 0; // at the sender
@@ -31,6 +32,7 @@ struct Envelope {
     uint32_t number = 0;   // of its port
     bool lends = false;    // it can leave chunks on its device
     bool in_place = false; // these are the sender's own memory: there is nothing to overlap
+    bool shares = false;   // it can leave chunks in host memory
 };
 
 void write_envelope(const Envelope &envelope, void *bytes);
@@ -55,9 +57,9 @@ struct Header {
     int64_t offset = 0;  // chunk, returned: of the packed bytes
     int64_t bytes = 0;   // chunk: its bytes; answer: all that the receiver wants
     int64_t chunk = 0;   // answer: bytes of a chunk
-    int64_t granted = 0; // answer: how many chunks may be sent, by value in all, by reference at a time
+    int64_t granted = 0; // answer: how many chunks may be sent: by value in all, lent ones at a time
     int error = 0;       // refused
-    Loan loan;           // chunk by reference
+    Loan loan;           // chunk that does not travel
 };
 
 struct HeaderBytes {

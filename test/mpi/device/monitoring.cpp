@@ -58,11 +58,12 @@ int main(int argc, char **argv)
     MPI_T_init_thread(MPI_THREAD_MULTIPLE, &provided);
     const int status = run(argc, argv, [] {
         const Variable by_value(rank == 0 ? "heddle_messages_sent_by_value" : "heddle_messages_received_by_value"),
+            shared(rank == 0 ? "heddle_messages_sent_shared" : "heddle_messages_received_shared"),
             by_reference(rank == 0 ? "heddle_messages_sent_by_reference" : "heddle_messages_received_by_reference"),
             bytes("heddle_messages_bytes_received"), slabs("heddle_slabs_pinned", MPI_T_PVAR_CLASS_LEVEL);
         send(100000);
-        check(by_value.read() + by_reference.read() == 1, "one message was counted " +
-                                                              std::to_string(by_value.read() + by_reference.read()) + " times");
+        const auto counted = by_value.read() + shared.read() + by_reference.read();
+        check(counted == 1, "one message was counted " + std::to_string(counted) + " times");
         check(bytes.read() == (rank == 0 ? 0 : 800000), std::to_string(bytes.read()) + " bytes were counted as received");
         send(10);
         if (!std::getenv("MPIR_CVAR_CH4_UCX_GPU_ONESHOT")) /* it may all stay on devices */

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Host memory that several processes of a node map, each device of which reaches it: chunks meet there where devices
+// do not reach each other. Nothing in the file system names it, and it goes with the last process that maps it.
+#pragma once
+
+#include "../../gpu/devices.hpp"
+
+#include <utility>
+
+namespace heddle::pipeline {
+
+class SharedMemory {
+public:
+    SharedMemory() = default;
+    SharedMemory(SharedMemory &&other) noexcept { swap(other); }
+    SharedMemory &operator=(SharedMemory &&other) noexcept
+    {
+        swap(other);
+        return *this;
+    }
+    ~SharedMemory();
+
+    // New memory, for `device`. Errors: NO_MEMORY.
+    int make(gpu::Device &device, size_t bytes);
+    // Pins it near the device, and writes what names it for other processes that see this one in /proc, for as long as
+    // this one lives. Errors: NO_MEMORY, DEVICE.
+    int publish(unsigned char handle[gpu::Backend::handle_bytes]);
+    // What another process named so, for `device`. Errors: FORMAT where there is no such memory (any more), NO_MEMORY,
+    // DEVICE.
+    int open(gpu::Device &device, const unsigned char handle[gpu::Backend::handle_bytes]);
+
+    char *at() const { return at_; }
+    size_t bytes() const { return bytes_; }
+
+private:
+    void swap(SharedMemory &other) noexcept
+    {
+        std::swap(device_, other.device_);
+        std::swap(file_, other.file_);
+        std::swap(at_, other.at_);
+        std::swap(bytes_, other.bytes_);
+        std::swap(pinned_, other.pinned_);
+    }
+    int map(gpu::Device &device, size_t bytes);
+    int pin();
+
+    gpu::Device *device_ = nullptr;
+    int file_ = -1;
+    char *at_ = nullptr;
+    size_t bytes_ = 0;
+    bool pinned_ = false;
+};
+
+} // namespace heddle::pipeline

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Two ports with ways of their own, messages that pass between them, and what the library counted meanwhile.
+ */
+#pragma once
+
+#include "exchange.hpp"
+
+#include "../../src/mpid/pipeline/counters.hpp"
+
+#include <catch2/catch.hpp>
+
+namespace pipeline_test {
+
+using heddle::pipeline::Counter;
+
+struct Two : Network {
+    static constexpr int64_t chunk = 4096;
+
+    explicit Two(int peer = HEDDLE_PEER_AUTO, int64_t chunk_bytes = chunk, int at_receiver = HEDDLE_PEER_DEFAULT)
+        : Network(1), a(add({chunk_bytes, 4, 0, peer, 0})),
+          b(add({chunk_bytes, 4, 0, at_receiver ? at_receiver : peer, 0}))
+    {
+    }
+    size_t a, b;
+};
+
+/* What a counter counted since. */
+class Since {
+public:
+    explicit Since(Counter counter) : counter_(counter), then_(heddle::pipeline::counted(counter)) {}
+    int64_t now() const { return heddle::pipeline::counted(counter_) - then_; }
+
+private:
+    Counter counter_;
+    int64_t then_;
+};
+
+inline void pass(Two &network, const Plan &made)
+{
+    Exchange exchange(network, network.a, network.b, made, 1);
+    exchange.begin();
+    run(network, [&] { return exchange.over(); });
+    exchange.check();
+    CHECK(exchange.sent.error == HEDDLE_SUCCESS);
+    CHECK(exchange.received.error == HEDDLE_SUCCESS);
+    CHECK(exchange.sent.bytes == made.bytes);
+}
+
+} // namespace pipeline_test
