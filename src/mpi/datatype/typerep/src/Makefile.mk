@@ -15,6 +15,7 @@ mpi_core_sources += \
     src/mpi/datatype/typerep/src/typerep_heddle_external.c \
     src/mpi/datatype/typerep/src/typerep_heddle_init.c \
     src/mpi/datatype/typerep/src/typerep_heddle_iov.c \
+    src/mpi/datatype/typerep/src/typerep_heddle_memory.c \
     src/mpi/datatype/typerep/src/typerep_heddle_op.c \
     src/mpi/datatype/typerep/src/typerep_heddle_pack.c \
     src/mpi/datatype/typerep/src/typerep_heddle_types.c
@@ -37,5 +38,6 @@ endif
 
 noinst_HEADERS += \
     src/include/heddle.h \
+    src/include/heddle_mpi.h \
     src/mpi/datatype/typerep/src/typerep_internal.h \
     src/mpi/datatype/typerep/src/typerep_pre.h

@@ -12,9 +12,14 @@ void MPIR_Typerep_init(void)
     MPII_heddle_types_init();
     MPII_heddle_device_init();
     MPII_heddle_counters_init();
+    MPII_heddle_memory_init();
 }
 
-void MPIR_Typerep_finalize(void) { MPII_heddle_types_finalize(); }
+void MPIR_Typerep_finalize(void)
+{
+    MPII_heddle_memory_finalize();
+    MPII_heddle_types_finalize();
+}
 
 static int error_class(int error)
 {

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Datatypes that say where their buffers lie (heddle_mpi.h).
+ */
+#include "device_test.hpp"
+
+#include <heddle.h>
+#include <heddle_mpi.h>
+
+#include <string_view>
+
+using namespace device_test;
+
+/* Messages of device buffers that this process has sent or received in chunks, in whatever way. */
+static int64_t messages()
+{
+    int64_t all = 0;
+    heddle_counter counter;
+    for (int64_t i = 0; heddle_counter_read(i, &counter) == HEDDLE_SUCCESS; ++i) {
+        const std::string_view name = counter.name;
+        if (name.starts_with("messages_sent_by_") || name.starts_with("messages_received_by_") ||
+            name == "messages_sent_shared" || name == "messages_received_shared")
+            all += counter.value;
+    }
+    return all;
+}
+
+/* Rank 0's buffer to rank 1's; how many such messages that was, for this end. */
+static int64_t sent(gpu::Kind kind, const Layout &layout, MPI_Datatype type, const std::string &what)
+{
+    Buffer buffer(kind, layout);
+    const int64_t before = messages();
+    if (rank == 0) {
+        buffer.fill(7);
+        MPI_Send(buffer.at(), 1, type, 1, 1, MPI_COMM_WORLD);
+    } else {
+        MPI_Recv(buffer.at(), 1, type, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        buffer.expect(7, 0, layout.elements());
+        buffer.verify(what);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    return messages() - before;
+}
+
+int main(int argc, char **argv)
+{
+    int key = MPI_KEYVAL_INVALID;
+    check(MPIX_Type_memory_keyval(&key) == MPI_ERR_OTHER, "there is a key before MPI_Init");
+    return run(argc, argv, [&] {
+        const Layout layout = strided(100000);
+        check(MPIX_Type_memory_keyval(nullptr) == MPI_ERR_ARG, "a null pointer was taken");
+        check(MPIX_Type_memory_keyval(&key) == MPI_SUCCESS, "there is no key");
+        MPI_Datatype told, again;
+        MPI_Type_dup(layout.type, &told);
+        check(sent(gpu::Kind::device, layout, told, "nothing told") == 1, "a type without the attribute");
+        MPI_Type_set_attr(told, key, MPIX_MEMORY_DEVICE);
+        check(sent(gpu::Kind::device, layout, told, "told to be a device's") == 1, "device memory, told");
+        MPI_Type_set_attr(told, key, MPIX_MEMORY_HOST);
+        check(sent(gpu::Kind::pageable, layout, told, "told to be the host's") == 0, "host memory, told");
+        MPI_Type_dup(told, &again);
+        if (gpu::Machine::get().is_simulated()) { /* the host reaches its managed memory: who believes sees no device */
+            check(sent(gpu::Kind::managed, layout, told, "told wrongly") == 0, "it was not believed");
+            check(sent(gpu::Kind::managed, layout, again, "told wrongly, a copy") == 0, "MPI_Type_dup did not copy it");
+        }
+        MPI_Type_delete_attr(told, key);
+        check(sent(gpu::Kind::managed, layout, told, "told no more") == 1, "it is still believed");
+        MPI_Type_free(&told);
+        MPI_Type_free(&again);
+    });
+}
