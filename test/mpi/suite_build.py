@@ -8,6 +8,9 @@ import subprocess
 import time
 
 
+PRELOAD = "managed_malloc.so"
+
+
 class SuiteError(Exception):
     """A condition that the user has to mend; the text says how."""
 
@@ -86,6 +89,15 @@ def make_programs(build, tests, jobs):
                     subprocess.run(make + ["-k"] + missing, cwd=build / folder, stdout=out,
                                    stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
     print(f"suite: programs ready after {time.monotonic() - start:.0f} s", flush=True)
+
+
+def make_preload(build, prefix, top):
+    """What makes a program's malloc give managed memory (managed_malloc.cpp)."""
+    sources = [top / "test/mpi/managed_malloc.cpp",
+               *(top / "test/gpu" / f"{name}.cpp" for name in ("cuda_memory", "device_memory", "simulation"))]
+    command = [str(prefix / "bin/mpicxx"), "-std=c++20", "-O1", "-fPIC", "-shared", "-o", str(build / PRELOAD),
+               *map(str, sources), "-lheddle", "-ldl"]
+    _logged(command, build, build / "make.log", None, f"building {PRELOAD}")
 
 
 def _identity(source, prefix):

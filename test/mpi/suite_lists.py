@@ -10,6 +10,8 @@ GENERATED = ("testlist.dtp", "testlist.cvar")
 # What it has for GPU buffers, and the programs that take any memory for them.
 GPU = ("testlist.gpu", "testlist.dtp")
 GPU_FOLDERS = ("pt2pt", "coll", "rma", "part")
+# Whose programs hand memory from malloc to MPI.
+MANAGED_FOLDERS = ("attr", "coll", "comm", "datatype", "part", "pt2pt", "rma", "topo")
 # All memory that a program of the suite's dtpools has: of messages, collectives and windows.
 ON_DEVICE = ("sendmem", "recvmem", "evenmemtype", "oddmemtype", "origmem", "targetmem", "resultmem")
 

@@ -12,6 +12,8 @@ import threading
 import time
 from dataclasses import dataclass
 
+import suite_build
+
 LIST_NAME = "testlist.heddle"
 HEARTBEAT_SECONDS = 60
 # A test that is expected to fail may do so by hanging: it need not hang long.
@@ -30,8 +32,16 @@ class Result:
     output: str
 
 
-def run(source, build, prefix, tests, known, limit, jobs):
+def in_managed_memory(build, plugin):
+    """The environment in which what a test's program gets from malloc is managed memory of a device of `plugin`."""
+    return {"HEDDLE_DEVICE": str(plugin), "MPITEST_PROGRAM_WRAPPER": f"env LD_PRELOAD={build / suite_build.PRELOAD}"}
+
+
+def run(source, build, prefix, tests, known, limit, jobs, environment):
     """Returns {key: [Result, ...]}: the lists name a few tests twice."""
+    def run_folder(folder, folder_tests, suffix=""):
+        return _run_folder(source, build, prefix, folder, folder_tests, known, limit, environment, suffix)
+
     folders = {}
     for test in tests:
         folders.setdefault(test.folder, []).append(test)
@@ -50,7 +60,7 @@ def run(source, build, prefix, tests, known, limit, jobs):
                     return
                 folder = queue.pop(0)
             progress.begin(folder)
-            found = _run_folder(source, build, prefix, folder, folders[folder], known, limit)
+            found = run_folder(folder, folders[folder])
             with lock:
                 results.update(found)
             progress.end(folder, found)
@@ -66,7 +76,7 @@ def run(source, build, prefix, tests, known, limit, jobs):
 
     run_folders([name for name in order if not _is_threaded(name)], jobs)
     run_folders([name for name in order if _is_threaded(name)], 1)
-    _run_again(source, build, prefix, tests, known, limit, results)
+    _run_again(run_folder, tests, known, results)
     return results
 
 
@@ -74,26 +84,26 @@ def _is_threaded(folder):
     return "threads" in folder.split("/")
 
 
-def _run_again(source, build, prefix, tests, known, limit, results):
+def _run_again(run_folder, tests, known, results):
     """A time limit that was passed beside another folder's tests says little: such tests run once more, alone."""
     late = [test for test in tests if test.key not in known
             and any(r.status == "fail" and "TIMED OUT" in r.output for r in results.get(test.key, []))]
     if len(late) > MOST_AGAIN:
         return
     for test in late:
-        found = _run_folder(source, build, prefix, test.folder, [test], known, limit, "-again")
+        found = run_folder(test.folder, [test], "-again")
         if test.key in found:
             results[test.key] = found[test.key]
             print(f"suite: {test.key} ran out of time; alone: {found[test.key][-1].status}", flush=True)
 
 
-def _run_folder(source, build, prefix, folder, tests, known, limit, suffix=""):
+def _run_folder(source, build, prefix, folder, tests, known, limit, environment, suffix):
     name = folder.replace("/", "-") + suffix
     lines = [_with_limit(test, KNOWN_FAILURE_SECONDS if test.key in known else limit) for test in tests]
     (build / folder / LIST_NAME).write_text("\n".join(lines) + "\n")
     junit = build / "results" / f"{name}.xml"
     junit.unlink(missing_ok=True)
-    environment = dict(YIELD, **os.environ, MPITEST_TIMEOUT=str(limit))
+    environment = {**YIELD, **os.environ, **environment, "MPITEST_TIMEOUT": str(limit)}
     command = ["perl", str(build / "runtests"), f"-srcdir={source}", f"-tests={LIST_NAME}",
                f"-testdirs={folder}", f"-mpiexec={prefix}/bin/mpiexec", f"-junitfile={junit}"]
     with (build / "results" / f"{name}.log").open("w") as log:
