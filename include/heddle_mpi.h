@@ -16,9 +16,9 @@ extern "C" {
 #define MPIX_MEMORY_DEVICE ((void *) 2)
 
 /* The key of an attribute of datatypes by which a program says where the buffers lie that it passes with a datatype:
- * with one of the values above, MPI_Send, MPI_Recv, MPI_Pack and their relatives need not ask the GPU's driver, which
- * takes some 100 ns a call. What MPI passes on inside of collectives and windows is asked about still. MPI_Type_dup copies
- * the attribute, other constructors do not; types of the standard may have it, too:
+ * with one of the values above, MPI_Send, MPI_Recv and their relatives need not ask the GPU's driver, which takes some
+ * 100 ns a call. All other calls ask still. MPI_Type_dup copies the attribute, other constructors do not; that of a
+ * predefined datatype is not looked at.
  *
  *     int key;
  *     MPIX_Type_memory_keyval(&key);

@@ -135,6 +135,6 @@ struct Host {
 // What a plug-in exports under this name, as extern "C". Returns null, and writes why into `reason`, where
 // there is no device to speak of. The object lives as long as the process.
 using OpenBackend = Backend *(*)(const Host &host, std::string &reason);
-#define HEDDLE_BACKEND_SYMBOL "heddle_open_backend_1"
+#define HEDDLE_BACKEND_SYMBOL "heddle_open_backend_2"
 
 } // namespace heddle::gpu

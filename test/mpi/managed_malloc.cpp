@@ -8,8 +8,10 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <bit>
 #include <cerrno>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -133,7 +135,7 @@ private:
     std::array<Header *, 64> idle_{}; /* by the logarithm of their size */
 };
 
-Arena *the_arena = nullptr; /* once it stands: nobody can free any of it before */
+std::atomic<Arena *> the_arena{nullptr}; /* once it stands: nobody can free any of it before */
 thread_local bool opening = false;
 
 /* Null where the caller is not the program, or the device is being opened on its behalf. */
@@ -142,13 +144,19 @@ Arena *arena_for(const void *caller)
     static const Range program = find_program();
     if (opening || !program.has(caller))
         return nullptr;
-    opening = true;
-    the_arena = &Arena::get();
-    opening = false;
+    if (!the_arena) {
+        opening = true;
+        the_arena = &Arena::get();
+        opening = false;
+    }
     return the_arena;
 }
 
-bool is_managed(void *memory) { return memory && the_arena && the_arena->has(memory); }
+bool is_managed(void *memory)
+{
+    const Arena *const arena = the_arena;
+    return memory && arena && arena->has(memory);
+}
 
 } // namespace
 
@@ -166,7 +174,7 @@ void *calloc(size_t count, size_t bytes)
     if (!arena)
         return __libc_calloc(count, bytes);
     size_t all = 0;
-    void *const memory = __builtin_mul_overflow(count, bytes, &all) ? nullptr : arena->allocate(all);
+    void *const memory = arena->allocate(__builtin_mul_overflow(count, bytes, &all) ? SIZE_MAX : all);
     return memory ? std::memset(memory, 0, all) : nullptr;
 }
 
@@ -177,10 +185,10 @@ void *realloc(void *memory, size_t bytes)
         return memory || !arena ? __libc_realloc(memory, bytes) : arena->allocate(bytes);
     if (bytes <= Arena::room(memory))
         return memory;
-    void *const larger = the_arena->allocate(bytes);
+    void *const larger = the_arena.load()->allocate(bytes);
     if (larger) {
         std::memcpy(larger, memory, Arena::room(memory));
-        the_arena->give_back(memory);
+        the_arena.load()->give_back(memory);
     }
     return larger;
 }
@@ -188,7 +196,7 @@ void *realloc(void *memory, size_t bytes)
 void free(void *memory)
 {
     if (is_managed(memory))
-        the_arena->give_back(memory);
+        the_arena.load()->give_back(memory);
     else
         __libc_free(memory);
 }

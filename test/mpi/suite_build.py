@@ -9,6 +9,7 @@ import time
 
 
 PRELOAD = "managed_malloc.so"
+CANARY = "managed_canary"
 
 
 class SuiteError(Exception):
@@ -92,12 +93,14 @@ def make_programs(build, tests, jobs):
 
 
 def make_preload(build, prefix, top):
-    """What makes a program's malloc give managed memory (managed_malloc.cpp)."""
+    """What makes a program's malloc give managed memory (managed_malloc.cpp), and a program that tells whether it does."""
     sources = [top / "test/mpi/managed_malloc.cpp",
                *(top / "test/gpu" / f"{name}.cpp" for name in ("cuda_memory", "device_memory", "simulation"))]
     command = [str(prefix / "bin/mpicxx"), "-std=c++20", "-O1", "-fPIC", "-shared", "-o", str(build / PRELOAD),
                *map(str, sources), "-lheddle", "-ldl"]
     _logged(command, build, build / "make.log", None, f"building {PRELOAD}")
+    command = [str(prefix / "bin/mpicc"), "-o", str(build / CANARY), str(top / "test/mpi/managed_canary.c"), "-lheddle"]
+    _logged(command, build, build / "make.log", None, f"building {CANARY}")
 
 
 def _identity(source, prefix):

@@ -34,12 +34,18 @@ class Result:
 
 def in_managed_memory(build, plugin):
     """The environment in which what a test's program gets from malloc is managed memory of a device of `plugin`."""
-    return {"HEDDLE_DEVICE": str(plugin), "MPITEST_PROGRAM_WRAPPER": f"env LD_PRELOAD={build / suite_build.PRELOAD}"}
+    preload = {"LD_PRELOAD": str(build / suite_build.PRELOAD)}
+    device = {"HEDDLE_DEVICE": str(plugin)}
+    done = subprocess.run([build / suite_build.CANARY], env={**os.environ, **device, **preload}, stdin=subprocess.DEVNULL)
+    if done.returncode:
+        raise suite_build.SuiteError(f"memory from malloc is not managed under {preload['LD_PRELOAD']} with {plugin}")
+    return {**device, "MPITEST_PROGRAM_WRAPPER": f"env LD_PRELOAD={preload['LD_PRELOAD']}"}
 
 
 def run(source, build, prefix, tests, known, limit, jobs, environment):
     """Returns {key: [Result, ...]}: the lists name a few tests twice."""
-    def run_folder(folder, folder_tests, suffix=""):
+    def run_folder(folder, folder_tests, again=""):
+        suffix = ("-managed" if environment else "") + again
         return _run_folder(source, build, prefix, folder, folder_tests, known, limit, environment, suffix)
 
     folders = {}

@@ -4,7 +4,12 @@
  */
 #include "two.hpp"
 
+#include "../../src/mpid/pipeline/shared_memory.hpp"
+
+#include <algorithm>
+
 using namespace pipeline_test;
+using heddle::pipeline::SharedMemory;
 
 namespace {
 
@@ -74,9 +79,55 @@ TEST_CASE("inside: memory that cannot be pinned", "[.][inside]")
     CHECK(gpu::Machine::get().count("pin") == 1);
 }
 
+/* As this: no memory was pinned before. */
+TEST_CASE("inside: memory that cannot be pinned for now", "[.][inside]")
+{
+    const Plan spaced = plan(blocks(device0, bytes), blocks(device1, bytes), bytes);
+    for (const bool enough : {false, false, true}) {
+        const Switched on(enough ? "reset" : "reset pinned_memory=100000");
+        Two network(HEDDLE_PEER_SHARED);
+        pass(network, spaced);
+        CHECK(network.bytes_sent() == (enough ? 0 : bytes));
+    }
+}
+
+TEST_CASE("memory that could not be pinned is asked for again", "[shared]")
+{
+    CHECK(run_inside("inside: memory that cannot be pinned for now") == 0);
+}
+
 TEST_CASE("memory that cannot be pinned is asked for once", "[shared]")
 {
     CHECK(run_inside("inside: memory that cannot be pinned") == 0);
+}
+
+TEST_CASE("a handle opens the memory that it names, and nothing else", "[shared]")
+{
+    const Switched on("reset");
+    heddle::gpu::Device &device = heddle::gpu::Devices::open()->device(0);
+    constexpr size_t size = 1 << 20;
+    unsigned char handle[heddle::gpu::Backend::handle_bytes];
+    const auto opens = [&](const unsigned char *named) {
+        SharedMemory opened;
+        return opened.open(device, named);
+    };
+    {
+        SharedMemory made, opened;
+        REQUIRE(made.make(device, size) == HEDDLE_SUCCESS);
+        REQUIRE(made.publish(handle) == HEDDLE_SUCCESS);
+        REQUIRE(opened.open(device, handle) == HEDDLE_SUCCESS);
+        REQUIRE(opened.bytes() == size);
+        made.at()[size - 1] = 'x';
+        CHECK(opened.at()[size - 1] == 'x');
+        for (size_t byte = 0; byte < 32; byte += 8) { /* what it is, which file, how long, whose */
+            unsigned char other[sizeof handle];
+            std::copy(std::begin(handle), std::end(handle), other);
+            other[byte + 3] ^= 0x40;
+            INFO("byte " << byte + 3);
+            CHECK(opens(other) == HEDDLE_ERR_FORMAT);
+        }
+    }
+    CHECK(opens(handle) == HEDDLE_ERR_FORMAT); /* it is gone */
 }
 
 TEST_CASE("shared memory is used again", "[shared]")

@@ -54,7 +54,7 @@ libheddle_cuda_la_SOURCES = \
     src/gpu/cuda/open.cpp
 libheddle_cuda_la_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 libheddle_cuda_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -no-undefined \
-    -export-symbols-regex '^heddle_open_backend_1$$' -Wl,--exclude-libs,ALL
+    -export-symbols-regex '^heddle_open_backend_2$$' -Wl,--exclude-libs,ALL
 libheddle_cuda_la_LIBADD = $(cuda_kernels) $(CUDA_LIBS)
 endif
 CLEANFILES += $(cuda_kernels) $(cuda_kernels:.lo=.o)

@@ -80,7 +80,8 @@ public:
         } else {
             const auto made = std::make_shared<Opened>(device);
             if (const int e = made->open(mode, loan.handle)) {
-                (is_own(loan) ? its.own_closed : its.closed[static_cast<size_t>(mode)]) = true;
+                if (e != HEDDLE_ERR_NO_MEMORY) // there may be some for the next message
+                    (is_own(loan) ? its.own_closed : its.closed[static_cast<size_t>(mode)]) = true;
                 return e;
             }
             opened = its.open[loan.allocation] = made;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "lending.hpp"
 
+#include "../../gpu/counters.hpp"
 #include "../../gpu/settings.hpp"
 #include "shared_memory.hpp"
 
@@ -78,6 +79,8 @@ public:
                 return give(*lent, piece);
             held += lent->bytes();
         }
+        if (mute_.contains({&device, mode}))
+            return HEDDLE_ERR_DEVICE;
         if (!beyond && held > 0 && held + size.piece * size.pieces > gpu::Settings::get().slab_limit)
             return HEDDLE_ERR_NO_MEMORY;
         if (const int e = make(device, mode, size))
@@ -97,6 +100,15 @@ public:
         lent.idle.push_back(at);
     }
 
+    int64_t held(Mode mode)
+    {
+        const std::lock_guard lock(mutex_);
+        int64_t bytes = 0;
+        for (const auto &lent : all_)
+            bytes += lent->mode == mode ? static_cast<int64_t>(lent->bytes()) : 0;
+        return bytes;
+    }
+
     char *find(const Loan &loan, size_t bytes)
     {
         const std::lock_guard lock(mutex_);
@@ -114,12 +126,17 @@ private:
         lent->device = &device;
         lent->mode = mode;
         lent->size = size;
-        if (const int e = lent->make())
-            return e;
-        if (const int e = lent->publish()) {
-            mute_.insert({&device, mode});
-            return e;
+        int e = lent->make();
+        // Devices run out of memory, in whatever words, and have some again.
+        bool for_good = e && e != HEDDLE_ERR_NO_MEMORY && mode == Mode::shared;
+        if (!e) {
+            e = lent->publish();
+            for_good = e && e != HEDDLE_ERR_NO_MEMORY;
         }
+        if (for_good)
+            mute_.insert({&device, mode});
+        if (e)
+            return e;
         lent->loan.allocation = ++made_;
         lent->idle.reserve(size.pieces);
         for (size_t i = size.pieces; i > 0; --i)
@@ -142,6 +159,16 @@ private:
     uint64_t made_ = 0;
     std::set<std::pair<const gpu::Device *, Mode>> mute_;
 };
+
+} // namespace
+
+namespace {
+
+const gpu::Source held([](gpu::Counts &counts) {
+    const char *const description = "bytes of staging memory that are held";
+    counts.push_back({"slabs", "lent_device", description, Lender::get().held(Mode::reference), true});
+    counts.push_back({"slabs", "lent_shared", description, Lender::get().held(Mode::shared), true});
+});
 
 } // namespace
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The sender's end of a message: waits to be matched, then packs as many chunks as the receiver has room for,
-// each into a block that goes back once the chunk was sent (by value) or read (by reference). A dense buffer
+// each into a block that goes back once the chunk was sent (by value) or read (shared, or by reference). A dense buffer
 // is not packed: the transport, or the receiver, reads it where it lies.
 #pragma once
 

@@ -26,18 +26,22 @@ struct Handle {
 };
 static_assert(sizeof(Handle) <= gpu::Backend::handle_bytes);
 
-int failed(const char *call, int error)
+// NO_MEMORY where there may be some another time.
+int failed(const char *call, int otherwise)
 {
-    gpu::set_error_detail((std::string("shared memory: ") + call + ": " + std::strerror(errno)).c_str());
-    return error;
+    const int reason = errno;
+    gpu::set_error_detail((std::string("shared memory: ") + call + ": " + std::strerror(reason)).c_str());
+    return reason == ENOMEM || reason == EMFILE || reason == ENFILE ? int{HEDDLE_ERR_NO_MEMORY} : otherwise;
 }
 
+// Of such a file that has and keeps so many bytes; 0 for any other.
 uint64_t inode_of(int file, size_t bytes)
 {
     struct stat status {};
-    const bool holds = fstat(file, &status) == 0 && S_ISREG(status.st_mode) &&
+    const int seals = fcntl(file, F_GET_SEALS);
+    const bool keeps = seals >= 0 && seals & F_SEAL_SHRINK && fstat(file, &status) == 0 &&
                        static_cast<uint64_t>(status.st_size) >= bytes;
-    return holds ? status.st_ino : 0;
+    return keeps ? status.st_ino : 0;
 }
 
 } // namespace
@@ -54,11 +58,11 @@ SharedMemory::~SharedMemory()
 
 int SharedMemory::make(gpu::Device &device, size_t bytes)
 {
-    file_ = memfd_create("heddle", MFD_CLOEXEC);
+    file_ = memfd_create("heddle", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (file_ < 0)
-        return failed("memfd_create", HEDDLE_ERR_NO_MEMORY);
-    if (ftruncate(file_, static_cast<off_t>(bytes)) != 0)
-        return failed("ftruncate", HEDDLE_ERR_NO_MEMORY);
+        return failed("memfd_create", HEDDLE_ERR_DEVICE);
+    if (ftruncate(file_, static_cast<off_t>(bytes)) != 0 || fcntl(file_, F_ADD_SEALS, F_SEAL_SHRINK) != 0)
+        return failed("ftruncate", HEDDLE_ERR_DEVICE);
     return map(device, bytes);
 }
 
@@ -66,7 +70,7 @@ int SharedMemory::map(gpu::Device &device, size_t bytes)
 {
     void *const at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0);
     if (at == MAP_FAILED)
-        return failed("mmap", HEDDLE_ERR_NO_MEMORY);
+        return failed("mmap", HEDDLE_ERR_DEVICE);
     at_ = static_cast<char *>(at);
     bytes_ = bytes;
     device_ = &device;
@@ -105,6 +109,7 @@ int SharedMemory::open(gpu::Device &device, const unsigned char handle[gpu::Back
         return HEDDLE_ERR_FORMAT;
     if (const int e = map(device, raw.bytes))
         return e;
+    close(std::exchange(file_, -1)); // the mapping is enough, and a process may have many peers
     return pin();
 }
 

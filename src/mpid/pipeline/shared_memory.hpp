@@ -20,13 +20,13 @@ public:
     }
     ~SharedMemory();
 
-    // New memory, for `device`. Errors: NO_MEMORY.
+    // New memory, for `device`. Errors: NO_MEMORY; DEVICE where the system has no such memory.
     int make(gpu::Device &device, size_t bytes);
     // Pins it near the device, and writes what names it for other processes that see this one in /proc, for as long as
     // this one lives. Errors: NO_MEMORY, DEVICE.
     int publish(unsigned char handle[gpu::Backend::handle_bytes]);
-    // What another process named so, for `device`. Errors: FORMAT where there is no such memory (any more), NO_MEMORY,
-    // DEVICE.
+    // What another process named so, for `device`. Errors: FORMAT where there is no such memory (any more), or it must
+    // not be seen; NO_MEMORY; DEVICE.
     int open(gpu::Device &device, const unsigned char handle[gpu::Backend::handle_bytes]);
 
     char *at() const { return at_; }

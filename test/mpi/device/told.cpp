@@ -42,11 +42,63 @@ static int64_t sent(gpu::Kind kind, const Layout &layout, MPI_Datatype type, con
     return messages() - before;
 }
 
+/* Nor does what predefined types say, as which MPI passes on what is contiguous. */
+static void broadcast(int key)
+{
+    const Layout layout = contiguous(100000);
+    Buffer buffer(gpu::Kind::device, layout);
+    for (const MPI_Datatype type : {MPI_BYTE, MPI_DOUBLE})
+        MPI_Type_set_attr(type, key, MPIX_MEMORY_HOST);
+    if (rank == 0)
+        buffer.fill(3);
+    MPI_Bcast(buffer.at(), 1, layout.type, 0, MPI_COMM_WORLD);
+    buffer.expect(3, 0, layout.elements());
+    buffer.verify("a broadcast, predefined types being told");
+    for (const MPI_Datatype type : {MPI_BYTE, MPI_DOUBLE})
+        MPI_Type_delete_attr(type, key);
+}
+
+static void add_all(void *in, void *inout, int *count, MPI_Datatype *)
+{
+    for (int i = 0; i < *count; ++i)
+        static_cast<double *>(inout)[i] += static_cast<double *>(in)[i];
+}
+
+/* What a type says of a program's buffers does not hold for the memory that MPI has of its own, which it uses with an
+ * operator of a program's. */
+static void reduce(int key)
+{
+    constexpr int n = 1000;
+    const Layout layout = contiguous(n);
+    Buffer from(gpu::Kind::device, layout), to(gpu::Kind::device, layout);
+    MPI_Datatype told;
+    MPI_Op add;
+    MPI_Type_dup(MPI_DOUBLE, &told);
+    MPI_Type_set_attr(told, key, MPIX_MEMORY_DEVICE);
+    MPI_Op_create(add_all, 1, &add);
+    for (int i = 0; i < n; ++i) {
+        from.put(i, rank + i);
+        to.put(i, 0);
+    }
+    from.store();
+    to.store();
+    MPI_Allreduce(from.at(), to.at(), n, told, add, MPI_COMM_WORLD);
+    MPI_Reduce_local(from.at(), to.at(), n, told, add);
+    for (int i = 0; i < n; ++i)
+        to.put(i, size * (size - 1) / 2 + size * i + rank + i);
+    to.verify("reductions of a told type");
+    MPI_Op_free(&add);
+    MPI_Type_free(&told);
+}
+
 int main(int argc, char **argv)
 {
     int key = MPI_KEYVAL_INVALID;
     check(MPIX_Type_memory_keyval(&key) == MPI_ERR_OTHER, "there is a key before MPI_Init");
-    return run(argc, argv, [&] {
+    const int status = run(argc, argv, [&] {
+        int others[20]; /* more than MPICH has room for without allocating */
+        for (int &other : others)
+            MPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, MPI_TYPE_NULL_DELETE_FN, &other, nullptr);
         const Layout layout = strided(100000);
         check(MPIX_Type_memory_keyval(nullptr) == MPI_ERR_ARG, "a null pointer was taken");
         check(MPIX_Type_memory_keyval(&key) == MPI_SUCCESS, "there is no key");
@@ -66,5 +118,11 @@ int main(int argc, char **argv)
         check(sent(gpu::Kind::managed, layout, told, "told no more") == 1, "it is still believed");
         MPI_Type_free(&told);
         MPI_Type_free(&again);
+        broadcast(key);
+        reduce(key);
+        for (int &other : others)
+            MPI_Type_free_keyval(&other);
     });
+    check(MPIX_Type_memory_keyval(&key) == MPI_ERR_OTHER, "there is a key after MPI_Finalize");
+    return status || failures;
 }

@@ -26,11 +26,6 @@ static bool points_to_device(const void *ptr)
 int MPIR_Typerep_is_on_device(const void *buf, MPI_Datatype datatype)
 {
     MPI_Aint true_lb = 0;
-    if (unlikely(MPII_heddle_memory_is_told)) {
-        const enum MPII_heddle_memory told = MPII_heddle_memory_told(datatype);
-        if (told != MPII_HEDDLE_MEMORY_UNKNOWN)
-            return told == MPII_HEDDLE_MEMORY_DEVICE;
-    }
     if (!HANDLE_IS_BUILTIN(datatype)) {
         MPIR_Datatype *dtp;
         MPIR_Datatype_get_ptr(datatype, dtp);

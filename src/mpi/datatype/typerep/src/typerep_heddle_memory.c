@@ -7,11 +7,10 @@
 
 #include <pthread.h>
 
-bool MPII_heddle_memory_is_told = false;
-
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* guards the two below */
 static bool initialized = false;
 static int memory_key = MPI_KEYVAL_INVALID; /* until somebody asks for it */
+static bool is_told = false;                /* somebody did: a hint, read without the lock */
 
 void MPII_heddle_memory_init(void)
 {
@@ -23,14 +22,33 @@ void MPII_heddle_memory_init(void)
 void MPII_heddle_memory_finalize(void)
 {
     pthread_mutex_lock(&mutex);
-    initialized = MPII_heddle_memory_is_told = false;
-    if (memory_key != MPI_KEYVAL_INVALID) {
-        MPII_Keyval *keyval = NULL;
-        MPII_Keyval_get_ptr(memory_key, keyval);
-        MPIR_free_keyval(keyval);
-        memory_key = MPI_KEYVAL_INVALID;
-    }
+    initialized = false;
     pthread_mutex_unlock(&mutex);
+}
+
+/* MPICH calls it while there still are keys. */
+static int free_key(void *unused)
+{
+    MPII_Keyval *keyval = NULL;
+    (void) unused;
+    is_told = false;
+    MPII_Keyval_get_ptr(memory_key, keyval);
+    memory_key = MPI_KEYVAL_INVALID;
+    MPIR_free_keyval(keyval);
+    return 0;
+}
+
+static int make_key(void)
+{
+    MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+    const int mpi_errno =
+        MPIR_Type_create_keyval_impl(MPI_TYPE_DUP_FN, MPI_TYPE_NULL_DELETE_FN, &memory_key, NULL);
+    if (mpi_errno == MPI_SUCCESS)
+        MPIR_Add_finalize(free_key, NULL, MPIR_FINALIZE_CALLBACK_PRIO - 1);
+    else
+        memory_key = MPI_KEYVAL_INVALID;
+    MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+    return mpi_errno;
 }
 
 int MPIX_Type_memory_keyval(int *keyval)
@@ -39,26 +57,33 @@ int MPIX_Type_memory_keyval(int *keyval)
         return MPI_ERR_ARG;
     int mpi_errno = MPI_ERR_OTHER;
     pthread_mutex_lock(&mutex);
-    if (initialized && memory_key != MPI_KEYVAL_INVALID)
-        mpi_errno = MPI_SUCCESS;
-    else if (initialized)
-        mpi_errno = MPIR_Type_create_keyval_impl(MPI_TYPE_DUP_FN, MPI_TYPE_NULL_DELETE_FN, &memory_key, NULL);
-    MPII_heddle_memory_is_told = mpi_errno == MPI_SUCCESS;
-    *keyval = memory_key;
+    if (initialized)
+        mpi_errno = memory_key == MPI_KEYVAL_INVALID ? make_key() : MPI_SUCCESS;
+    is_told = mpi_errno == MPI_SUCCESS;
+    *keyval = is_told ? memory_key : MPI_KEYVAL_INVALID;
     pthread_mutex_unlock(&mutex);
     return mpi_errno;
 }
 
-enum MPII_heddle_memory MPII_heddle_memory_told(MPI_Datatype datatype)
+/* What stands in its attribute; null for none. */
+static void *told(MPI_Datatype datatype)
 {
     MPIR_Datatype *dtp;
     MPIR_Datatype_get_ptr(datatype, dtp);
-    if (dtp == NULL)
-        return MPII_HEDDLE_MEMORY_UNKNOWN;
-    for (const MPIR_Attribute *each = dtp->attributes; each != NULL; each = each->next)
+    for (const MPIR_Attribute *each = dtp ? dtp->attributes : NULL; each != NULL; each = each->next)
         if (each->keyval->handle == memory_key)
-            return (void *) each->value == MPIX_MEMORY_HOST     ? MPII_HEDDLE_MEMORY_HOST
-                   : (void *) each->value == MPIX_MEMORY_DEVICE ? MPII_HEDDLE_MEMORY_DEVICE
-                                                                : MPII_HEDDLE_MEMORY_UNKNOWN;
-    return MPII_HEDDLE_MEMORY_UNKNOWN;
+            return (void *) each->value;
+    return NULL;
+}
+
+/* MPI's own messages inside of collectives and windows are of predefined types: who gave these the attribute did not
+ * speak of their buffers. */
+int MPIR_Typerep_message_is_on_device(const void *buf, MPI_Datatype datatype)
+{
+    if (unlikely(is_told) && !HANDLE_IS_BUILTIN(datatype)) {
+        const void *const value = told(datatype);
+        if (value == MPIX_MEMORY_HOST || value == MPIX_MEMORY_DEVICE)
+            return value == MPIX_MEMORY_DEVICE;
+    }
+    return MPIR_Typerep_is_on_device(buf, datatype);
 }

@@ -67,10 +67,6 @@ void MPII_heddle_counters_init(void);
  * (heddle_mpi.h). */
 void MPII_heddle_memory_init(void);
 void MPII_heddle_memory_finalize(void);
-/* What a datatype says; to be asked where somebody has asked for the key. */
-enum MPII_heddle_memory { MPII_HEDDLE_MEMORY_UNKNOWN, MPII_HEDDLE_MEMORY_HOST, MPII_HEDDLE_MEMORY_DEVICE };
-enum MPII_heddle_memory MPII_heddle_memory_told(MPI_Datatype datatype);
-extern bool MPII_heddle_memory_is_told ATTRIBUTE((visibility("hidden")));
 
 heddle_side MPII_heddle_side(const void *buf, MPI_Aint count, MPI_Datatype datatype, MPI_Aint offset);
 heddle_side MPII_heddle_packed(const void *buf, MPI_Aint bytes);

@@ -30,6 +30,8 @@ typedef int MPIR_Typerep_req;
 /* For our hooks (maint/mpich-4.0.2.fork), where ENABLE_GPU holds. Whether a buffer's data is in device or
  * managed memory. */
 int MPIR_Typerep_is_on_device(const void *buf, MPI_Datatype datatype);
+/* The same of a buffer that is sent or received; what its datatype says of it (heddle_mpi.h) is believed. */
+int MPIR_Typerep_message_is_on_device(const void *buf, MPI_Datatype datatype);
 /* MPIR_Localcopy and MPIR_Reduce_local for such buffers: 0 where they are not and nothing was done, else the
  * result is in `*mpi_errno`; what stands there of an earlier error stays. */
 int MPIR_Typerep_localcopy(const void *inbuf, MPI_Aint incount, MPI_Datatype intype, void *outbuf,

@@ -92,7 +92,7 @@ int MPIDI_UCX_gpu_recv(void *buf, MPI_Aint count, MPI_Datatype datatype, int ran
 /* Whether a buffer is ours to move. */
 MPL_STATIC_INLINE_PREFIX bool MPIDI_UCX_gpu_takes(const void *buf, MPI_Aint count, MPI_Datatype datatype)
 {
-    return ENABLE_GPU && count > 0 && MPIR_Typerep_is_on_device(buf, datatype);
+    return ENABLE_GPU && count > 0 && MPIR_Typerep_message_is_on_device(buf, datatype);
 }
 
 /* A receive that is given to UCX remembers its buffer, for it may meet an envelope. Where nobody asks above, no
