@@ -16,6 +16,8 @@ namespace {
 constexpr gpu::Place device0{gpu::Kind::device, 0}, device1{gpu::Kind::device, 1}, pageable{};
 constexpr int64_t chunk = Two::chunk, bytes = 30 * chunk + 100;
 
+Plan spaced(gpu::Place from, gpu::Place to) { return plan(blocks(from, bytes), blocks(to, bytes), bytes); }
+
 } // namespace
 
 TEST_CASE("through memory that both ends map no bytes travel", "[shared]")
@@ -25,7 +27,7 @@ TEST_CASE("through memory that both ends map no bytes travel", "[shared]")
         Two network(HEDDLE_PEER_SHARED);
         const Since sent(Counter::sent_shared), received(Counter::received_shared), chunks(Counter::chunks_shared),
             fallbacks(Counter::fallbacks);
-        pass(network, plan(blocks(device0, bytes), blocks(to, bytes), bytes));
+        pass(network, spaced(device0, to));
         CHECK(network.bytes_sent() == 0);
         CHECK(sent.now() == 1);
         CHECK(received.now() == 1);
@@ -44,9 +46,8 @@ TEST_CASE("devices that can lend do so in host memory if either end wants it", "
         CHECK(sent.now() == 1);
         CHECK(in_place.now() == 0);
     };
-    const Plan spaced = plan(blocks(device0, bytes), blocks(device1, bytes), bytes);
-    is_shared(Two(HEDDLE_PEER_SHARED, chunk, HEDDLE_PEER_AUTO), spaced);
-    is_shared(Two(HEDDLE_PEER_AUTO, chunk, HEDDLE_PEER_SHARED), spaced);
+    is_shared(Two(HEDDLE_PEER_SHARED, chunk, HEDDLE_PEER_AUTO), spaced(device0, device1));
+    is_shared(Two(HEDDLE_PEER_AUTO, chunk, HEDDLE_PEER_SHARED), spaced(device0, device1));
     /* Nor is a dense buffer lent itself, which only a device can read. */
     constexpr int64_t MiB = 1 << 20;
     is_shared(Two(HEDDLE_PEER_AUTO, chunk, HEDDLE_PEER_SHARED), plan(dense(device0, MiB), dense(device1, MiB), MiB));
@@ -55,14 +56,10 @@ TEST_CASE("devices that can lend do so in host memory if either end wants it", "
 TEST_CASE("what no device packs or unpacks, or either end wants by value, is not shared", "[shared]")
 {
     const Switched on("reset");
-    const auto travels = [](Two &&network, gpu::Place from, gpu::Place to) {
-        pass(network, plan(blocks(from, bytes), blocks(to, bytes), bytes));
-        CHECK(network.bytes_sent() == bytes);
-    };
-    travels(Two(HEDDLE_PEER_SHARED), pageable, device0);
-    travels(Two(HEDDLE_PEER_SHARED), device0, pageable);
-    travels(Two(HEDDLE_PEER_SHARED, chunk, HEDDLE_PEER_VALUE), device0, device1);
-    travels(Two(HEDDLE_PEER_VALUE, chunk, HEDDLE_PEER_SHARED), device0, device1);
+    travels(Two(HEDDLE_PEER_SHARED), spaced(pageable, device0));
+    travels(Two(HEDDLE_PEER_SHARED), spaced(device0, pageable));
+    travels(Two(HEDDLE_PEER_SHARED, chunk, HEDDLE_PEER_VALUE), spaced(device0, device1));
+    travels(Two(HEDDLE_PEER_VALUE, chunk, HEDDLE_PEER_SHARED), spaced(device0, device1));
 }
 
 /* In a process of its own: it lasts for the process's life. */
@@ -72,7 +69,7 @@ TEST_CASE("inside: memory that cannot be pinned", "[.][inside]")
     const Since fallbacks(Counter::fallbacks);
     for (int i = 0; i < 3; ++i) {
         Two network(HEDDLE_PEER_SHARED);
-        pass(network, plan(blocks(device0, bytes), blocks(device1, bytes), bytes));
+        pass(network, spaced(device0, device1));
         CHECK(network.bytes_sent() == bytes);
     }
     CHECK(fallbacks.now() == 1);
@@ -82,11 +79,10 @@ TEST_CASE("inside: memory that cannot be pinned", "[.][inside]")
 /* As this: no memory was pinned before. */
 TEST_CASE("inside: memory that cannot be pinned for now", "[.][inside]")
 {
-    const Plan spaced = plan(blocks(device0, bytes), blocks(device1, bytes), bytes);
     for (const bool enough : {false, false, true}) {
         const Switched on(enough ? "reset" : "reset pinned_memory=100000");
         Two network(HEDDLE_PEER_SHARED);
-        pass(network, spaced);
+        pass(network, spaced(device0, device1));
         CHECK(network.bytes_sent() == (enough ? 0 : bytes));
     }
 }
@@ -135,16 +131,7 @@ TEST_CASE("shared memory is used again", "[shared]")
     const Switched on("reset reorder=1 delay_us=50");
     Two network(HEDDLE_PEER_SHARED);
     const int64_t before = gpu::Machine::get().count("pin");
-    std::vector<std::unique_ptr<Exchange>> all;
-    for (int i = 0; i < 40; ++i) {
-        all.push_back(std::make_unique<Exchange>(
-            network, network.a, network.b,
-            plan(blocks(device0, bytes), blocks(i % 2 ? device0 : device1, bytes), bytes), i));
-        all.back()->begin();
-    }
-    run_all(network, all);
-    for (const auto &exchange : all)
-        exchange->check();
+    end_many(network, begin_many(network, 40, [](int i) { return spaced(device0, i % 2 ? device0 : device1); }));
     CHECK(network.bytes_sent() == 0);
     CHECK(gpu::Machine::get().count("pin") - before <= 3); /* of 64 pieces each; 40 messages of 4 at a time */
 }

@@ -10,6 +10,10 @@
 
 #include <catch2/catch.hpp>
 
+#include <functional>
+#include <memory>
+#include <vector>
+
 namespace pipeline_test {
 
 using heddle::pipeline::Counter;
@@ -45,6 +49,33 @@ inline void pass(Two &network, const Plan &made)
     CHECK(exchange.sent.error == HEDDLE_SUCCESS);
     CHECK(exchange.received.error == HEDDLE_SUCCESS);
     CHECK(exchange.sent.bytes == made.bytes);
+}
+
+/* None of it stays in memory that both ends reach. */
+inline void travels(Two &&network, const Plan &made)
+{
+    const Since sent(Counter::sent_by_value);
+    pass(network, made);
+    CHECK(network.bytes_sent() == made.bytes);
+    CHECK(sent.now() == 1);
+}
+
+/* Messages of `of(i)`, all under way at once. */
+inline std::vector<std::unique_ptr<Exchange>> begin_many(Two &network, int n, const std::function<Plan(int)> &of)
+{
+    std::vector<std::unique_ptr<Exchange>> all;
+    for (int i = 0; i < n; ++i) {
+        all.push_back(std::make_unique<Exchange>(network, network.a, network.b, of(i), i));
+        all.back()->begin();
+    }
+    return all;
+}
+
+inline void end_many(Two &network, const std::vector<std::unique_ptr<Exchange>> &all)
+{
+    run_all(network, all);
+    for (const auto &exchange : all)
+        exchange->check();
 }
 
 } // namespace pipeline_test

@@ -103,7 +103,7 @@ private:
     struct Process {
         std::map<uint64_t, std::shared_ptr<const Opened>> open; // by the allocation
         std::list<uint64_t> own;                                // the latest used first
-        std::array<bool, modes> closed{}; // by mode
+        std::array<bool, modes> closed{};                       // by mode
         bool own_closed = false;
     };
 

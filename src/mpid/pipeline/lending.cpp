@@ -36,8 +36,8 @@ struct Lent {
     gpu::Device *device;
     Mode mode;
     Size size;
-    gpu::Slab slab;      // the device's
-    SharedMemory shared; // or the host's
+    gpu::Slab slab;           // the device's
+    SharedMemory shared;      // or the host's
     Loan loan;                // of its beginning
     std::vector<char *> idle; // room for all of them
 
@@ -126,14 +126,11 @@ private:
         lent->device = &device;
         lent->mode = mode;
         lent->size = size;
-        int e = lent->make();
-        // Devices run out of memory, in whatever words, and have some again.
-        bool for_good = e && e != HEDDLE_ERR_NO_MEMORY && mode == Mode::shared;
-        if (!e) {
-            e = lent->publish();
-            for_good = e && e != HEDDLE_ERR_NO_MEMORY;
-        }
-        if (for_good)
+        const int not_made = lent->make();
+        const int e = not_made ? not_made : lent->publish();
+        // Memory that ran out may be there another time; devices say it in whatever words.
+        const bool may_pass = e == HEDDLE_ERR_NO_MEMORY || (not_made && mode == Mode::reference);
+        if (e && !may_pass)
             mute_.insert({&device, mode});
         if (e)
             return e;
@@ -159,10 +156,6 @@ private:
     uint64_t made_ = 0;
     std::set<std::pair<const gpu::Device *, Mode>> mute_;
 };
-
-} // namespace
-
-namespace {
 
 const gpu::Source held([](gpu::Counts &counts) {
     const char *const description = "bytes of staging memory that are held";

@@ -6,6 +6,7 @@
 #include "transfers.hpp"
 #include "whereabouts.hpp"
 
+#include <array>
 #include <map>
 #include <memory>
 

@@ -5,19 +5,13 @@
 
 #include "../../gpu/devices.hpp"
 
-#include <utility>
-
 namespace heddle::pipeline {
 
 class SharedMemory {
 public:
     SharedMemory() = default;
-    SharedMemory(SharedMemory &&other) noexcept { swap(other); }
-    SharedMemory &operator=(SharedMemory &&other) noexcept
-    {
-        swap(other);
-        return *this;
-    }
+    SharedMemory(const SharedMemory &) = delete;
+    SharedMemory &operator=(const SharedMemory &) = delete;
     ~SharedMemory();
 
     // New memory, for `device`. Errors: NO_MEMORY; DEVICE where the system has no such memory.
@@ -33,14 +27,6 @@ public:
     size_t bytes() const { return bytes_; }
 
 private:
-    void swap(SharedMemory &other) noexcept
-    {
-        std::swap(device_, other.device_);
-        std::swap(file_, other.file_);
-        std::swap(at_, other.at_);
-        std::swap(bytes_, other.bytes_);
-        std::swap(pinned_, other.pinned_);
-    }
     int map(gpu::Device &device, size_t bytes);
     int pin();
 

@@ -42,7 +42,7 @@ static int64_t sent(gpu::Kind kind, const Layout &layout, MPI_Datatype type, con
     return messages() - before;
 }
 
-/* Nor does what predefined types say, as which MPI passes on what is contiguous. */
+/* What predefined types say holds for no message: MPI passes on as them what is contiguous of other types. */
 static void broadcast(int key)
 {
     const Layout layout = contiguous(100000);
