@@ -21,9 +21,10 @@ using heddle::pipeline::Counter;
 struct Two : Network {
     static constexpr int64_t chunk = 4096;
 
-    explicit Two(int peer = HEDDLE_PEER_AUTO, int64_t chunk_bytes = chunk, int at_receiver = HEDDLE_PEER_DEFAULT)
-        : Network(1), a(add({chunk_bytes, 4, 0, peer, 0})),
-          b(add({chunk_bytes, 4, 0, at_receiver ? at_receiver : peer, 0}))
+    explicit Two(int peer = HEDDLE_PEER_AUTO, int64_t chunk_bytes = chunk, int at_receiver = HEDDLE_PEER_DEFAULT,
+                 int64_t staging = 0)
+        : Network(1), a(add({chunk_bytes, 4, staging, peer, 0})),
+          b(add({chunk_bytes, 4, staging, at_receiver ? at_receiver : peer, 0}))
     {
     }
     size_t a, b;

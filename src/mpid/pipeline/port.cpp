@@ -30,7 +30,7 @@ Port::Port(const heddle_transport &transport, const Limits &limits)
     : transport_(transport), limits_(limits),
       sending_{Staging(Mode::value, limits.staging), Staging(Mode::shared, limits.staging),
                Staging(Mode::reference, limits.staging)},
-      receiving_(Mode::value, limits.staging)
+      receiving_(Mode::value, limits.staging), early_(Mode::reference, limits.staging / 4)
 {
 }
 
@@ -72,6 +72,12 @@ Sending *Port::find_unanswered(const void *peer, uint64_t key)
             if ((!peer || sending->peer() == peer) && sending->key() == key && !sending->answered())
                 return sending;
     return nullptr;
+}
+
+Mode Port::noted_mode(const void *peer) const
+{
+    const auto noted = noted_.find(peer);
+    return noted == noted_.end() ? Mode::value : noted->second;
 }
 
 void Port::ready(Message &message)
@@ -251,6 +257,7 @@ int Port::dropped(const void *peer, uint64_t key)
 
 void Port::lost(const void *peer, int error)
 {
+    noted_.erase(peer);
     for (const auto &[id, message] : messages_)
         if (!peer || message->peer() == peer)
             message->fail_alone(error ? error : int{HEDDLE_ERR_PEER});

@@ -52,6 +52,11 @@ public:
     Transfers &transfers() { return transfers_; }
     Staging &sending(Mode mode) { return sending_[static_cast<size_t>(mode)]; }
     Staging &receiving() { return receiving_; }
+    // For chunks of messages that may never be received: counted apart, so that no other message waits for them.
+    Staging &early() { return early_; }
+    // How a peer took the last message.
+    void note_mode(const void *peer, Mode mode) { noted_[peer] = mode; }
+    Mode noted_mode(const void *peer) const;
     // It is to advance.
     void ready(Message &message);
     // It has ended, and goes after this progress.
@@ -85,6 +90,8 @@ private:
     bool inside_ = false; // heddle_port_progress
     std::array<Staging, modes> sending_; // by mode
     Staging receiving_;
+    Staging early_;
+    std::map<const void *, Mode> noted_;
     std::list<Errand> errands_;
     std::map<uint64_t, std::unique_ptr<Message>> messages_; // in the order of their making
     std::vector<Message *> ready_;

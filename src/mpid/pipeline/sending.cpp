@@ -16,6 +16,8 @@ Sending::Sending(Port &port, void *peer, const heddle_side &from, int64_t bytes,
 {
     if (lends_ && buffer_.dense() && bytes >= port.limits().in_place)
         own_ = export_own(*buffer_.device(), buffer_.address(0), bytes);
+    if (expects_reference())
+        port_.ready(*this);
 }
 
 // Whether its chunks can stay, in that way.
@@ -91,8 +93,12 @@ void Sending::begin_round(const Header &header)
 {
     leave();
     std::erase_if(chunks_, [](const Chunk &chunk) { return chunk.state == Chunk::State::lent; });
-    if (!answered_)
+    const bool as_expected = !answered_ && early_ && header.mode == mode_ && header.bytes == wanted_ &&
+                             header.chunk == chunk_bytes_;
+    if (!answered_) {
         count(counter_of(Counter::sent_by_value, header.mode));
+        port_.note_mode(peer_, header.mode);
+    }
     answered_ = true;
     other_ = header.from;
     wanted_ = header.bytes;
@@ -100,6 +106,14 @@ void Sending::begin_round(const Header &header)
     mode_ = header.mode;
     round_ = header.round;
     granted_ = begun_ = next_ = done_ = 0;
+    for (Chunk &chunk : chunks_)
+        if (as_expected) { // the one that was packed early
+            chunk.round = round_;
+            next_ = chunk.bytes;
+            begun_ = 1;
+        } else if (chunk.round == round_) {
+            --chunk.round;
+        }
     if (mode_ != Mode::reference)
         own_.reset();
     else if (own_)
@@ -119,6 +133,8 @@ void Sending::dropped()
 {
     answered_ = true;
     alone_ = true;
+    wanted_ = 0;
+    ++round_; // what was packed early is thrown away
     port_.ready(*this);
 }
 
@@ -136,6 +152,8 @@ void Sending::advance()
             finish();
         return;
     }
+    if (!answered_)
+        return pack_early();
     send_moved();
     if (!packs())
         while (!failed() && may_begin())
@@ -177,11 +195,42 @@ bool Sending::use(int error, Block block)
         fail(error);
         return false;
     }
+    pack(std::move(block));
+    return may_begin();
+}
+
+void Sending::pack(Block block)
+{
     Chunk &chunk = begin_chunk(std::move(block));
     port_.transfers().begin(*this, chunk,
                             {buffer_.after(chunk.offset), packed_side(chunk.block.at(), chunk.bytes),
                              chunk.bytes, HEDDLE_OP_REPLACE});
-    return may_begin();
+}
+
+bool Sending::expects_reference() const
+{
+    return lends_ && packs() && total_ > 0 && port_.noted_mode(peer_) == Mode::reference;
+}
+
+// If the answer is another one than the last, this was for nothing, and is thrown away.
+void Sending::pack_early()
+{
+    if (!expects_reference() || std::exchange(early_, true))
+        return;
+    mode_ = Mode::reference;
+    wanted_ = total_;
+    chunk_bytes_ = chunk_of(mode_, total_, port_.limits().chunk);
+    Block block;
+    if (port_.early().take_spare(*this, block) == HEDDLE_SUCCESS)
+        pack(std::move(block));
+}
+
+void Sending::moved(Chunk &chunk, int error)
+{
+    if (!error || (answered_ && chunk.round == round_))
+        return Message::moved(chunk, error);
+    erase(chunk); // nobody wants it, or it is packed again once somebody does
+    port_.ready(*this);
 }
 
 // There is nothing to lend. What was lent before is given back as ever; the answer is by value.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The sender's end of a message: waits to be matched, then packs as many chunks as the receiver has room for,
 // each into a block that goes back once the chunk was sent (by value) or read (shared, or by reference). A dense buffer
-// is not packed: the transport, or the receiver, reads it where it lies.
+// is not packed: the transport, or the receiver, reads it where it lies. Where the peer took the last message by
+// reference, the first chunk is packed while the answer is under way, if there is memory to spare.
 #pragma once
 
 #include "message.hpp"
@@ -25,6 +26,7 @@ public:
     int arrived(const Header &header, const void *data, size_t bytes) override;
     int place(const Header &header, size_t bytes, void **where, Chunk **chunk) override;
     void carried(Chunk &chunk, int error) override;
+    void moved(Chunk &chunk, int error) override;
 
 private:
     bool use(int error, Block block) override;
@@ -34,6 +36,9 @@ private:
     void begin_round(const Header &header);
     bool may_begin() const;
     Chunk &begin_chunk(Block block);
+    void pack(Block block);
+    bool expects_reference() const;
+    void pack_early();
     void send_moved();
     void send_chunk(Chunk &chunk);
     void end_chunk(const Chunk &chunk);
@@ -47,6 +52,7 @@ private:
     const bool shares_;       // or in host memory
     std::optional<Loan> own_; // the buffer itself is lent
     bool answered_ = false;
+    bool early_ = false;  // packing before the answer was tried
     int64_t granted_ = 0; // chunks, as answers count them
     int64_t begun_ = 0;   // chunks of this round
     int64_t next_ = 0;    // the first byte of the next one

@@ -75,6 +75,8 @@ public:
     void wait(Waiter &waiter);
     // Serves the line as far as there are blocks. How many were served.
     int serve();
+    // A block without waiting; NO_MEMORY where the limit allows none.
+    int take_spare(const Waiter &waiter, Block &block) { return take(waiter, false, block); }
     bool anyone_waits() const { return !line_.empty(); }
 
 private:

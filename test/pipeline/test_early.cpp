@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * First chunks that are packed before the answer, where the peer took the last message by reference.
+ */
+#include "two.hpp"
+
+#include "../../src/mpid/pipeline/wire.hpp"
+
+using namespace pipeline_test;
+
+namespace {
+
+constexpr gpu::Place device0{gpu::Kind::device, 0}, device1{gpu::Kind::device, 1}, pageable{};
+constexpr int64_t bytes = 5 * 8 * Two::chunk + 100; /* a lent chunk is of 8 */
+
+int64_t launches() { return gpu::Machine::get().count("launch"); }
+
+Plan spaced(gpu::Place to = device1, int64_t length = bytes)
+{
+    return plan(blocks(device0, length), blocks(to, length), length);
+}
+
+/* Two ports of which one has sent to the other by reference. */
+struct Acquainted : Two {
+    explicit Acquainted(int64_t staging = 0) : Two(HEDDLE_PEER_AUTO, chunk, HEDDLE_PEER_DEFAULT, staging) { pass(*this, spaced()); }
+    /* Lets the sender work as long as it has something to do. */
+    void work_alone()
+    {
+        while (*heddle_port_active(port(a)))
+            progress(a);
+    }
+};
+
+/* What came of it, if the receiver takes it only once the sender has done what it can. */
+void take_late(Acquainted &network, Exchange &exchange, int64_t expected)
+{
+    const int64_t before = launches();
+    exchange.send();
+    network.work_alone();
+    CHECK(launches() - before == 1);
+    exchange.receive();
+    run(network, [&] { return exchange.over(); });
+    exchange.check(expected);
+    CHECK(exchange.sent.error == HEDDLE_SUCCESS);
+}
+
+} // namespace
+
+TEST_CASE("to who took the last message by reference, a chunk is packed before the answer", "[early]")
+{
+    const Switched on("reset reorder=1 delay_us=20");
+    Acquainted network;
+    for (const int64_t length : {int64_t{100}, bytes}) {
+        const Since chunks(Counter::chunks_by_reference);
+        const int64_t before = launches();
+        Exchange exchange(network, network.a, network.b, spaced(device1, length), 1);
+        take_late(network, exchange, length);
+        CHECK(chunks.now() == (length == bytes ? 6 : 1));
+        CHECK(launches() - before <= 2 * chunks.now()); /* none was packed twice */
+    }
+    CHECK(network.bytes_sent() == 0);
+}
+
+TEST_CASE("to a stranger, or who took the last one otherwise, nothing is", "[early]")
+{
+    const Switched on("reset");
+    const auto waits = [](Two &network) {
+        const int64_t before = launches();
+        Exchange exchange(network, network.a, network.b, spaced(), 1);
+        exchange.send();
+        CHECK(*heddle_port_active(network.port(network.a)) == 0);
+        network.progress(network.a);
+        CHECK(launches() == before);
+        exchange.receive();
+        run(network, [&] { return exchange.over(); });
+        exchange.check();
+    };
+    Two strangers;
+    waits(strangers);
+    Acquainted network;
+    pass(network, spaced(pageable));
+    waits(network);
+}
+
+TEST_CASE("what was packed early is thrown away if the answer is another", "[early]")
+{
+    const Switched on("reset reorder=1 delay_us=20");
+    for (const gpu::Place to : {device1, pageable}) {
+        for (const int64_t capacity : {bytes, bytes / 2, int64_t{10}}) {
+            Acquainted network;
+            Plan made = spaced(to);
+            made.capacity = capacity;
+            Exchange exchange(network, network.a, network.b, made, 1);
+            take_late(network, exchange, capacity);
+            CHECK(exchange.received.error == (capacity < bytes ? HEDDLE_ERR_TRUNCATE : HEDDLE_SUCCESS));
+        }
+    }
+}
+
+TEST_CASE("a message packed early may be dropped, refused and abandoned", "[early]")
+{
+    for (const bool runs : {false, true}) { /* while the packing runs, and after it */
+        for (int how = 0; how < 3; ++how) {
+            const Switched on("reset delay_us=2000");
+            Acquainted network;
+            Exchange exchange(network, network.a, network.b, spaced(), 1);
+            exchange.send(77);
+            network.progress(network.a);
+            if (!runs)
+                network.work_alone();
+            if (how == 0)
+                CHECK(heddle_port_dropped(network.port(network.a), nullptr, 77) == HEDDLE_SUCCESS);
+            else if (how == 1)
+                CHECK(heddle_message_refuse(network.port(network.b), network.peer(network.a), exchange.envelope(),
+                                            HEDDLE_ERR_ARG) == HEDDLE_SUCCESS);
+            else
+                CHECK(heddle_message_abandon(network.port(network.a), exchange.message(), HEDDLE_ERR_PEER) ==
+                      HEDDLE_SUCCESS);
+            run(network, [&] { return exchange.sent.over; });
+            CHECK(exchange.sent.error == (how == 0 ? HEDDLE_SUCCESS : HEDDLE_ERR_PEER));
+            pass(network, spaced());
+        }
+    }
+}
+
+TEST_CASE("packing early that fails is tried again, and then told", "[early]")
+{
+    for (const bool again : {false, true}) {
+        Acquainted network;
+        /* A device that fails in a kernel has failed for good. */
+        const Switched on(again ? "reset fail=execute:1" : "reset fail=launch:1");
+        Exchange exchange(network, network.a, network.b, spaced(), 1);
+        exchange.send();
+        network.work_alone();
+        CHECK(!exchange.sent.over);
+        exchange.receive();
+        run(network, [&] { return exchange.over(); });
+        if (again) {
+            CHECK(exchange.sent.error == HEDDLE_ERR_DEVICE);
+            CHECK(exchange.received.error == HEDDLE_ERR_PEER);
+        } else {
+            CHECK(exchange.sent.error == HEDDLE_SUCCESS);
+            CHECK(exchange.received.error == HEDDLE_SUCCESS);
+            exchange.check();
+        }
+    }
+}
+
+TEST_CASE("messages that nobody receives hold a quarter of the staging memory, and no other waits for it", "[early]")
+{
+    const Switched on("reset");
+    constexpr int64_t lent = 8 * Two::chunk;
+    Acquainted network(16 * lent);
+    std::vector<std::unique_ptr<Exchange>> all;
+    const int64_t before = launches();
+    for (int i = 0; i < 20; ++i) {
+        all.push_back(std::make_unique<Exchange>(network, network.a, network.b, spaced(), i));
+        all.back()->send();
+        network.work_alone();
+    }
+    CHECK(launches() - before == 4);
+    pass(network, spaced());
+    for (const auto &exchange : all)
+        exchange->receive();
+    end_many(network, all);
+}
