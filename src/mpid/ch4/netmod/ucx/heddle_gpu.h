@@ -62,7 +62,7 @@ extern struct MPIDI_UCX_vni_gpu MPIDI_UCX_vni_gpu[MPIDI_CH4_MAX_VCIS];
 
 int MPIDI_UCX_port_init(int vni);
 void MPIDI_UCX_port_finalize(int vni);
-/* Returns when nothing is on its way any more that UCX does not know of: requests may have been freed. */
+/* Returns when nothing is on its way any more: requests may have been freed. In a job with devices, of any process. */
 void MPIDI_UCX_gpu_drain(void);
 /* Asks all processes whether they have a device; collective over MPI_COMM_WORLD. */
 int MPIDI_UCX_gpu_post_init(void);

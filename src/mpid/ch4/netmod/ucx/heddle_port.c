@@ -9,7 +9,7 @@
 #include "heddle_moves.h"
 
 /* MPICH's own active messages are number 0. */
-enum { AM_PORT = 1, AM_DROPPED = 2 };
+enum { AM_PORT = 1, AM_DROPPED = 2, AM_LEAVING = 3 };
 
 struct MPIDI_UCX_vni_gpu MPIDI_UCX_vni_gpu[MPIDI_CH4_MAX_VCIS];
 static heddle_port *ports[MPIDI_CH4_MAX_VCIS];
@@ -138,6 +138,21 @@ static ucs_status_t dropped_arrived(void *arg, const void *header, size_t header
     return UCS_OK;
 }
 
+/* Rounds of leave_together in which this process was told. */
+static uint64_t leaving;
+
+static ucs_status_t leaving_arrived(void *arg, const void *header, size_t header_bytes, void *data, size_t bytes,
+                                    const ucp_am_recv_param_t *param)
+{
+    uint64_t round;
+    (void) arg, (void) data, (void) bytes, (void) param;
+    if (header_bytes == sizeof(round)) {
+        memcpy(&round, header, sizeof(round));
+        leaving |= round;
+    }
+    return UCS_OK;
+}
+
 /* ---- start and end ------------------------------------------------------------------------------ */
 
 /* Made when it is first needed; null where there is no memory. */
@@ -158,10 +173,10 @@ int MPIDI_UCX_port_init(int vni)
     static const struct {
         unsigned id;
         ucp_am_recv_callback_t callback;
-    } handlers[] = {{AM_PORT, port_arrived}, {AM_DROPPED, dropped_arrived}};
+    } handlers[] = {{AM_PORT, port_arrived}, {AM_DROPPED, dropped_arrived}, {AM_LEAVING, leaving_arrived}};
 
     MPIDI_UCX_watch |= MPIDI_UCX_WATCH_GPU; /* until it is known better */
-    for (int i = 0; i < 2; i++) {
+    for (size_t i = 0; i < sizeof(handlers) / sizeof(handlers[0]); i++) {
         const ucp_am_handler_param_t param = {
             .field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_CB
                 | UCP_AM_HANDLER_PARAM_FIELD_ARG,
@@ -194,6 +209,39 @@ int MPIDI_UCX_gpu_post_init(void)
     goto fn_exit;
 }
 
+static void flushed(void *request, ucs_status_t status)
+{
+    (void) request, (void) status;
+}
+
+/* Waits until all that was sent has come. */
+static void flush(int vni)
+{
+    void *request = ucp_worker_flush_nb(MPIDI_UCX_global.ctx[vni].worker, 0, flushed);
+    if (request == NULL || UCS_PTR_IS_ERR(request))
+        return;
+    while (ucp_request_check_status(request) == UCS_INPROGRESS)
+        MPIDI_UCX_watch_progress(vni);
+    ucp_request_free(request);
+}
+
+/* A barrier in which everybody makes progress (by dissemination: Hensgen, Finkel, Manber 1988). There is no
+ * MPI_COMM_WORLD any more. */
+static void leave_together(void)
+{
+    const uint64_t size = (uint64_t) MPIR_Process.size, rank = (uint64_t) MPIR_Process.rank;
+    for (uint64_t round = 1; round < size; round *= 2) {
+        ucp_ep_h next = MPIDI_UCX_AV(&MPIDIU_get_av(0, (int) ((rank + round) % size))).dest[0][0];
+        int done;
+        if (send_am(AM_LEAVING, next, NULL, &round, sizeof(round), NULL, 0, NULL, &done) != HEDDLE_SUCCESS)
+            return; /* nobody is there any more */
+        while (!(leaving & round))
+            MPIDI_UCX_watch_progress(0);
+    }
+}
+
+/* A process that has closed its connections makes no more progress, which others may need for theirs (seen over TCP after
+ * chunks of 1 MiB). So nobody begins to close before all that was sent has come. */
 void MPIDI_UCX_gpu_drain(void)
 {
     bool any;
@@ -206,6 +254,11 @@ void MPIDI_UCX_gpu_drain(void)
                 MPIDI_UCX_watch_progress(vni);
         }
     } while (any);
+    if (!(MPIDI_UCX_watch & MPIDI_UCX_WATCH_GPU))
+        return;
+    for (int vni = 0; vni < MPIDI_UCX_global.num_vnis; vni++)
+        flush(vni);
+    leave_together();
 }
 
 /* After the worker is gone. */
