@@ -116,12 +116,10 @@ int Port::progress()
     if (inside_)
         return 0;
     const Inside inside(inside_);
-    int events = transfers_.progress();
-    for (int more = 1; more > 0;) {
-        more = advance_ready() + serve();
-        events += more;
-    }
-    events += transfers_.begin_small();
+    int events = 0;
+    for (int more = 1; more > 0; events += more)
+        more = transfers_.progress() + advance_ready() + serve();
+    events += transfers_.begin_next();
     return events + tell_endings();
 }
 

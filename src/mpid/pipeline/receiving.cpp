@@ -284,7 +284,7 @@ void Receiving::carried(Chunk &chunk, int error)
 void Receiving::begin_move(Chunk &chunk, const void *from)
 {
     chunk.state = Chunk::State::moving;
-    port_.transfers().begin(
+    port_.transfers().ask(
         *this, chunk,
         {packed_side(from, chunk.bytes), buffer_.after(chunk.offset), chunk.bytes, HEDDLE_OP_REPLACE});
 }

@@ -202,7 +202,7 @@ bool Sending::use(int error, Block block)
 void Sending::pack(Block block)
 {
     Chunk &chunk = begin_chunk(std::move(block));
-    port_.transfers().begin(*this, chunk,
+    port_.transfers().ask(*this, chunk,
                             {buffer_.after(chunk.offset), packed_side(chunk.block.at(), chunk.bytes),
                              chunk.bytes, HEDDLE_OP_REPLACE});
 }

@@ -16,35 +16,33 @@ void Transfers::Running::fail(int what)
     std::snprintf(detail.data(), detail.size(), "%s", heddle_error_detail());
 }
 
-void Transfers::begin(Message &message, Chunk &chunk, const heddle_move &move)
+// What is larger keeps a device busy by itself, and is told of the sooner.
+bool Transfers::Part::is_small() const
 {
-    const Part part{&message, &chunk, move};
-    // What is larger keeps a device busy by itself, and is told of the sooner.
-    if (message.block_device() && move.bytes <= worth_a_launch(message.mode()))
-        small_.push_back(part);
-    else
-        begin_together({part});
+    return message->block_device() && move.bytes <= worth_a_launch(message->mode());
 }
 
-// Those of several messages share a launch. Of one message alone they do if they are short: what travels next should not
-// wait for what travels after it.
-int Transfers::begin_small()
+// Small ones of several messages share a launch. Of one message alone they do if they are short: what travels next should
+// not wait for what travels after it.
+int Transfers::begin_next()
 {
-    const int begun = static_cast<int>(small_.size());
-    while (!small_.empty()) {
-        const Part first = small_.front();
-        const bool several = std::any_of(small_.begin(), small_.end(),
-                                         [&](const Part &each) { return each.message != first.message; });
-        const auto joins = [&](const Part &each) {
-            return each.message->block_device() == first.message->block_device() &&
-                   (several || each.chunk == first.chunk || each.move.bytes <= worth_a_launch(Mode::value));
-        };
-        std::vector<Part> parts, others;
-        for (const Part &each : small_)
-            (joins(each) ? parts : others).push_back(each);
-        small_ = std::move(others);
-        begin_together(std::move(parts));
-    }
+    if (asked_.empty())
+        return 0;
+    const Part first = asked_.front();
+    const bool several = std::any_of(asked_.begin(), asked_.end(), [&](const Part &each) {
+        return each.message != first.message && each.is_small();
+    });
+    const auto joins = [&](const Part &each) {
+        return each.chunk == first.chunk ||
+               (first.is_small() && each.is_small() && each.message->block_device() == first.message->block_device() &&
+                (several || each.move.bytes <= worth_a_launch(Mode::value)));
+    };
+    std::vector<Part> parts, others;
+    for (const Part &each : asked_)
+        (joins(each) ? parts : others).push_back(each);
+    asked_ = std::move(others);
+    const auto begun = static_cast<int>(parts.size());
+    begin_together(std::move(parts));
     return begun;
 }
 
@@ -100,7 +98,7 @@ int Transfers::progress()
 
 void Transfers::wait()
 {
-    small_.clear();
+    asked_.clear();
     for (Running &running : running_)
         heddle_wait(&running.request);
     running_.clear();

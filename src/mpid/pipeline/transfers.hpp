@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Packs and unpacks that run. Small ones for one device that are asked for at about the same time begin
-// together, as one launch. Those that need no device are done at once, and told of with the others, so that
-// no call goes ever deeper.
+// together, as one launch. A launch takes the processor as long as a chunk takes the device: so they begin one by one, and
+// what has ended is told of, and sent, in between.
 #pragma once
 
 #include "message.hpp"
@@ -16,21 +16,23 @@ public:
     Transfers(const Transfers &) = delete;
     ~Transfers() { wait(); }
 
-    // Begins it, or takes note of it until begin_small().
-    void begin(Message &message, Chunk &chunk, const heddle_move &move);
-    // How many.
-    int begin_small();
+    // To be begun by begin_next().
+    void ask(Message &message, Chunk &chunk, const heddle_move &move) { asked_.push_back({&message, &chunk, move}); }
+    // One launch. Of how many.
+    int begin_next();
     // Tells the messages of those that have ended. How many.
     int progress();
     // Until all have ended; tells nobody.
     void wait();
-    bool empty() const { return running_.empty() && small_.empty(); }
+    bool empty() const { return running_.empty() && asked_.empty(); }
 
 private:
     struct Part {
         Message *message;
         Chunk *chunk;
         heddle_move move;
+
+        bool is_small() const;
     };
     struct Running {
         std::vector<Part> parts;
@@ -43,7 +45,7 @@ private:
 
     void begin_together(std::vector<Part> parts);
 
-    std::vector<Part> small_;
+    std::vector<Part> asked_;
     std::vector<Running> running_;
 };
 
