@@ -29,6 +29,7 @@ test_pipeline_pipeline_SOURCES = \
     test/pipeline/test_shared.cpp \
     test/pipeline/test_threads.cpp \
     test/pipeline/test_wire.cpp \
+    test/pipeline/test_within.cpp \
     test/pipeline/two.hpp
 test_pipeline_pipeline_CXXFLAGS = $(AM_CXXFLAGS) -pthread
 test_pipeline_pipeline_LDFLAGS = $(AM_LDFLAGS) -pthread

@@ -39,8 +39,10 @@ Port::~Port()
     for (const auto &[id, message] : messages_)
         with(*message, [] { return HEDDLE_ERR_PEER; });
     transfers_.wait();
-    for (const auto &[id, message] : messages_)
+    for (const auto &[id, message] : messages_) {
         message->drop_chunks();
+        ready(*message);
+    }
     advance_ready();
     inside_ = true;
     tell_endings();
@@ -63,6 +65,11 @@ Message *Port::find(uint64_t id)
 {
     const auto found = messages_.find(id);
     return found == messages_.end() ? nullptr : found->second.get();
+}
+
+Sending *Port::find_own(uint64_t message, uint64_t process)
+{
+    return process == whereabouts().process ? dynamic_cast<Sending *>(find(message)) : nullptr;
 }
 
 Sending *Port::find_unanswered(const void *peer, uint64_t key)

@@ -57,6 +57,8 @@ public:
     // How a peer took the last message.
     void note_mode(const void *peer, Mode mode) { noted_[peer] = mode; }
     Mode noted_mode(const void *peer) const;
+    // The message that this very port sends, if it is of this process; it stays as long as somebody takes it.
+    Sending *find_own(uint64_t message, uint64_t process);
     // It is to advance.
     void ready(Message &message);
     // It has ended, and goes after this progress.

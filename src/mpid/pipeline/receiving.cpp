@@ -4,6 +4,7 @@
 #include "borrowing.hpp"
 #include "counters.hpp"
 #include "port.hpp"
+#include "sending.hpp"
 
 #include <cstring>
 #include <utility>
@@ -50,9 +51,29 @@ void Receiving::cut()
 
 void Receiving::begin()
 {
+    Sending *const sender = port_.find_own(other_, process_);
+    if (sender && sender->can_be_taken())
+        return take(*sender);
     count(counter_of(Counter::received_by_value, mode_));
     begin_round();
     send_answer();
+}
+
+void Receiving::take(Sending &sender)
+{
+    count(Counter::within);
+    takes_ = true;
+    alone_ = true;
+    mode_ = Mode::reference; // so fast is it
+    told_ = granted_;
+    sender.take(wanted_);
+    if (wanted_ == 0) {
+        sender.taken(HEDDLE_SUCCESS);
+        return port_.ready(*this);
+    }
+    Chunk &chunk = chunks_.emplace_back();
+    chunk.bytes = wanted_;
+    port_.transfers().ask(*this, chunk, {sender.side(), buffer_.after(0), wanted_, HEDDLE_OP_REPLACE});
 }
 
 // Room for what is to come, as far as there is some at once.
@@ -293,7 +314,9 @@ void Receiving::moved(Chunk &chunk, int error)
 {
     if (error)
         fail(error);
-    if (!failed() && mode_ != Mode::value)
+    if (takes_)
+        port_.find_own(other_, process_)->taken(error);
+    else if (!failed() && mode_ != Mode::value)
         give_back(chunk);
     end_chunk(chunk);
 }
@@ -316,7 +339,7 @@ void Receiving::end_chunk(Chunk &chunk)
     if (!failed()) {
         done_ += chunk.bytes;
         ++through_;
-        count(counter_of(Counter::chunks_by_value, mode_));
+        count(counter_of(Counter::chunks_by_value, mode_), !takes_);
         count(Counter::bytes_received, chunk.bytes);
         // Room for the next one, unless it is others' turn.
         if (chunk.block && wants_room() && !waits() && !port_.receiving().anyone_waits())

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The receiver's end of a message: answers, with as many chunks as it has room for, and unpacks them as they
-// come.
+// come. What this same port sends it moves at once, from one buffer to the other.
 #pragma once
 
 #include "message.hpp"
@@ -8,6 +8,8 @@
 #include <vector>
 
 namespace heddle::pipeline {
+
+class Sending;
 
 class Receiving final : public Message {
 public:
@@ -25,6 +27,7 @@ public:
 
 private:
     bool use(int error, Block block) override;
+    void take(Sending &sender);
     enum class Verdict { wanted, stray, senseless };
     Verdict judge(const Header &header, size_t bytes) const;
     int accept(const Header &header, size_t bytes, bool &wanted);
@@ -48,6 +51,7 @@ private:
     const bool in_place_;    // nothing is packed for it, if it comes by reference
     const bool truncated_;
     bool falling_back_ = false;
+    bool takes_ = false; // it moves everything itself
     std::vector<Block> room_; // for chunks that the sender was told of
     std::vector<bool> came_;  // by chunk
     int64_t through_ = 0;     // chunks

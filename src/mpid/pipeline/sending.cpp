@@ -138,6 +138,25 @@ void Sending::dropped()
     port_.ready(*this);
 }
 
+void Sending::take(int64_t bytes)
+{
+    answered_ = true;
+    alone_ = true;
+    ++round_; // what was packed early is thrown away
+    wanted_ = bytes;
+    own_move_ = &begin_chunk({});
+}
+
+void Sending::taken(int error)
+{
+    erase(*own_move_);
+    if (error)
+        fail(error);
+    else
+        done_ = wanted_;
+    port_.ready(*this);
+}
+
 int Sending::place(const Header &, size_t, void **, Chunk **) { return HEDDLE_ERR_FORMAT; }
 
 // ---- chunks ----

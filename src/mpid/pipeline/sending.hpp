@@ -2,7 +2,8 @@
 // The sender's end of a message: waits to be matched, then packs as many chunks as the receiver has room for,
 // each into a block that goes back once the chunk was sent (by value) or read (shared, or by reference). A dense buffer
 // is not packed: the transport, or the receiver, reads it where it lies. Where the peer took the last message by
-// reference, the first chunk is packed while the answer is under way, if there is memory to spare.
+// reference, the first chunk is packed while the answer is under way, if there is memory to spare. A receiver in this same
+// port moves everything itself, from one buffer to the other.
 #pragma once
 
 #include "message.hpp"
@@ -21,6 +22,11 @@ public:
     bool answered() const { return answered_; }
     // It was matched by nobody who wants any of it.
     void dropped();
+    // A receiver of this port moves so many bytes itself, out of what side() says, until it calls taken().
+    bool can_be_taken() const { return !answered_ && !failed(); }
+    void take(int64_t bytes);
+    void taken(int error);
+    heddle_side side() const { return buffer_.after(0); }
 
     void advance() override;
     int arrived(const Header &header, const void *data, size_t bytes) override;
@@ -53,6 +59,7 @@ private:
     std::optional<Loan> own_; // the buffer itself is lent
     bool answered_ = false;
     bool early_ = false;  // packing before the answer was tried
+    Chunk *own_move_ = nullptr; // stands for what a receiver of this port moves
     int64_t granted_ = 0; // chunks, as answers count them
     int64_t begun_ = 0;   // chunks of this round
     int64_t next_ = 0;    // the first byte of the next one
