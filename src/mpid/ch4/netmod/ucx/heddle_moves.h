@@ -41,4 +41,7 @@ void MPIDI_UCX_turn_ready(int vni, struct MPIDI_UCX_turn *turn);
 /* Returns when all had their turn. */
 void MPIDI_UCX_wait_turn(int vni);
 
+/* Memory that receives keep for later ones. */
+void MPIDI_UCX_landings_free(int vni);
+
 #endif /* HEDDLE_MOVES_H_INCLUDED */

@@ -35,8 +35,56 @@ static MPI_Aint packed_size(MPI_Aint count, MPI_Datatype datatype)
     return count * size;
 }
 
-/* Memory to pack into or to receive in. A receive longer than one-shots are is met by a message out of host memory,
- * or by an envelope: then it was not needed, and ordinary memory that nobody touched cost nothing. */
+/* A receive longer than one-shots are is met by a message out of host memory, or by an envelope: then its memory was not
+ * needed, and nobody touched more of it than a page. Such memory is kept for the next one: to map 50 MB and to unmap
+ * them takes 10 us. */
+static struct landing {
+    struct landing *next;
+    MPI_Aint bytes;
+} *landings[MPIDI_CH4_MAX_VCIS]; /* at the beginning of each, while it is kept */
+static MPI_Aint landing_bytes[MPIDI_CH4_MAX_VCIS];
+#define MOST_LANDING_BYTES ((MPI_Aint) 1 << 30)
+
+static bool is_landing(MPI_Aint bytes)
+{
+    return bytes > MPL_MAX(MPIR_CVAR_CH4_UCX_GPU_ONESHOT, (MPI_Aint) sizeof(struct landing));
+}
+
+static void *take_landing(int vni, MPI_Aint bytes)
+{
+    for (struct landing **at = &landings[vni]; *at != NULL; at = &(*at)->next) {
+        struct landing *found = *at;
+        if (found->bytes == bytes) {
+            *at = found->next;
+            landing_bytes[vni] -= bytes;
+            return found;
+        }
+    }
+    return NULL;
+}
+
+static bool keep_landing(int vni, void *memory, MPI_Aint bytes)
+{
+    if (landing_bytes[vni] + bytes > MOST_LANDING_BYTES)
+        return false;
+    struct landing *kept = memory;
+    *kept = (struct landing) {landings[vni], bytes};
+    landings[vni] = kept;
+    landing_bytes[vni] += bytes;
+    return true;
+}
+
+void MPIDI_UCX_landings_free(int vni)
+{
+    while (landings[vni] != NULL) {
+        struct landing *first = landings[vni];
+        landings[vni] = first->next;
+        heddle_staging_free(first);
+    }
+    landing_bytes[vni] = 0;
+}
+
+/* Memory to pack into or to receive in. */
 static int stage(MPI_Aint bytes, const void *buf, MPI_Datatype datatype, void **staging)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -143,6 +191,8 @@ int MPIDI_UCX_gpu_send(const void *buf, MPI_Aint count, MPI_Datatype datatype, i
     ucp_ep_h ep = MPIDI_UCX_AV_TO_EP(addr, vni_src, vni_dst);
     const uint64_t ucx_tag = MPIDI_UCX_init_tag(comm->context_id + context_offset, comm->rank, tag);
 
+    if (MPIDI_UCX_vni_gpu[vni_src].turns != NULL && MPIDI_UCX_vni_gpu[vni_src].moves.waiting == NULL)
+        MPIDI_UCX_moves_move_on(vni_src); /* what they wait for may be over */
     /* What has no room for an envelope in it is never sent by one. */
     if (bytes > MPL_MAX(MPIR_CVAR_CH4_UCX_GPU_ONESHOT, MPIDI_UCX_ENVELOPE_BYTES))
         return MPIDI_UCX_envelope_send(buf, count, datatype, bytes, rank, ep, ucx_tag, vni_src, request);
@@ -186,13 +236,15 @@ struct receive {
     MPI_Datatype datatype; /* holds a reference */
     MPIR_Comm *comm;
     void *staging;
+    MPI_Aint bytes;
     int vni;
     bool enveloped;
 };
 
 static void free_receive(struct receive *r)
 {
-    heddle_staging_free(r->staging);
+    if (!r->enveloped || !is_landing(r->bytes) || !keep_landing(r->vni, r->staging, r->bytes))
+        heddle_staging_free(r->staging);
     MPIR_Datatype_release_if_not_builtin(r->datatype);
     MPL_free(r);
 }
@@ -264,10 +316,11 @@ int MPIDI_UCX_oneshot_recv(void *buf, MPI_Aint count, MPI_Datatype datatype, uin
     MPIR_ERR_CHKANDJUMP(r == NULL, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
     *r = (struct receive) {
         .unpack.moved = unpacked, .rreq = rreq, .buf = buf, .count = count, .datatype = datatype, .comm = comm,
-        .vni = vni,
+        .staging = is_landing(bytes) ? take_landing(vni, bytes) : NULL, .bytes = bytes, .vni = vni,
     };
     MPIR_Datatype_add_ref_if_not_builtin(datatype);
-    mpi_errno = stage(bytes, buf, datatype, &r->staging);
+    if (r->staging == NULL)
+        mpi_errno = stage(bytes, buf, datatype, &r->staging);
     MPIR_ERR_CHECK(mpi_errno);
     const ucp_request_param_t param = {
         .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FLAG_NO_IMM_CMPL,

@@ -269,15 +269,16 @@ void MPIDI_UCX_port_finalize(int vni)
         heddle_port_lost(ports[vni], NULL, HEDDLE_ERR_PEER); /* there is nobody left to tell */
     heddle_port_destroy(ports[vni]);
     ports[vni] = NULL;
+    MPIDI_UCX_landings_free(vni);
 }
 
 void MPIDI_UCX_gpu_move_on(int vni)
 {
     const struct MPIDI_UCX_vni_gpu *of = &MPIDI_UCX_vni_gpu[vni];
+    if (of->moves.any) /* envelopes may wait for them */
+        MPIDI_UCX_moves_move_on(vni);
     if (of->port_active != NULL && *of->port_active)
         heddle_port_progress(ports[vni], NULL);
-    if (of->moves.any)
-        MPIDI_UCX_moves_move_on(vni);
 }
 
 #endif
