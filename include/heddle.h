@@ -380,8 +380,9 @@ HEDDLE_API void heddle_staging_free(void *ptr);
  * before it travels, and unpacked while the one behind it does. Between processes of one node whose devices reach
  * each other, chunks need not travel: they are packed on the sender's device and unpacked straight out of there.
  *
- * Staging memory is taken at a sender only once its message was matched, and at a receiver before anything is sent
- * to it; both wait their turn where it is scarce, and always get some in the end.
+ * Staging memory is taken at a sender only once its message was matched (but for what is packed early, see
+ * heddle_port_options), and at a receiver before anything is sent to it; both wait their turn where it is scarce, and
+ * always get some in the end.
  *
  * The calls on one port must come one after the other; different ports may be used by different threads at the same
  * time. No call waits for a device or for the other end. */

@@ -108,7 +108,8 @@ int heddle_message_send(heddle_port *port, void *peer, const heddle_side *from, 
     return with(port, [&](Port &p) {
         if (const int e = Buffer::check(*from, bytes))
             return e;
-        const Sending &made = p.add(std::make_unique<Sending>(p, peer, *from, bytes, key, ended, argument));
+        Sending &made = p.add(std::make_unique<Sending>(p, peer, *from, bytes, key, ended, argument));
+        made.begin();
         write_envelope(made.envelope(), envelope);
         if (message)
             *message = made.id();

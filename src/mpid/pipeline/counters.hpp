@@ -21,7 +21,7 @@ enum class Counter : uint8_t {
     chunks_shared,
     chunks_by_reference,
     bytes_received,
-    within,        // messages of this process to itself, moved at once
+    within,        // messages of a port to itself, moved at once
     sent_in_place, // messages by reference that were read out of the caller's own memory
     waits,         // for staging memory: turns that did not come at once
     beyond_limit,  // staging memory taken where the limit allowed none, so that nobody waits for ever

@@ -67,7 +67,7 @@ public:
     // The same, and the other end is not to be told: it knows, or cannot be told.
     void fail_alone(int error);
     // Takes back what the transport and the other end will never give back.
-    void drop_chunks() { chunks_.clear(); }
+    virtual void drop_chunks() { chunks_.clear(); }
 
 protected:
     // What granted() says.

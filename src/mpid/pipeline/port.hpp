@@ -52,12 +52,13 @@ public:
     Transfers &transfers() { return transfers_; }
     Staging &sending(Mode mode) { return sending_[static_cast<size_t>(mode)]; }
     Staging &receiving() { return receiving_; }
-    // For chunks of messages that may never be received: counted apart, so that no other message waits for them.
+    // For chunks of messages that may never be received: counted apart, so that they are not in the way of others (where
+    // the process's slab_limit has room for both).
     Staging &early() { return early_; }
     // How a peer took the last message.
     void note_mode(const void *peer, Mode mode) { noted_[peer] = mode; }
     Mode noted_mode(const void *peer) const;
-    // The message that this very port sends, if it is of this process; it stays as long as somebody takes it.
+    // The message that this very port sends, if it is of this process. It stays as long as somebody moves it.
     Sending *find_own(uint64_t message, uint64_t process);
     // It is to advance.
     void ready(Message &message);

@@ -52,7 +52,7 @@ void Receiving::cut()
 void Receiving::begin()
 {
     Sending *const sender = port_.find_own(other_, process_);
-    if (sender && sender->can_be_taken())
+    if (sender && sender->can_give())
         return take(*sender);
     count(counter_of(Counter::received_by_value, mode_));
     begin_round();
@@ -61,19 +61,29 @@ void Receiving::begin()
 
 void Receiving::take(Sending &sender)
 {
-    count(Counter::within);
-    takes_ = true;
-    alone_ = true;
-    mode_ = Mode::reference; // so fast is it
-    told_ = granted_;
-    sender.take(wanted_);
-    if (wanted_ == 0) {
-        sender.taken(HEDDLE_SUCCESS);
-        return port_.ready(*this);
+    if (wanted_ > 0) {
+        Chunk &chunk = chunks_.emplace_back();
+        chunk.bytes = wanted_;
+        const int e = guard([&] {
+            port_.transfers().ask(*this, chunk, {sender.side(), buffer_.after(0), wanted_, HEDDLE_OP_REPLACE});
+            return HEDDLE_SUCCESS;
+        });
+        if (e) {
+            chunks_.clear();
+            return fail(e);
+        }
     }
-    Chunk &chunk = chunks_.emplace_back();
-    chunk.bytes = wanted_;
-    port_.transfers().ask(*this, chunk, {sender.side(), buffer_.after(0), wanted_, HEDDLE_OP_REPLACE});
+    count(Counter::within);
+    alone_ = true;
+    told_ = granted_;
+    mode_ = Mode::reference; // by which is judged what is small
+    sender.give(wanted_);
+    if (wanted_ > 0) {
+        source_ = &sender;
+    } else {
+        sender.given(HEDDLE_SUCCESS);
+        port_.ready(*this);
+    }
 }
 
 // Room for what is to come, as far as there is some at once.
@@ -314,8 +324,8 @@ void Receiving::moved(Chunk &chunk, int error)
 {
     if (error)
         fail(error);
-    if (takes_)
-        port_.find_own(other_, process_)->taken(error);
+    if (source_)
+        source_->given(error);
     else if (!failed() && mode_ != Mode::value)
         give_back(chunk);
     end_chunk(chunk);
@@ -339,7 +349,7 @@ void Receiving::end_chunk(Chunk &chunk)
     if (!failed()) {
         done_ += chunk.bytes;
         ++through_;
-        count(counter_of(Counter::chunks_by_value, mode_), !takes_);
+        count(counter_of(Counter::chunks_by_value, mode_), !source_);
         count(Counter::bytes_received, chunk.bytes);
         // Room for the next one, unless it is others' turn.
         if (chunk.block && wants_room() && !waits() && !port_.receiving().anyone_waits())

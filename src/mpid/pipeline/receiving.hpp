@@ -51,7 +51,7 @@ private:
     const bool in_place_;    // nothing is packed for it, if it comes by reference
     const bool truncated_;
     bool falling_back_ = false;
-    bool takes_ = false; // it moves everything itself
+    Sending *source_ = nullptr; // in this port: all is moved out of its buffer
     std::vector<Block> room_; // for chunks that the sender was told of
     std::vector<bool> came_;  // by chunk
     int64_t through_ = 0;     // chunks

@@ -16,6 +16,10 @@ Sending::Sending(Port &port, void *peer, const heddle_side &from, int64_t bytes,
 {
     if (lends_ && buffer_.dense() && bytes >= port.limits().in_place)
         own_ = export_own(*buffer_.device(), buffer_.address(0), bytes);
+}
+
+void Sending::begin()
+{
     if (expects_reference())
         port_.ready(*this);
 }
@@ -97,7 +101,10 @@ void Sending::begin_round(const Header &header)
                              header.chunk == chunk_bytes_;
     if (!answered_) {
         count(counter_of(Counter::sent_by_value, header.mode));
-        port_.note_mode(peer_, header.mode);
+        // Chunks of another size than this end would make cannot be packed early.
+        const bool fits = header.mode != Mode::reference || own_ ||
+                          header.chunk == chunk_of(header.mode, total_, port_.limits().chunk);
+        port_.note_mode(peer_, fits ? header.mode : Mode::value);
     }
     answered_ = true;
     other_ = header.from;
@@ -138,23 +145,29 @@ void Sending::dropped()
     port_.ready(*this);
 }
 
-void Sending::take(int64_t bytes)
+void Sending::give(int64_t bytes)
 {
     answered_ = true;
     alone_ = true;
     ++round_; // what was packed early is thrown away
     wanted_ = bytes;
-    own_move_ = &begin_chunk({});
+    gives_ = true;
 }
 
-void Sending::taken(int error)
+void Sending::given(int error)
 {
-    erase(*own_move_);
+    gives_ = false;
     if (error)
         fail(error);
     else
         done_ = wanted_;
     port_.ready(*this);
+}
+
+void Sending::drop_chunks()
+{
+    gives_ = false;
+    Message::drop_chunks();
 }
 
 int Sending::place(const Header &, size_t, void **, Chunk **) { return HEDDLE_ERR_FORMAT; }
@@ -167,10 +180,12 @@ void Sending::advance()
         std::erase_if(chunks_, [](const Chunk &chunk) { return chunk.state == Chunk::State::moved; });
         if (alone_)
             std::erase_if(chunks_, [](const Chunk &chunk) { return chunk.state == Chunk::State::lent; });
-        if (chunks_.empty())
+        if (chunks_.empty() && !gives_)
             finish();
         return;
     }
+    if (gives_)
+        return;
     if (!answered_)
         return pack_early();
     send_moved();
@@ -239,9 +254,14 @@ void Sending::pack_early()
     mode_ = Mode::reference;
     wanted_ = total_;
     chunk_bytes_ = chunk_of(mode_, total_, port_.limits().chunk);
-    Block block;
-    if (port_.early().take_spare(*this, block) == HEDDLE_SUCCESS)
-        pack(std::move(block));
+    const int e = guard([&] {
+        Block block;
+        if (port_.early().take_spare(*this, block) == HEDDLE_SUCCESS)
+            pack(std::move(block));
+        return HEDDLE_SUCCESS;
+    });
+    if (e) // nobody moves it
+        chunks_.clear();
 }
 
 void Sending::moved(Chunk &chunk, int error)

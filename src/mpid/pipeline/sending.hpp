@@ -17,15 +17,17 @@ public:
     Sending(Port &port, void *peer, const heddle_side &from, int64_t bytes, uint64_t key,
             heddle_message_ended ended, void *argument);
 
+    // It may pack before it is answered.
+    void begin();
     Envelope envelope() const;
     uint64_t key() const { return key_; }
     bool answered() const { return answered_; }
     // It was matched by nobody who wants any of it.
     void dropped();
-    // A receiver of this port moves so many bytes itself, out of what side() says, until it calls taken().
-    bool can_be_taken() const { return !answered_ && !failed(); }
-    void take(int64_t bytes);
-    void taken(int error);
+    // A receiver of this port moves so many bytes itself, out of what side() says, until it calls given().
+    bool can_give() const { return !answered_ && !failed(); }
+    void give(int64_t bytes);
+    void given(int error);
     heddle_side side() const { return buffer_.after(0); }
 
     void advance() override;
@@ -33,6 +35,7 @@ public:
     int place(const Header &header, size_t bytes, void **where, Chunk **chunk) override;
     void carried(Chunk &chunk, int error) override;
     void moved(Chunk &chunk, int error) override;
+    void drop_chunks() override;
 
 private:
     bool use(int error, Block block) override;
@@ -59,7 +62,7 @@ private:
     std::optional<Loan> own_; // the buffer itself is lent
     bool answered_ = false;
     bool early_ = false;  // packing before the answer was tried
-    Chunk *own_move_ = nullptr; // stands for what a receiver of this port moves
+    bool gives_ = false;  // a receiver of this port reads the buffer
     int64_t granted_ = 0; // chunks, as answers count them
     int64_t begun_ = 0;   // chunks of this round
     int64_t next_ = 0;    // the first byte of the next one

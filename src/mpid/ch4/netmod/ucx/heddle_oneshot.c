@@ -36,52 +36,42 @@ static MPI_Aint packed_size(MPI_Aint count, MPI_Datatype datatype)
 }
 
 /* A receive longer than one-shots are is met by a message out of host memory, or by an envelope: then its memory was not
- * needed, and nobody touched more of it than a page. Such memory is kept for the next one: to map 50 MB and to unmap
- * them takes 10 us. */
+ * needed, and nobody touched more of it than a page. Malloc maps and unmaps what is this long each time, which takes 10 us
+ * for 50 MB: so a few such are kept for receives to come, the latest first. */
+#define LEAST_LANDING_BYTES ((MPI_Aint) 32 << 20)
+#define MOST_LANDINGS 16
 static struct landing {
-    struct landing *next;
+    void *memory;
     MPI_Aint bytes;
-} *landings[MPIDI_CH4_MAX_VCIS]; /* at the beginning of each, while it is kept */
-static MPI_Aint landing_bytes[MPIDI_CH4_MAX_VCIS];
-#define MOST_LANDING_BYTES ((MPI_Aint) 1 << 30)
-
-static bool is_landing(MPI_Aint bytes)
-{
-    return bytes > MPL_MAX(MPIR_CVAR_CH4_UCX_GPU_ONESHOT, (MPI_Aint) sizeof(struct landing));
-}
+} landings[MPIDI_CH4_MAX_VCIS][MOST_LANDINGS];
 
 static void *take_landing(int vni, MPI_Aint bytes)
 {
-    for (struct landing **at = &landings[vni]; *at != NULL; at = &(*at)->next) {
-        struct landing *found = *at;
-        if (found->bytes == bytes) {
-            *at = found->next;
-            landing_bytes[vni] -= bytes;
-            return found;
+    for (int i = 0; i < MOST_LANDINGS; i++) {
+        struct landing *l = &landings[vni][i];
+        if (l->memory != NULL && l->bytes == bytes) {
+            void *memory = l->memory;
+            l->memory = NULL;
+            return memory;
         }
     }
     return NULL;
 }
 
-static bool keep_landing(int vni, void *memory, MPI_Aint bytes)
+static void keep_landing(int vni, void *memory, MPI_Aint bytes)
 {
-    if (landing_bytes[vni] + bytes > MOST_LANDING_BYTES)
-        return false;
-    struct landing *kept = memory;
-    *kept = (struct landing) {landings[vni], bytes};
-    landings[vni] = kept;
-    landing_bytes[vni] += bytes;
-    return true;
+    struct landing *kept = landings[vni];
+    heddle_staging_free(kept[MOST_LANDINGS - 1].memory);
+    memmove(kept + 1, kept, (MOST_LANDINGS - 1) * sizeof(*kept));
+    kept[0] = (struct landing) {memory, bytes};
 }
 
 void MPIDI_UCX_landings_free(int vni)
 {
-    while (landings[vni] != NULL) {
-        struct landing *first = landings[vni];
-        landings[vni] = first->next;
-        heddle_staging_free(first);
+    for (int i = 0; i < MOST_LANDINGS; i++) {
+        heddle_staging_free(landings[vni][i].memory);
+        landings[vni][i].memory = NULL;
     }
-    landing_bytes[vni] = 0;
 }
 
 /* Memory to pack into or to receive in. */
@@ -243,7 +233,9 @@ struct receive {
 
 static void free_receive(struct receive *r)
 {
-    if (!r->enveloped || !is_landing(r->bytes) || !keep_landing(r->vni, r->staging, r->bytes))
+    if (r->enveloped && r->bytes >= LEAST_LANDING_BYTES)
+        keep_landing(r->vni, r->staging, r->bytes);
+    else
         heddle_staging_free(r->staging);
     MPIR_Datatype_release_if_not_builtin(r->datatype);
     MPL_free(r);
@@ -316,7 +308,7 @@ int MPIDI_UCX_oneshot_recv(void *buf, MPI_Aint count, MPI_Datatype datatype, uin
     MPIR_ERR_CHKANDJUMP(r == NULL, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
     *r = (struct receive) {
         .unpack.moved = unpacked, .rreq = rreq, .buf = buf, .count = count, .datatype = datatype, .comm = comm,
-        .staging = is_landing(bytes) ? take_landing(vni, bytes) : NULL, .bytes = bytes, .vni = vni,
+        .staging = bytes >= LEAST_LANDING_BYTES ? take_landing(vni, bytes) : NULL, .bytes = bytes, .vni = vni,
     };
     MPIR_Datatype_add_ref_if_not_builtin(datatype);
     if (r->staging == NULL)

@@ -175,7 +175,10 @@ int MPIDI_UCX_port_init(int vni)
         ucp_am_recv_callback_t callback;
     } handlers[] = {{AM_PORT, port_arrived}, {AM_DROPPED, dropped_arrived}, {AM_LEAVING, leaving_arrived}};
 
-    MPIDI_UCX_watch |= MPIDI_UCX_WATCH_GPU; /* until it is known better */
+    if (vni == 0) { /* the others begin after gpu_post_init */
+        MPIDI_UCX_watch |= MPIDI_UCX_WATCH_GPU; /* until it is known better */
+        leaving = 0;
+    }
     for (size_t i = 0; i < sizeof(handlers) / sizeof(handlers[0]); i++) {
         const ucp_am_handler_param_t param = {
             .field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_CB
@@ -209,39 +212,51 @@ int MPIDI_UCX_gpu_post_init(void)
     goto fn_exit;
 }
 
+static void progress_all(void)
+{
+    for (int vni = 0; vni < MPIDI_UCX_global.num_vnis; vni++)
+        MPIDI_UCX_watch_progress(vni);
+}
+
 static void flushed(void *request, ucs_status_t status)
 {
     (void) request, (void) status;
 }
 
-/* Waits until all that was sent has come. */
-static void flush(int vni)
+/* Waits until UCX needs nothing more for what was sent. */
+static void flush_all(void)
 {
-    void *request = ucp_worker_flush_nb(MPIDI_UCX_global.ctx[vni].worker, 0, flushed);
-    if (request == NULL || UCS_PTR_IS_ERR(request))
-        return;
-    while (ucp_request_check_status(request) == UCS_INPROGRESS)
-        MPIDI_UCX_watch_progress(vni);
-    ucp_request_free(request);
+    void *requests[MPIDI_CH4_MAX_VCIS];
+    const int n = MPIDI_UCX_global.num_vnis;
+    for (int vni = 0; vni < n; vni++)
+        requests[vni] = ucp_worker_flush_nb(MPIDI_UCX_global.ctx[vni].worker, 0, flushed);
+    for (int vni = 0; vni < n; vni++) {
+        if (requests[vni] == NULL || UCS_PTR_IS_ERR(requests[vni]))
+            continue;
+        while (ucp_request_check_status(requests[vni]) == UCS_INPROGRESS)
+            progress_all();
+        ucp_request_free(requests[vni]);
+    }
 }
 
 /* A barrier in which everybody makes progress (by dissemination: Hensgen, Finkel, Manber 1988). There is no
- * MPI_COMM_WORLD any more. */
+ * MPI_COMM_WORLD any more. Who cannot reach somebody waits for nobody, but the others still hear of it. */
 static void leave_together(void)
 {
     const uint64_t size = (uint64_t) MPIR_Process.size, rank = (uint64_t) MPIR_Process.rank;
+    bool waits = true;
     for (uint64_t round = 1; round < size; round *= 2) {
         ucp_ep_h next = MPIDI_UCX_AV(&MPIDIU_get_av(0, (int) ((rank + round) % size))).dest[0][0];
         int done;
         if (send_am(AM_LEAVING, next, NULL, &round, sizeof(round), NULL, 0, NULL, &done) != HEDDLE_SUCCESS)
-            return; /* nobody is there any more */
-        while (!(leaving & round))
-            MPIDI_UCX_watch_progress(0);
+            waits = false;
+        while (waits && !(leaving & round))
+            progress_all();
     }
 }
 
 /* A process that has closed its connections makes no more progress, which others may need for theirs (seen over TCP after
- * chunks of 1 MiB). So nobody begins to close before all that was sent has come. */
+ * chunks of 1 MiB). So nobody begins to close before all are through. */
 void MPIDI_UCX_gpu_drain(void)
 {
     bool any;
@@ -250,14 +265,13 @@ void MPIDI_UCX_gpu_drain(void)
         for (int vni = 0; vni < MPIDI_UCX_global.num_vnis; vni++) {
             MPIDI_UCX_wait_turn(vni);
             any |= MPIDI_UCX_vni_gpu[vni].envelopes > 0;
-            if (any)
-                MPIDI_UCX_watch_progress(vni);
         }
+        if (any)
+            progress_all();
     } while (any);
     if (!(MPIDI_UCX_watch & MPIDI_UCX_WATCH_GPU))
         return;
-    for (int vni = 0; vni < MPIDI_UCX_global.num_vnis; vni++)
-        flush(vni);
+    flush_all();
     leave_together();
 }
 
