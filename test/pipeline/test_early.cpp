@@ -13,16 +13,11 @@ namespace {
 constexpr gpu::Place device0{gpu::Kind::device, 0}, device1{gpu::Kind::device, 1}, pageable{};
 constexpr int64_t bytes = 5 * 8 * Two::chunk + 100; /* a lent chunk is of 8 */
 
-int64_t launches() { return gpu::Machine::get().count("launch"); }
-
-Plan spaced(gpu::Place to = device1, int64_t length = bytes)
-{
-    return plan(blocks(device0, length), blocks(to, length), length);
-}
+Plan to_device1() { return spaced(device0, device1, bytes); }
 
 /* Two ports of which one has sent to the other by reference. */
 struct Acquainted : Two {
-    explicit Acquainted(int64_t staging = 0) : Two(HEDDLE_PEER_AUTO, chunk, HEDDLE_PEER_DEFAULT, staging) { pass(*this, spaced()); }
+    explicit Acquainted(int64_t staging = 0) : Two(HEDDLE_PEER_AUTO, chunk, HEDDLE_PEER_DEFAULT, staging) { pass(*this, to_device1()); }
     /* Lets the sender work as long as it has something to do. */
     void work_alone()
     {
@@ -53,7 +48,7 @@ TEST_CASE("to who took the last message by reference, a chunk is packed before t
     for (const int64_t length : {int64_t{100}, bytes}) {
         const Since chunks(Counter::chunks_by_reference);
         const int64_t before = launches();
-        Exchange exchange(network, network.a, network.b, spaced(device1, length), 1);
+        Exchange exchange(network, network.a, network.b, spaced(device0, device1, length), 1);
         take_late(network, exchange, length);
         CHECK(chunks.now() == (length == bytes ? 6 : 1));
         CHECK(launches() - before <= 2 * chunks.now()); /* none was packed twice */
@@ -66,7 +61,7 @@ TEST_CASE("to a stranger, or who took the last one otherwise, nothing is", "[ear
     const Switched on("reset");
     const auto waits = [](Two &network) {
         const int64_t before = launches();
-        Exchange exchange(network, network.a, network.b, spaced(), 1);
+        Exchange exchange(network, network.a, network.b, to_device1(), 1);
         exchange.send();
         CHECK(*heddle_port_active(network.port(network.a)) == 0);
         network.progress(network.a);
@@ -78,7 +73,7 @@ TEST_CASE("to a stranger, or who took the last one otherwise, nothing is", "[ear
     Two strangers;
     waits(strangers);
     Acquainted network;
-    pass(network, spaced(pageable));
+    pass(network, spaced(device0, pageable, bytes));
     waits(network);
 }
 
@@ -88,7 +83,7 @@ TEST_CASE("what was packed early is thrown away if the answer is another", "[ear
     for (const gpu::Place to : {device1, pageable}) {
         for (const int64_t capacity : {bytes, bytes / 2, int64_t{10}}) {
             Acquainted network;
-            Plan made = spaced(to);
+            Plan made = spaced(device0, to, bytes);
             made.capacity = capacity;
             Exchange exchange(network, network.a, network.b, made, 1);
             take_late(network, exchange, capacity);
@@ -103,7 +98,7 @@ TEST_CASE("a message packed early may be dropped, refused and abandoned", "[earl
         for (int how = 0; how < 3; ++how) {
             const Switched on("reset delay_us=2000");
             Acquainted network;
-            Exchange exchange(network, network.a, network.b, spaced(), 1);
+            Exchange exchange(network, network.a, network.b, to_device1(), 1);
             exchange.send(77);
             network.progress(network.a);
             if (!runs)
@@ -118,7 +113,7 @@ TEST_CASE("a message packed early may be dropped, refused and abandoned", "[earl
                       HEDDLE_SUCCESS);
             run(network, [&] { return exchange.sent.over; });
             CHECK(exchange.sent.error == (how == 0 ? HEDDLE_SUCCESS : HEDDLE_ERR_PEER));
-            pass(network, spaced());
+            pass(network, to_device1());
         }
     }
 }
@@ -129,7 +124,7 @@ TEST_CASE("packing early that fails is tried again, and then told", "[early]")
         Acquainted network;
         /* A device that fails in a kernel has failed for good. */
         const Switched on(again ? "reset fail=execute:1" : "reset fail=launch:1");
-        Exchange exchange(network, network.a, network.b, spaced(), 1);
+        Exchange exchange(network, network.a, network.b, to_device1(), 1);
         exchange.send();
         network.work_alone();
         CHECK(!exchange.sent.over);
@@ -154,12 +149,12 @@ TEST_CASE("messages that nobody receives hold a quarter of the staging memory, a
     std::vector<std::unique_ptr<Exchange>> all;
     const int64_t before = launches();
     for (int i = 0; i < 20; ++i) {
-        all.push_back(std::make_unique<Exchange>(network, network.a, network.b, spaced(), i));
+        all.push_back(std::make_unique<Exchange>(network, network.a, network.b, to_device1(), i));
         all.back()->send();
         network.work_alone();
     }
     CHECK(launches() - before == 4);
-    pass(network, spaced());
+    pass(network, to_device1());
     for (const auto &exchange : all)
         exchange->receive();
     end_many(network, all);

@@ -15,8 +15,6 @@ constexpr gpu::Place device0{gpu::Kind::device, 0}, device1{gpu::Kind::device, 1
     pinned{gpu::Kind::pinned, 0};
 constexpr int64_t chunk = Two::chunk, bytes = 30 * 8 * chunk + 100; /* a lent chunk is of 8 */
 
-Plan spaced(gpu::Place from, gpu::Place to) { return plan(blocks(from, bytes), blocks(to, bytes), bytes); }
-
 } // namespace
 
 TEST_CASE("between devices of a node no bytes travel", "[reference]")
@@ -26,7 +24,7 @@ TEST_CASE("between devices of a node no bytes travel", "[reference]")
         Two network;
         const Since sent(Counter::sent_by_reference), received(Counter::received_by_reference),
             chunks(Counter::chunks_by_reference), fallbacks(Counter::fallbacks);
-        pass(network, spaced(device0, to));
+        pass(network, spaced(device0, to, bytes));
         CHECK(network.bytes_sent() == 0);
         CHECK(sent.now() == 1);
         CHECK(received.now() == 1);
@@ -39,7 +37,7 @@ TEST_CASE("heddle_info tells what messages did", "[reference]")
 {
     const Switched on("reset");
     Two network;
-    pass(network, spaced(device0, device1));
+    pass(network, spaced(device0, device1, bytes));
     std::string text(10000, '\0');
     size_t length = 0;
     REQUIRE(heddle_info(text.data(), text.size(), &length) == HEDDLE_SUCCESS);
@@ -63,13 +61,13 @@ TEST_CASE("heddle_info tells what messages did", "[reference]")
 TEST_CASE("memory that is not all of a device's, or a choice by value at either end, travels", "[reference]")
 {
     const Switched on("reset");
-    travels(Two(), spaced(pageable, device0));
-    travels(Two(), spaced(device0, pageable));
-    travels(Two(), spaced(pinned, device0));
-    travels(Two(), spaced(device0, pinned));
-    travels(Two(HEDDLE_PEER_VALUE), spaced(device0, device1));
-    travels(Two(HEDDLE_PEER_VALUE, chunk, HEDDLE_PEER_REFERENCE), spaced(device0, device1));
-    travels(Two(HEDDLE_PEER_REFERENCE, chunk, HEDDLE_PEER_VALUE), spaced(device0, device1));
+    travels(Two(), spaced(pageable, device0, bytes));
+    travels(Two(), spaced(device0, pageable, bytes));
+    travels(Two(), spaced(pinned, device0, bytes));
+    travels(Two(), spaced(device0, pinned, bytes));
+    travels(Two(HEDDLE_PEER_VALUE), spaced(device0, device1, bytes));
+    travels(Two(HEDDLE_PEER_VALUE, chunk, HEDDLE_PEER_REFERENCE), spaced(device0, device1, bytes));
+    travels(Two(HEDDLE_PEER_REFERENCE, chunk, HEDDLE_PEER_VALUE), spaced(device0, device1, bytes));
 }
 
 TEST_CASE("a dense buffer of a device is lent itself", "[reference]")
@@ -116,7 +114,7 @@ TEST_CASE("inside: no memory to lend", "[.][inside]")
         INFO(switches);
         Two network(HEDDLE_PEER_REFERENCE);
         const Since fallbacks(Counter::fallbacks);
-        pass(network, spaced(device0, device1));
+        pass(network, spaced(device0, device1, bytes));
         CHECK(network.bytes_sent() == bytes);
         CHECK(fallbacks.now() == 1);
     }
@@ -129,7 +127,7 @@ TEST_CASE("inside: a device that exports nothing", "[.][inside]")
     const Since fallbacks(Counter::fallbacks), shared(Counter::sent_shared);
     for (int i = 0; i < 3; ++i) {
         Two network(HEDDLE_PEER_REFERENCE);
-        pass(network, spaced(device0, device1));
+        pass(network, spaced(device0, device1, bytes));
         CHECK(network.bytes_sent() == (i ? 0 : bytes));
     }
     CHECK(fallbacks.now() == 1);
@@ -168,7 +166,7 @@ TEST_CASE("what cannot be borrowed travels", "[reference]")
                   HEDDLE_SUCCESS);
             return true;
         };
-        pass(network, spaced(device0, device1));
+        pass(network, spaced(device0, device1, bytes));
         CHECK(network.bytes_sent() == bytes);
         CHECK(fallbacks.now() == 1);
     }
@@ -179,7 +177,7 @@ TEST_CASE("small chunks of many messages share launches", "[reference]")
     const Switched on("reset");
     Two network(HEDDLE_PEER_REFERENCE);
     const Plan small = plan(blocks(device0, 1000), blocks(device1, 1000), 1000);
-    const auto all = begin_many(network, 8, [&](int) { return small; });
+    const auto all = begin_many(network, network.a, network.b, 8, [&](int) { return small; });
     while (network.step()) { /* all are answered */
     }
     const int64_t before = gpu::Machine::get().count("launch");
@@ -194,7 +192,8 @@ TEST_CASE("lent memory is used again, and only once it was read", "[reference]")
     const Switched on("reset reorder=1 delay_us=50");
     Two network;
     const int64_t before = gpu::Machine::get().count("export_memory");
-    end_many(network, begin_many(network, 12, [](int i) { return spaced(device0, i % 2 ? device0 : device1); }));
+    end_many(network, begin_many(network, network.a, network.b, 12,
+                                 [](int i) { return spaced(device0, i % 2 ? device0 : device1, bytes); }));
     CHECK(network.bytes_sent() == 0);
     CHECK(gpu::Machine::get().count("export_memory") - before <=
           3); /* of 16 pieces each; 12 messages of 4 at a time */
@@ -205,8 +204,7 @@ TEST_CASE("a sender that fails does not end before the receiver has said that it
 {
     const Switched on("reset");
     Two network(HEDDLE_PEER_REFERENCE);
-    Exchange exchange(network, network.a, network.b,
-                      spaced(device0, device1), 1);
+    Exchange exchange(network, network.a, network.b, spaced(device0, device1, bytes), 1);
     exchange.begin();
     network.step(); /* the answer */
     int chunks = 0;
@@ -231,8 +229,7 @@ TEST_CASE("what was lent comes back when a message fails", "[reference]")
 {
     for (int when = 1; when < 10; ++when) {
         Two network(HEDDLE_PEER_REFERENCE);
-        Exchange exchange(network, network.a, network.b,
-                          spaced(device0, device1), 1);
+        Exchange exchange(network, network.a, network.b, spaced(device0, device1, bytes), 1);
         {
             const Switched on("reset delay_us=100 fail=execute:" + std::to_string(when));
             exchange.begin();
@@ -240,6 +237,6 @@ TEST_CASE("what was lent comes back when a message fails", "[reference]")
             CHECK(exchange.sent.error);
             CHECK(exchange.received.error);
         }
-        pass(network, spaced(device0, device1));
+        pass(network, spaced(device0, device1, bytes));
     }
 }

@@ -16,8 +16,6 @@ namespace {
 constexpr gpu::Place device0{gpu::Kind::device, 0}, device1{gpu::Kind::device, 1}, pageable{};
 constexpr int64_t chunk = Two::chunk, bytes = 30 * chunk + 100;
 
-Plan spaced(gpu::Place from, gpu::Place to) { return plan(blocks(from, bytes), blocks(to, bytes), bytes); }
-
 } // namespace
 
 TEST_CASE("through memory that both ends map no bytes travel", "[shared]")
@@ -27,7 +25,7 @@ TEST_CASE("through memory that both ends map no bytes travel", "[shared]")
         Two network(HEDDLE_PEER_SHARED);
         const Since sent(Counter::sent_shared), received(Counter::received_shared), chunks(Counter::chunks_shared),
             fallbacks(Counter::fallbacks);
-        pass(network, spaced(device0, to));
+        pass(network, spaced(device0, to, bytes));
         CHECK(network.bytes_sent() == 0);
         CHECK(sent.now() == 1);
         CHECK(received.now() == 1);
@@ -46,8 +44,8 @@ TEST_CASE("devices that can lend do so in host memory if either end wants it", "
         CHECK(sent.now() == 1);
         CHECK(in_place.now() == 0);
     };
-    is_shared(Two(HEDDLE_PEER_SHARED, chunk, HEDDLE_PEER_AUTO), spaced(device0, device1));
-    is_shared(Two(HEDDLE_PEER_AUTO, chunk, HEDDLE_PEER_SHARED), spaced(device0, device1));
+    is_shared(Two(HEDDLE_PEER_SHARED, chunk, HEDDLE_PEER_AUTO), spaced(device0, device1, bytes));
+    is_shared(Two(HEDDLE_PEER_AUTO, chunk, HEDDLE_PEER_SHARED), spaced(device0, device1, bytes));
     /* Nor is a dense buffer lent itself, which only a device can read. */
     constexpr int64_t MiB = 1 << 20;
     is_shared(Two(HEDDLE_PEER_AUTO, chunk, HEDDLE_PEER_SHARED), plan(dense(device0, MiB), dense(device1, MiB), MiB));
@@ -56,10 +54,10 @@ TEST_CASE("devices that can lend do so in host memory if either end wants it", "
 TEST_CASE("what no device packs or unpacks, or either end wants by value, is not shared", "[shared]")
 {
     const Switched on("reset");
-    travels(Two(HEDDLE_PEER_SHARED), spaced(pageable, device0));
-    travels(Two(HEDDLE_PEER_SHARED), spaced(device0, pageable));
-    travels(Two(HEDDLE_PEER_SHARED, chunk, HEDDLE_PEER_VALUE), spaced(device0, device1));
-    travels(Two(HEDDLE_PEER_VALUE, chunk, HEDDLE_PEER_SHARED), spaced(device0, device1));
+    travels(Two(HEDDLE_PEER_SHARED), spaced(pageable, device0, bytes));
+    travels(Two(HEDDLE_PEER_SHARED), spaced(device0, pageable, bytes));
+    travels(Two(HEDDLE_PEER_SHARED, chunk, HEDDLE_PEER_VALUE), spaced(device0, device1, bytes));
+    travels(Two(HEDDLE_PEER_VALUE, chunk, HEDDLE_PEER_SHARED), spaced(device0, device1, bytes));
 }
 
 /* In a process of its own: it lasts for the process's life. */
@@ -69,7 +67,7 @@ TEST_CASE("inside: memory that cannot be pinned", "[.][inside]")
     const Since fallbacks(Counter::fallbacks);
     for (int i = 0; i < 3; ++i) {
         Two network(HEDDLE_PEER_SHARED);
-        pass(network, spaced(device0, device1));
+        pass(network, spaced(device0, device1, bytes));
         CHECK(network.bytes_sent() == bytes);
     }
     CHECK(fallbacks.now() == 1);
@@ -82,7 +80,7 @@ TEST_CASE("inside: memory that cannot be pinned for now", "[.][inside]")
     for (const bool enough : {false, false, true}) {
         const Switched on(enough ? "reset" : "reset pinned_memory=100000");
         Two network(HEDDLE_PEER_SHARED);
-        pass(network, spaced(device0, device1));
+        pass(network, spaced(device0, device1, bytes));
         CHECK(network.bytes_sent() == (enough ? 0 : bytes));
     }
 }
@@ -131,7 +129,8 @@ TEST_CASE("shared memory is used again", "[shared]")
     const Switched on("reset reorder=1 delay_us=50");
     Two network(HEDDLE_PEER_SHARED);
     const int64_t before = gpu::Machine::get().count("pin");
-    end_many(network, begin_many(network, 40, [](int i) { return spaced(device0, i % 2 ? device0 : device1); }));
+    end_many(network, begin_many(network, network.a, network.b, 40,
+                                 [](int i) { return spaced(device0, i % 2 ? device0 : device1, bytes); }));
     CHECK(network.bytes_sent() == 0);
     CHECK(gpu::Machine::get().count("pin") - before <= 3); /* of 64 pieces each; 40 messages of 4 at a time */
 }

@@ -12,14 +12,10 @@ constexpr gpu::Place device0{gpu::Kind::device, 0}, device1{gpu::Kind::device, 1
     pinned{gpu::Kind::pinned, 0}, managed{gpu::Kind::managed, 0};
 constexpr int64_t MiB = 1 << 20;
 
-int64_t launches() { return gpu::Machine::get().count("launch"); }
-
 struct Alone : Network {
     Alone() : Network(1), a(add({4096, 4, 0, 0, 0})) {}
     size_t a;
 };
-
-Plan spaced(gpu::Place from, gpu::Place to, int64_t bytes) { return plan(blocks(from, bytes), blocks(to, bytes), bytes); }
 
 } // namespace
 
@@ -67,15 +63,10 @@ TEST_CASE("short ones to oneself share a launch", "[within]")
 {
     const Switched on("reset");
     Alone network;
-    std::vector<std::unique_ptr<Exchange>> all;
-    for (int i = 0; i < 26; ++i) {
-        all.push_back(std::make_unique<Exchange>(network, network.a, network.a, spaced(device0, device0, 5000), i));
-        all.back()->begin();
-    }
+    const auto all =
+        begin_many(network, network.a, network.a, 26, [](int) { return spaced(device0, device0, 5000); });
     const int64_t before = launches();
-    run_all(network, all);
-    for (const auto &exchange : all)
-        exchange->check();
+    end_many(network, all);
     CHECK(launches() - before == 1);
 }
 

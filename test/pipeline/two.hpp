@@ -52,6 +52,11 @@ inline void pass(Two &network, const Plan &made)
     CHECK(exchange.sent.bytes == made.bytes);
 }
 
+/* Blocks with gaps as long, at both ends. */
+inline Plan spaced(gpu::Place from, gpu::Place to, int64_t bytes) { return plan(blocks(from, bytes), blocks(to, bytes), bytes); }
+
+inline int64_t launches() { return gpu::Machine::get().count("launch"); }
+
 /* None of it stays in memory that both ends reach. */
 inline void travels(Two &&network, const Plan &made)
 {
@@ -62,17 +67,18 @@ inline void travels(Two &&network, const Plan &made)
 }
 
 /* Messages of `of(i)`, all under way at once. */
-inline std::vector<std::unique_ptr<Exchange>> begin_many(Two &network, int n, const std::function<Plan(int)> &of)
+inline std::vector<std::unique_ptr<Exchange>> begin_many(Network &network, size_t from, size_t to, int n,
+                                                         const std::function<Plan(int)> &of)
 {
     std::vector<std::unique_ptr<Exchange>> all;
     for (int i = 0; i < n; ++i) {
-        all.push_back(std::make_unique<Exchange>(network, network.a, network.b, of(i), i));
+        all.push_back(std::make_unique<Exchange>(network, from, to, of(i), i));
         all.back()->begin();
     }
     return all;
 }
 
-inline void end_many(Two &network, const std::vector<std::unique_ptr<Exchange>> &all)
+inline void end_many(Network &network, const std::vector<std::unique_ptr<Exchange>> &all)
 {
     run_all(network, all);
     for (const auto &exchange : all)

@@ -14,6 +14,9 @@ namespace heddle::pipeline {
 
 class Port;
 
+// Of a chunk that no answer has asked for yet.
+constexpr uint16_t no_round = 0xffff;
+
 // A part of a message that is on its way.
 struct Chunk {
     int64_t offset = 0;

@@ -76,7 +76,7 @@ int Sending::answer(const Header &header)
         return HEDDLE_SUCCESS;
     if (answered_ && anew && header.mode != Mode::value)
         return HEDDLE_ERR_FORMAT;
-    if (header.bytes > total_ || header.chunk < smallest_chunk ||
+    if (header.round == no_round || header.bytes > total_ || header.chunk < smallest_chunk ||
         header.chunk > (own_ && header.mode == Mode::reference
                             ? largest_chunk
                             : most_of(header.mode, port_.limits().chunk)) ||
@@ -97,8 +97,8 @@ void Sending::begin_round(const Header &header)
 {
     leave();
     std::erase_if(chunks_, [](const Chunk &chunk) { return chunk.state == Chunk::State::lent; });
-    const bool as_expected = !answered_ && early_ && header.mode == mode_ && header.bytes == wanted_ &&
-                             header.chunk == chunk_bytes_;
+    const bool has_first = !answered_ && !chunks_.empty() && header.mode == mode_ && header.bytes == wanted_ &&
+                           header.chunk == chunk_bytes_; // it was packed early
     if (!answered_) {
         count(counter_of(Counter::sent_by_value, header.mode));
         // Chunks of another size than this end would make cannot be packed early.
@@ -113,14 +113,11 @@ void Sending::begin_round(const Header &header)
     mode_ = header.mode;
     round_ = header.round;
     granted_ = begun_ = next_ = done_ = 0;
-    for (Chunk &chunk : chunks_)
-        if (as_expected) { // the one that was packed early
-            chunk.round = round_;
-            next_ = chunk.bytes;
-            begun_ = 1;
-        } else if (chunk.round == round_) {
-            --chunk.round;
-        }
+    if (has_first) {
+        chunks_.front().round = round_;
+        next_ = chunks_.front().bytes;
+        begun_ = 1;
+    }
     if (mode_ != Mode::reference)
         own_.reset();
     else if (own_)
@@ -141,7 +138,6 @@ void Sending::dropped()
     answered_ = true;
     alone_ = true;
     wanted_ = 0;
-    ++round_; // what was packed early is thrown away
     port_.ready(*this);
 }
 
@@ -149,7 +145,6 @@ void Sending::give(int64_t bytes)
 {
     answered_ = true;
     alone_ = true;
-    ++round_; // what was packed early is thrown away
     wanted_ = bytes;
     gives_ = true;
 }
@@ -229,13 +224,12 @@ bool Sending::use(int error, Block block)
         fail(error);
         return false;
     }
-    pack(std::move(block));
+    pack(begin_chunk(std::move(block)));
     return may_begin();
 }
 
-void Sending::pack(Block block)
+void Sending::pack(Chunk &chunk)
 {
-    Chunk &chunk = begin_chunk(std::move(block));
     port_.transfers().ask(*this, chunk,
                             {buffer_.after(chunk.offset), packed_side(chunk.block.at(), chunk.bytes),
                              chunk.bytes, HEDDLE_OP_REPLACE});
@@ -256,8 +250,11 @@ void Sending::pack_early()
     chunk_bytes_ = chunk_of(mode_, total_, port_.limits().chunk);
     const int e = guard([&] {
         Block block;
-        if (port_.early().take_spare(*this, block) == HEDDLE_SUCCESS)
-            pack(std::move(block));
+        if (port_.early().take_spare(*this, block) == HEDDLE_SUCCESS) {
+            Chunk &chunk = begin_chunk(std::move(block));
+            chunk.round = no_round;
+            pack(chunk);
+        }
         return HEDDLE_SUCCESS;
     });
     if (e) // nobody moves it
@@ -266,7 +263,7 @@ void Sending::pack_early()
 
 void Sending::moved(Chunk &chunk, int error)
 {
-    if (!error || (answered_ && chunk.round == round_))
+    if (!error || chunk.round == round_)
         return Message::moved(chunk, error);
     erase(chunk); // nobody wants it, or it is packed again once somebody does
     port_.ready(*this);

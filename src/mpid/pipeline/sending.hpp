@@ -45,7 +45,7 @@ private:
     void begin_round(const Header &header);
     bool may_begin() const;
     Chunk &begin_chunk(Block block);
-    void pack(Block block);
+    void pack(Chunk &chunk);
     bool expects_reference() const;
     void pack_early();
     void send_moved();
