@@ -19,6 +19,7 @@ test_pipeline_pipeline_SOURCES = \
     test/pipeline/main.cpp \
     test/pipeline/network.cpp \
     test/pipeline/network.hpp \
+    test/pipeline/test_at_once.cpp \
     test/pipeline/test_early.cpp \
     test/pipeline/test_endings.cpp \
     test/pipeline/test_failures.cpp \

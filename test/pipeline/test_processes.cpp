@@ -31,15 +31,17 @@ constexpr int64_t chunk = 8192, bytes = 200 * chunk + 1000, block = 24;
 struct Traffic {
     const char *receiver; /* the test that the receiving process runs */
     int messages;
-    int64_t gap;              /* between blocks; 0: dense, and each message out of memory of its own */
+    int64_t gap;                 /* between blocks; 0: dense */
     int peer = HEDDLE_PEER_AUTO; /* at the sender */
+    bool keeps = true;           /* otherwise each message is in memory of its own */
 
     int64_t stride() const { return block + gap; }
     int64_t blocks() const { return (bytes + block - 1) / block; }
     int64_t count() const { return gap ? blocks() : bytes; } /* of type_of() */
 };
 constexpr Traffic spaced{"inside: the receiving process", 3, block};
-constexpr Traffic dense_ones{"inside: the process that receives dense messages", 24, 0};
+constexpr Traffic dense_ones{"inside: the process that receives dense messages", 24, 0, HEDDLE_PEER_AUTO, false};
+constexpr Traffic dense_again{"inside: the process that receives out of one buffer", 5, 0};
 constexpr Traffic in_host_memory{"inside: the process that maps memory", 3, block, HEDDLE_PEER_SHARED};
 
 /* Frames: the sizes of a header and of its data, then both. An envelope is a frame without a header. */
@@ -89,6 +91,7 @@ public:
     }
 
     heddle_port *port = nullptr;
+    int headers_read = 0;
 
 private:
     /* One frame, if there is one. */
@@ -107,6 +110,7 @@ private:
         else
             gpu::succeeds(heddle_port_arrived(port, header.data(), header.size(), data.data(), data.size()),
                           "heddle_port_arrived");
+        headers_read += !header.empty();
     }
 
     void write_all(const void *from, size_t size)
@@ -164,7 +168,7 @@ void send_all(Wire &wire, const Traffic &traffic)
     std::optional<gpu::Memory> memory;
     for (int message = 0; message < traffic.messages; ++message) {
         const std::vector<char> contents = spread(traffic, message);
-        if (!memory || !traffic.gap) {
+        if (!memory || !traffic.keeps) {
             memory.reset(); /* the next may well have its address */
             memory.emplace(device0, contents.size());
         }
@@ -230,6 +234,8 @@ void between_processes(const Traffic &traffic, int device, const char *switches,
         const int64_t before = counted(counter), in_place = counted(Counter::sent_in_place);
         send_all(wire, traffic);
         CHECK(counted(counter) - before == lent);
+        if (!traffic.gap && traffic.keeps && !fallbacks) /* the first one's answer, and that each was read */
+            CHECK(wire.headers_read == 1 + traffic.messages);
         CHECK(counted(Counter::sent_in_place) - in_place == (traffic.gap ? 0 : lent));
         int status = 0;
         waitpid(child, &status, 0);
@@ -273,6 +279,12 @@ TEST_CASE("inside: the process that receives dense messages", "[.][inside]")
     CHECK(gpu::Machine::get().count("close_memory") == 8);
 }
 
+TEST_CASE("inside: the process that receives out of one buffer", "[.][inside]")
+{
+    if (receive_as_lent(dense_again))
+        CHECK(gpu::Machine::get().count("import_memory") == 1);
+}
+
 TEST_CASE("inside: the process that maps memory", "[.][inside]")
 {
     receive_as_lent(in_host_memory);
@@ -303,9 +315,16 @@ TEST_CASE("dense buffers are read where they lie, and freed afterwards", "[refer
     between_processes(dense_ones, 1, "reorder=1 delay_us=20", dense_ones.messages, 0);
 }
 
+TEST_CASE("a buffer that the receiver has open is read with no answer", "[reference][processes]")
+{
+    between_processes(dense_again, 0, "reorder=1 delay_us=20", dense_again.messages, 0);
+    between_processes(dense_again, 1, "reorder=1 delay_us=20", dense_again.messages, 0);
+}
+
 /* The first message finds out that nothing can be opened, and begins anew; the others go through host memory. */
 TEST_CASE("a process that cannot open the other's memory gets the bytes themselves", "[reference][processes]")
 {
     between_processes(spaced, 0, "fail=import_memory:1+", 1, 1);
     between_processes(dense_ones, 0, "fail=import_memory:1+", 1, 1);
+    between_processes(dense_again, 0, "fail=import_memory:1+", 1, 1);
 }

@@ -106,7 +106,7 @@ TEST_CASE("random messages through memory that both ends map where they can", "[
     const int64_t before = heddle::pipeline::counted(heddle::pipeline::Counter::sent_shared);
     many_cases(HEDDLE_PEER_SHARED);
     if (!std::getenv("HEDDLE_TEST_CASES"))
-        CHECK(heddle::pipeline::counted(heddle::pipeline::Counter::sent_shared) > before + 10);
+        CHECK(heddle::pipeline::counted(heddle::pipeline::Counter::sent_shared) > before);
 }
 
 TEST_CASE("random messages by reference where they can", "[random][reference]")

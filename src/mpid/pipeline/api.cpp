@@ -109,7 +109,7 @@ int heddle_message_send(heddle_port *port, void *peer, const heddle_side *from, 
         if (const int e = Buffer::check(*from, bytes))
             return e;
         Sending &made = p.add(std::make_unique<Sending>(p, peer, *from, bytes, key, ended, argument));
-        made.begin();
+        made.pack_early();
         write_envelope(made.envelope(), envelope);
         if (message)
             *message = made.id();

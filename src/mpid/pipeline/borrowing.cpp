@@ -91,6 +91,18 @@ public:
         return HEDDLE_SUCCESS;
     }
 
+    // Null where it is not open.
+    std::shared_ptr<const Opened> open_own(const gpu::Device &device, uint64_t process, const Loan &loan)
+    {
+        const std::lock_guard lock(mutex_);
+        Process &its = processes_[{device.ordinal(), process}];
+        const auto known = its.open.find(loan.allocation);
+        if (known == its.open.end() || !is_own(loan))
+            return nullptr;
+        used(its, loan.allocation);
+        return known->second;
+    }
+
     bool is_closed(const gpu::Device &device, uint64_t process, Mode mode, bool own)
     {
         const std::lock_guard lock(mutex_);
@@ -135,6 +147,17 @@ int borrow(gpu::Device &device, uint64_t process, Mode mode, const Loan &loan, i
         borrowed.open = std::move(opened);
     }
     return borrowed.at ? HEDDLE_SUCCESS : HEDDLE_ERR_FORMAT;
+}
+
+bool borrow_open(gpu::Device &device, uint64_t process, const Loan &loan, int64_t bytes, Borrowed &borrowed)
+{
+    if (process == whereabouts().process) {
+        borrowed.at = is_own(loan) ? find_own(loan, bytes) : nullptr;
+    } else if (const auto opened = Borrower::get().open_own(device, process, loan)) {
+        borrowed.at = opened->find(loan.at, static_cast<size_t>(bytes));
+        borrowed.open = opened;
+    }
+    return borrowed.at;
 }
 
 bool cannot_borrow(const gpu::Device &device, uint64_t process, Mode mode, bool own)

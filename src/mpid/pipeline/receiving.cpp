@@ -22,7 +22,7 @@ Mode mode_for(const Envelope &envelope, const Buffer &buffer, const Limits &limi
     const auto can = [&](Mode mode, bool own) {
         return allows(limits, mode) && !cannot_borrow(*buffer.device(), envelope.process, mode, own);
     };
-    if (envelope.lends && can(Mode::reference, envelope.in_place))
+    if (envelope.lends && can(Mode::reference, envelope.in_place()))
         return Mode::reference;
     return envelope.shares && can(Mode::shared, false) ? Mode::shared : Mode::value;
 }
@@ -34,7 +34,7 @@ Receiving::Receiving(Port &port, void *peer, const Envelope &envelope, const hed
     : Message(port, peer, to, std::min(envelope.bytes, capacity), ended, argument),
       process_(envelope.process), bytes_(envelope.bytes),
       chunk_(std::max(smallest_chunk, std::min(envelope.chunk, port.limits().chunk))),
-      in_place_(envelope.in_place), truncated_(envelope.bytes > capacity)
+      own_(envelope.own), truncated_(envelope.bytes > capacity)
 {
     other_ = envelope.message;
     wanted_ = std::min(envelope.bytes, capacity);
@@ -45,7 +45,7 @@ Receiving::Receiving(Port &port, void *peer, const Envelope &envelope, const hed
 void Receiving::cut()
 {
     chunk_bytes_ =
-        mode_ == Mode::reference && in_place_ ? whole_chunk(bytes_) : chunk_of(mode_, bytes_, chunk_);
+        mode_ == Mode::reference && own_.allocation ? whole_chunk(bytes_) : chunk_of(mode_, bytes_, chunk_);
     came_.assign(static_cast<size_t>(chunks()), false);
 }
 
@@ -55,8 +55,24 @@ void Receiving::begin()
     if (sender && sender->can_give())
         return take(*sender);
     count(counter_of(Counter::received_by_value, mode_));
+    if (reads_at_once())
+        return;
     begin_round();
     send_answer();
+}
+
+// Out of the sender's own memory, where that is open already. The sender hears of it when all was read.
+bool Receiving::reads_at_once()
+{
+    Borrowed borrowed;
+    if (mode_ != Mode::reference || chunks() != 1 ||
+        !borrow_open(*buffer_.device(), process_, own_, wanted_, borrowed))
+        return false;
+    told_ = granted_ = 1;
+    Header whole;
+    whole.bytes = wanted_;
+    begin_move(whole, std::move(borrowed));
+    return true;
 }
 
 void Receiving::take(Sending &sender)
@@ -275,9 +291,7 @@ int Receiving::arrived_loan(const Header &header)
         falling_back_ = true;
         port_.ready(*this);
     } else {
-        Chunk &chunk = begin_chunk(header);
-        chunk.borrowed = std::move(borrowed.open);
-        begin_move(chunk, borrowed.at);
+        begin_move(header, std::move(borrowed));
     }
     return HEDDLE_SUCCESS;
 }
@@ -320,6 +334,13 @@ void Receiving::begin_move(Chunk &chunk, const void *from)
         {packed_side(from, chunk.bytes), buffer_.after(chunk.offset), chunk.bytes, HEDDLE_OP_REPLACE});
 }
 
+void Receiving::begin_move(const Header &header, Borrowed &&borrowed)
+{
+    Chunk &chunk = begin_chunk(header);
+    chunk.borrowed = std::move(borrowed.open);
+    begin_move(chunk, borrowed.at);
+}
+
 void Receiving::moved(Chunk &chunk, int error)
 {
     if (error)
@@ -340,6 +361,7 @@ void Receiving::give_back(const Chunk &chunk)
     header.round = round_;
     header.to = other_;
     header.offset = chunk.offset;
+    header.bytes = chunk.bytes;
     if (const int e = port_.send(*this, header))
         fail(e);
 }

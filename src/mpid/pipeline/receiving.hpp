@@ -3,6 +3,7 @@
 // come. What this same port sends it moves at once, from one buffer to the other.
 #pragma once
 
+#include "borrowing.hpp"
 #include "message.hpp"
 
 #include <vector>
@@ -28,11 +29,13 @@ public:
 private:
     bool use(int error, Block block) override;
     void take(Sending &sender);
+    bool reads_at_once();
     enum class Verdict { wanted, stray, senseless };
     Verdict judge(const Header &header, size_t bytes) const;
     int accept(const Header &header, size_t bytes, bool &wanted);
     Chunk &begin_chunk(const Header &header);
     void begin_move(Chunk &chunk, const void *from);
+    void begin_move(const Header &header, Borrowed &&borrowed);
     int arrived_chunk(const Header &header, const void *data, size_t bytes);
     int arrived_loan(const Header &header);
     void end_chunk(Chunk &chunk);
@@ -48,7 +51,7 @@ private:
     const uint64_t process_; // the sender's
     const int64_t bytes_;    // that it sends, or would
     const int64_t chunk_;    // the lower limit of both ports
-    const bool in_place_;    // nothing is packed for it, if it comes by reference
+    const Loan own_;         // where the sender's own memory is lent: nothing is packed, if it comes by reference
     const bool truncated_;
     bool falling_back_ = false;
     Sending *source_ = nullptr; // in this port: all is moved out of its buffer

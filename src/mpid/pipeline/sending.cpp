@@ -5,6 +5,7 @@
 #include "exports.hpp"
 #include "port.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace heddle::pipeline {
@@ -18,12 +19,6 @@ Sending::Sending(Port &port, void *peer, const heddle_side &from, int64_t bytes,
         own_ = export_own(*buffer_.device(), buffer_.address(0), bytes);
 }
 
-void Sending::begin()
-{
-    if (expects_reference())
-        port_.ready(*this);
-}
-
 // Whether its chunks can stay, in that way.
 bool Sending::can(Mode mode) const
 {
@@ -33,8 +28,10 @@ bool Sending::can(Mode mode) const
 Envelope Sending::envelope() const
 {
     const Whereabouts here = whereabouts();
-    return {id(),         total_, port_.limits().chunk, here.node, here.process, port_.limits().number, lends_,
-            own_.has_value(), shares_};
+    Loan own;
+    if (own_)
+        own = {own_->allocation, own_->at, {}};
+    return {id(), total_, port_.limits().chunk, here.node, here.process, port_.limits().number, lends_, shares_, own};
 }
 
 // ---- what the receiver says ----
@@ -47,8 +44,7 @@ int Sending::arrived(const Header &header, const void *, size_t bytes)
     case Kind::answer:
         return answer(header);
     case Kind::returned:
-        returned(header);
-        return HEDDLE_SUCCESS;
+        return returned(header);
     case Kind::failed:
         // It says so when it reads nothing any more.
         std::erase_if(chunks_, [](const Chunk &chunk) { return chunk.state == Chunk::State::lent; });
@@ -124,13 +120,33 @@ void Sending::begin_round(const Header &header)
         count(Counter::sent_in_place);
 }
 
-void Sending::returned(const Header &header)
+int Sending::returned(const Header &header)
 {
-    if (header.round != round_ || mode_ == Mode::value)
-        return;
-    for (const Chunk &chunk : chunks_)
-        if (chunk.state == Chunk::State::lent && chunk.offset == header.offset)
-            return end_chunk(chunk);
+    if (!answered_) {
+        if (failed())
+            return HEDDLE_SUCCESS;
+        if (!own_ || header.mode != Mode::reference || header.round || header.offset || header.bytes > total_)
+            return HEDDLE_ERR_FORMAT;
+        read_at_once(header.bytes);
+    } else if (header.round == round_ && mode_ != Mode::value) {
+        const auto lent = std::find_if(chunks_.begin(), chunks_.end(), [&](const Chunk &chunk) {
+            return chunk.state == Chunk::State::lent && chunk.offset == header.offset;
+        });
+        if (lent != chunks_.end())
+            end_chunk(*lent);
+    }
+    return HEDDLE_SUCCESS;
+}
+
+void Sending::read_at_once(int64_t bytes)
+{
+    answered_ = true;
+    mode_ = Mode::reference;
+    wanted_ = done_ = bytes;
+    count(Counter::sent_by_reference);
+    count(Counter::sent_in_place);
+    port_.note_mode(peer_, mode_);
+    port_.ready(*this);
 }
 
 void Sending::dropped()
@@ -182,7 +198,7 @@ void Sending::advance()
     if (gives_)
         return;
     if (!answered_)
-        return pack_early();
+        return;
     send_moved();
     if (!packs())
         while (!failed() && may_begin())
@@ -235,15 +251,11 @@ void Sending::pack(Chunk &chunk)
                              chunk.bytes, HEDDLE_OP_REPLACE});
 }
 
-bool Sending::expects_reference() const
-{
-    return lends_ && packs() && total_ > 0 && port_.noted_mode(peer_) == Mode::reference;
-}
-
-// If the answer is another one than the last, this was for nothing, and is thrown away.
+// If the answer is another one than the last, this was for nothing, and is thrown away. It begins before the envelope is
+// sent, which takes the processor as long as a short chunk takes the device.
 void Sending::pack_early()
 {
-    if (!expects_reference() || std::exchange(early_, true))
+    if (!lends_ || !packs() || !total_ || port_.noted_mode(peer_) != Mode::reference)
         return;
     mode_ = Mode::reference;
     wanted_ = total_;
@@ -259,6 +271,10 @@ void Sending::pack_early()
     });
     if (e) // nobody moves it
         chunks_.clear();
+    guard([&] { // otherwise it begins with the port's progress
+        port_.transfers().begin_if_idle();
+        return HEDDLE_SUCCESS;
+    });
 }
 
 void Sending::moved(Chunk &chunk, int error)

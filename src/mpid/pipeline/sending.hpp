@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The sender's end of a message: waits to be matched, then packs as many chunks as the receiver has room for,
 // each into a block that goes back once the chunk was sent (by value) or read (shared, or by reference). A dense buffer
-// is not packed: the transport, or the receiver, reads it where it lies. Where the peer took the last message by
-// reference, the first chunk is packed while the answer is under way, if there is memory to spare. A receiver in this same
-// port moves everything itself, from one buffer to the other.
+// is not packed: the transport, or the receiver, reads it where it lies; a receiver that has its memory open already
+// needs to ask for nothing. Where the peer took the last message by reference, the first chunk is packed while envelope
+// and answer are under way, if there is memory to spare. A receiver in this same port moves everything itself, from one
+// buffer to the other.
 #pragma once
 
 #include "message.hpp"
@@ -17,8 +18,8 @@ public:
     Sending(Port &port, void *peer, const heddle_side &from, int64_t bytes, uint64_t key,
             heddle_message_ended ended, void *argument);
 
-    // It may pack before it is answered.
-    void begin();
+    // Before it is answered: its first chunk, if it is likely to be wanted.
+    void pack_early();
     Envelope envelope() const;
     uint64_t key() const { return key_; }
     bool answered() const { return answered_; }
@@ -41,13 +42,12 @@ private:
     bool use(int error, Block block) override;
     void failing() override;
     int answer(const Header &header);
-    void returned(const Header &header);
+    int returned(const Header &header);
+    void read_at_once(int64_t bytes);
     void begin_round(const Header &header);
     bool may_begin() const;
     Chunk &begin_chunk(Block block);
     void pack(Chunk &chunk);
-    bool expects_reference() const;
-    void pack_early();
     void send_moved();
     void send_chunk(Chunk &chunk);
     void end_chunk(const Chunk &chunk);
@@ -61,7 +61,6 @@ private:
     const bool shares_;       // or in host memory
     std::optional<Loan> own_; // the buffer itself is lent
     bool answered_ = false;
-    bool early_ = false;  // packing before the answer was tried
     bool gives_ = false;  // a receiver of this port reads the buffer
     int64_t granted_ = 0; // chunks, as answers count them
     int64_t begun_ = 0;   // chunks of this round

@@ -20,6 +20,12 @@ public:
     void ask(Message &message, Chunk &chunk, const heddle_move &move) { asked_.push_back({&message, &chunk, move}); }
     // One launch. Of how many.
     int begin_next();
+    // The same, where nothing runs that it could wait for others behind.
+    void begin_if_idle()
+    {
+        if (running_.empty())
+            begin_next();
+    }
     // Tells the messages of those that have ended. How many.
     int progress();
     // Until all have ended; tells nobody.

@@ -10,23 +10,24 @@ namespace {
 
 constexpr uint32_t envelope_magic = 0x45646448; // "HddE"
 constexpr uint32_t header_magic = 0x48646448;   // "HddH"
-constexpr uint16_t version = 2;
+constexpr uint16_t version = 3;
 
 struct RawEnvelope {
     uint32_t magic;
     uint16_t version;
-    uint16_t flags;
+    uint8_t flags;
+    uint8_t chunk; // its logarithm
     uint64_t message;
     int64_t bytes;
-    int64_t chunk;
     uint64_t node;
     uint64_t process;
-    uint64_t unused;
+    uint64_t allocation;
+    uint64_t at;
     uint32_t number;
     uint32_t check;
 };
 static_assert(sizeof(RawEnvelope) == HEDDLE_ENVELOPE_BYTES);
-constexpr uint16_t lends_flag = 1, in_place_flag = 2, shares_flag = 4;
+constexpr uint8_t lends_flag = 1, shares_flag = 2;
 
 struct RawHeader {
     uint32_t magic;
@@ -76,10 +77,10 @@ bool has_loan(Kind kind, Mode mode) { return kind == Kind::chunk && mode != Mode
 
 void write_envelope(const Envelope &e, void *bytes)
 {
-    const auto flags = static_cast<uint16_t>((e.lends ? lends_flag : 0) | (e.in_place ? in_place_flag : 0) |
-                                             (e.shares ? shares_flag : 0));
-    RawEnvelope raw{envelope_magic, version,   flags, e.message, e.bytes, e.chunk,
-                    e.node,         e.process, 0,     e.number,  0};
+    const auto flags = static_cast<uint8_t>((e.lends ? lends_flag : 0) | (e.shares ? shares_flag : 0));
+    const auto chunk = static_cast<uint8_t>(std::countr_zero(static_cast<uint64_t>(e.chunk)));
+    RawEnvelope raw{envelope_magic, version,   flags,            chunk,    e.message, e.bytes,
+                    e.node,         e.process, e.own.allocation, e.own.at, e.number,  0};
     raw.check = check_of(raw);
     std::memcpy(bytes, &raw, sizeof raw);
 }
@@ -92,19 +93,18 @@ int read_envelope(const void *bytes, Envelope &e)
         return HEDDLE_ERR_FORMAT;
     if (raw.version != version)
         return HEDDLE_ERR_VERSION;
-    if (raw.check != check_of(raw) || raw.flags & ~(lends_flag | in_place_flag | shares_flag) ||
-        (raw.flags & in_place_flag && !(raw.flags & lends_flag)) || raw.bytes < 0 || raw.chunk <= 0 ||
-        !std::has_single_bit(static_cast<uint64_t>(raw.chunk)))
+    if (raw.check != check_of(raw) || raw.flags & ~(lends_flag | shares_flag) || raw.bytes < 0 || raw.chunk > 62 ||
+        (raw.allocation && !(raw.flags & lends_flag)) || (!raw.allocation && raw.at))
         return HEDDLE_ERR_FORMAT;
     e = {raw.message,
          raw.bytes,
-         raw.chunk,
+         int64_t{1} << raw.chunk,
          raw.node,
          raw.process,
          raw.number,
          (raw.flags & lends_flag) != 0,
-         (raw.flags & in_place_flag) != 0,
-         (raw.flags & shares_flag) != 0};
+         (raw.flags & shares_flag) != 0,
+         {raw.allocation, raw.at, {}}};
     return HEDDLE_SUCCESS;
 }
 

@@ -2,11 +2,12 @@
 // What two ports tell each other: envelopes and headers, as values and as bytes. Bytes from elsewhere are
 // checked whole before anything of them is used.
 //
-//   envelope  sender to receiver, by whatever matches messages
+//   envelope  sender to receiver, by whatever matches messages; it may say where the bytes lie
 //   answer    receiver to sender: how the message is to come, and how many chunks may so far. The number counts from
 //             the beginning, so that answers may overtake each other. A higher round begins the message anew.
 //   chunk     sender to receiver: with its bytes behind it, or with a loan, which says where they can be read
-//   returned  receiver to sender: the bytes of a loan were read
+//   returned  receiver to sender: the bytes of a loan were read; in the place of an answer: out of where the envelope
+//             says that they lie, all that the receiver wants
 //   declined  sender to receiver: there is nothing to lend; by value, please
 //   failed    either way: this end of the message has failed, and uses nothing of the other's any more
 //   refused   receiver to sender: nobody takes the message
@@ -23,28 +24,30 @@ enum class Mode : uint8_t {
 };
 constexpr size_t modes = 3;
 
+// Where lent bytes can be read.
+struct Loan {
+    uint64_t allocation = 0; // which of the sender's allocations: the same number, the same memory
+    uint64_t at = 0;         // how far in it
+    unsigned char handle[gpu::Backend::handle_bytes] = {};
+};
+
 struct Envelope {
     uint64_t message = 0; // at the sender
     int64_t bytes = 0;
     int64_t chunk = 0; // most bytes of one that travels, at the sender
     uint64_t node = 0; // where the sender is (whereabouts.hpp)
     uint64_t process = 0;
-    uint32_t number = 0;   // of its port
-    bool lends = false;    // it can leave chunks on its device
-    bool in_place = false; // these are the sender's own memory: there is nothing to overlap
-    bool shares = false;   // it can leave chunks in host memory
+    uint32_t number = 0; // of its port
+    bool lends = false;  // it can leave chunks on its device
+    bool shares = false; // it can leave chunks in host memory
+    Loan own;            // the sender's own memory, unpacked; there is no handle in it. Allocation 0: it is not lent
+
+    bool in_place() const { return own.allocation != 0; }
 };
 
 void write_envelope(const Envelope &envelope, void *bytes);
 // Errors: FORMAT, VERSION.
 int read_envelope(const void *bytes, Envelope &envelope);
-
-// Where a lent chunk can be read.
-struct Loan {
-    uint64_t allocation = 0; // which of the sender's allocations: the same number, the same memory
-    uint64_t at = 0;         // how far in it
-    unsigned char handle[gpu::Backend::handle_bytes] = {};
-};
 
 enum class Kind : uint8_t { answer = 1, chunk, returned, declined, failed, refused };
 
@@ -55,7 +58,7 @@ struct Header {
     uint64_t to = 0;     // the message that it is for, at the end that it goes to
     uint64_t from = 0;   // answer: the receiver's number for it
     int64_t offset = 0;  // chunk, returned: of the packed bytes
-    int64_t bytes = 0;   // chunk: its bytes; answer: all that the receiver wants
+    int64_t bytes = 0;   // chunk, returned: its bytes; answer: all that the receiver wants
     int64_t chunk = 0;   // answer: bytes of a chunk
     int64_t granted = 0; // answer: how many chunks may be sent: by value in all, lent ones at a time
     int error = 0;       // refused

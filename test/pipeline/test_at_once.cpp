@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Dense buffers that the receiver has open already, as two ports of one process always have: it reads them on the
+ * envelope's word, and says so when it has.
+ */
+#include "two.hpp"
+
+#include "../../src/mpid/pipeline/wire.hpp"
+
+using namespace pipeline_test;
+namespace wire = heddle::pipeline;
+
+namespace {
+
+constexpr gpu::Place device0{gpu::Kind::device, 0}, device1{gpu::Kind::device, 1}, pageable{};
+constexpr int64_t bytes = (int64_t{1} << 20) + 100; /* far above HEDDLE_MESSAGE_IN_PLACE */
+
+Plan read_at_once() { return plan(dense(device0, bytes), blocks(device1, bytes), bytes); }
+
+/* The kinds of headers that pass, in order; of a network in which they do not overtake each other. */
+struct Heard {
+    explicit Heard(Network &network)
+    {
+        network.loses = [this](size_t, const std::vector<unsigned char> &raw) {
+            wire::Header header;
+            CHECK(wire::read_header(raw.data(), raw.size(), header) == HEDDLE_SUCCESS);
+            kinds.push_back(header.kind);
+            return false;
+        };
+    }
+    std::vector<wire::Kind> kinds;
+};
+
+} // namespace
+
+TEST_CASE("a dense buffer is read on the envelope's word", "[at_once]")
+{
+    const Switched on("reset reorder=1 delay_us=20");
+    for (const int64_t capacity : {bytes, bytes / 2, int64_t{1}}) {
+        Two network;
+        const Heard heard(network);
+        Plan made = read_at_once();
+        made.capacity = capacity;
+        Exchange exchange(network, network.a, network.b, made, 1);
+        exchange.begin();
+        run(network, [&] { return exchange.over(); });
+        exchange.check();
+        CHECK(heard.kinds == std::vector{wire::Kind::returned});
+        CHECK(exchange.sent.error == HEDDLE_SUCCESS);
+        CHECK(exchange.received.error == (capacity < bytes ? HEDDLE_ERR_TRUNCATE : HEDDLE_SUCCESS));
+        CHECK(exchange.sent.bytes == std::min(bytes, capacity));
+    }
+}
+
+TEST_CASE("a receive of no bytes, or into host memory, answers as ever", "[at_once]")
+{
+    const Switched on("reset");
+    for (const gpu::Place to : {device1, pageable}) {
+        Two network;
+        const Heard heard(network);
+        Plan made = plan(dense(device0, bytes), blocks(to, bytes), bytes);
+        made.capacity = to.kind == gpu::Kind::device ? 0 : bytes;
+        Exchange exchange(network, network.a, network.b, made, 1);
+        exchange.begin();
+        run(network, [&] { return exchange.over(); });
+        exchange.check();
+        CHECK(heard.kinds.at(0) == wire::Kind::answer);
+        CHECK(exchange.sent.error == HEDDLE_SUCCESS);
+    }
+}
+
+TEST_CASE("the sender does not end before its buffer was read", "[at_once]")
+{
+    const Switched on("reset");
+    Two network;
+    Exchange exchange(network, network.a, network.b, read_at_once(), 1);
+    network.holds = [&](size_t to) { return to == network.a; };
+    exchange.begin();
+    run(network, [&] { return exchange.received.over; });
+    for (int i = 0; i < 1000; ++i)
+        network.progress(network.a);
+    CHECK(!exchange.sent.over);
+    network.holds = nullptr;
+    run(network, [&] { return exchange.over(); });
+    exchange.check();
+}
+
+TEST_CASE("a receiver that fails while it reads tells the sender", "[at_once]")
+{
+    for (const char *switches : {"reset fail=launch:1+", "reset fail=execute:1"}) {
+        const Switched on(switches);
+        Two network;
+        Exchange exchange(network, network.a, network.b, read_at_once(), 1);
+        exchange.begin();
+        run(network, [&] { return exchange.over(); });
+        CHECK(exchange.received.error == HEDDLE_ERR_DEVICE);
+        CHECK(exchange.sent.error == HEDDLE_ERR_PEER);
+    }
+}
+
+TEST_CASE("that bytes were read which nobody lent, or more than there are, ends a message", "[at_once]")
+{
+    const Switched on("reset");
+    for (const bool lent : {false, true}) {
+        Two network;
+        network.forgives = true;
+        Exchange exchange(network, network.a, network.b,
+                          lent ? read_at_once() : plan(blocks(device0, bytes), blocks(device1, bytes), bytes), 1);
+        exchange.send();
+        wire::Header header;
+        header.kind = wire::Kind::returned;
+        header.mode = wire::Mode::reference;
+        header.to = exchange.message();
+        header.bytes = bytes + lent;
+        const wire::HeaderBytes raw = wire::write_header(header);
+        CHECK(heddle_port_arrived(network.port(network.a), raw.bytes, raw.size, nullptr, 0) == HEDDLE_ERR_FORMAT);
+        run(network, [&] { return exchange.sent.over; });
+        CHECK(exchange.sent.error == HEDDLE_ERR_FORMAT);
+    }
+}
