@@ -28,6 +28,7 @@ struct Memory {
     char *base = nullptr;  // of the allocation, where known and asked for
     size_t size = 0;
     uint64_t id = 0; // of the allocation, and of no later one; with the range, 0: not known
+    bool imported = false; // from another device than `device`, which reaches it over a link
 
     bool of_device() const { return kind == MemoryKind::device || kind == MemoryKind::managed; }
 };
@@ -117,7 +118,7 @@ public:
     virtual int stream_wait(int device, Stream stream, Done *done) = 0;
 
     // Device memory of this process for another process of the node, and back.
-    static constexpr size_t handle_bytes = 64;
+    static constexpr size_t handle_bytes = 80;
     virtual int export_memory(int device, void *ptr, unsigned char handle[handle_bytes]) = 0;
     virtual int import_memory(int device, const unsigned char handle[handle_bytes], void **ptr) = 0;
     virtual int close_memory(int device, void *ptr) = 0;
@@ -135,6 +136,6 @@ struct Host {
 // What a plug-in exports under this name, as extern "C". Returns null, and writes why into `reason`, where
 // there is no device to speak of. The object lives as long as the process.
 using OpenBackend = Backend *(*)(const Host &host, std::string &reason);
-#define HEDDLE_BACKEND_SYMBOL "heddle_open_backend_2"
+#define HEDDLE_BACKEND_SYMBOL "heddle_open_backend_3"
 
 } // namespace heddle::gpu

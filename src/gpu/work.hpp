@@ -93,6 +93,7 @@ struct Work {
     heddle_predefined basic = HEDDLE_BYTE;
     bool split = false; // the source is bytes in pieces: an element may lie in several
     bool remote = true; // the target may be memory that is not the device's own: others see it over a link
+    bool far = true;    // the source may be
 };
 
 // The kernels, each for what the ones before it do not take. choose.hpp says which.

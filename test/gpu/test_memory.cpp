@@ -4,6 +4,8 @@
  */
 #include "buffer.hpp"
 
+#include "../../src/gpu/cuda/imports.hpp"
+
 #include <algorithm>
 #include <cstring>
 #include <deque>
@@ -208,11 +210,35 @@ void one_buffer_in_many_moves()
     }
 }
 
+void imported_ranges()
+{
+    heddle::gpu::cuda::Imports imports;
+    const auto holds = [&](uintptr_t address, bool expected) {
+        same(imports.hold(address), expected, "whether an address is imported");
+    };
+    holds(1000, false);
+    imports.remove(1000); /* nothing is there */
+    imports.add(1000, 100);
+    imports.add(2000, 1);
+    imports.add(2000, 1); /* opened twice */
+    for (const uintptr_t in : {1000, 1099, 2000})
+        holds(in, true);
+    for (const uintptr_t out : {0, 999, 1100, 1999, 2001})
+        holds(out, false);
+    imports.remove(1050); /* by any address within */
+    holds(1000, false);
+    imports.remove(2000);
+    holds(2000, true);
+    imports.remove(2000);
+    holds(2000, false);
+}
+
 const AddTests tests{{"memory kinds", memory_kinds},
                      {"absolute addresses", absolute_addresses},
                      {"absolute addresses and packed bytes", absolute_and_packed},
                      {"overlapping targets", overlapping_targets},
-                     {"one buffer in many moves", one_buffer_in_many_moves}};
+                     {"one buffer in many moves", one_buffer_in_many_moves},
+                     {"imported ranges", imported_ranges}};
 
 } // namespace
 } // namespace gpu

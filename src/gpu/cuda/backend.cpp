@@ -6,6 +6,7 @@
 #include "nearby.hpp"
 
 #include <chrono>
+#include <cstring>
 #include <new>
 
 namespace heddle::gpu::cuda {
@@ -25,6 +26,13 @@ cudaStream_t as_cuda(Stream stream)
 {
     return static_cast<cudaStream_t>(stream);
 }
+
+// What one process tells another of its memory.
+struct Handle {
+    cudaIpcMemHandle_t memory;
+    CUuuid device;
+};
+static_assert(sizeof(Handle) <= Backend::handle_bytes);
 
 void relax()
 {
@@ -94,6 +102,7 @@ Memory CudaBackend::query(const void *ptr, bool range) const
     else
         return memory;
     memory.device = ordinal;
+    memory.imported = imports_.hold(address);
     if (memory.kind != MemoryKind::device || !range)
         return memory;
     CUdeviceptr start = 0;
@@ -471,7 +480,6 @@ int CudaBackend::stream_wait(int device, Stream stream, Done *done)
 
 int CudaBackend::export_memory(int device, void *ptr, unsigned char handle[handle_bytes])
 {
-    static_assert(sizeof(cudaIpcMemHandle_t) <= handle_bytes);
     Scope scope;
     Device *d = nullptr;
     if (const int e = enter(device, scope, &d))
@@ -479,7 +487,8 @@ int CudaBackend::export_memory(int device, void *ptr, unsigned char handle[handl
     cudaIpcMemHandle_t h{};
     if (const int e = check("cudaIpcGetMemHandle", cudaIpcGetMemHandle(&h, ptr)))
         return e;
-    std::copy_n(reinterpret_cast<const unsigned char *>(&h), sizeof h, handle);
+    const Handle whole{h, d->uuid()};
+    std::memcpy(handle, &whole, sizeof whole);
     return HEDDLE_SUCCESS;
 }
 
@@ -489,9 +498,17 @@ int CudaBackend::import_memory(int device, const unsigned char handle[handle_byt
     Device *d = nullptr;
     if (const int e = enter(device, scope, &d))
         return e;
-    cudaIpcMemHandle_t h{};
-    std::copy_n(handle, sizeof h, reinterpret_cast<unsigned char *>(&h));
-    return check("cudaIpcOpenMemHandle", cudaIpcOpenMemHandle(ptr, h, cudaIpcMemLazyEnablePeerAccess));
+    Handle whole{};
+    std::memcpy(&whole, handle, sizeof whole);
+    if (const int e = check("cudaIpcOpenMemHandle",
+                            cudaIpcOpenMemHandle(ptr, whole.memory, cudaIpcMemLazyEnablePeerAccess)))
+        return e;
+    if (std::memcmp(&whole.device, &d->uuid(), sizeof whole.device) == 0)
+        return HEDDLE_SUCCESS;
+    const Memory all = query(*ptr, true);
+    if (all.base)
+        imports_.add(reinterpret_cast<uintptr_t>(all.base), all.size);
+    return HEDDLE_SUCCESS;
 }
 
 int CudaBackend::close_memory(int device, void *ptr)
@@ -500,6 +517,7 @@ int CudaBackend::close_memory(int device, void *ptr)
     Device *d = nullptr;
     if (const int e = enter(device, scope, &d))
         return e;
+    imports_.remove(reinterpret_cast<uintptr_t>(ptr));
     return check("cudaIpcCloseMemHandle", cudaIpcCloseMemHandle(ptr));
 }
 

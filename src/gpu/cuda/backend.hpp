@@ -5,6 +5,7 @@
 #include "../backend.hpp"
 #include "device.hpp"
 #include "dispatch.hpp"
+#include "imports.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -61,6 +62,7 @@ private:
     template <class Put> int finish(Device &d, Stream stream, Done *done, Put put);
 
     std::vector<std::unique_ptr<Device>> devices_;
+    Imports imports_;
     // Which device may reach which other's memory by now: [device * devices + peer].
     std::unique_ptr<std::atomic<bool>[]> reached_;
 };

@@ -31,6 +31,8 @@ int Device::open(int ordinal)
     if (const int e = check("cuDeviceGetPCIBusId", cuDeviceGetPCIBusId(text, sizeof text, handle_)))
         return e;
     bus_id_ = text;
+    if (const int e = check("cuDeviceGetUuid", cuDeviceGetUuid(&uuid_, handle_)))
+        return e;
     const auto attribute = [&](CUdevice_attribute which, int *value) {
         return check("cuDeviceGetAttribute", cuDeviceGetAttribute(value, which, handle_));
     };

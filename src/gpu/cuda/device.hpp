@@ -43,6 +43,7 @@ public:
 
     std::string describe() const;
     const std::string &bus_id() const { return bus_id_; }
+    const CUuuid &uuid() const { return uuid_; } // the same in all processes
     CUdevice handle() const { return handle_; }
     CUcontext context() const { return context_; } // once entered
     int processors() const { return processors_; }
@@ -67,6 +68,7 @@ private:
     bool writes_in_order_ = false; // cuStreamWriteValue32 and cuStreamWaitValue32
     std::string name_;
     std::string bus_id_;
+    CUuuid uuid_{};
 
     std::mutex mutex_;
     std::atomic<bool> ready_{false};

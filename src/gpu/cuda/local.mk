@@ -42,6 +42,7 @@ libheddle_cuda_la_SOURCES = \
     src/gpu/cuda/backend.hpp \
     src/gpu/cuda/device.cpp \
     src/gpu/cuda/device.hpp \
+    src/gpu/cuda/imports.hpp \
     src/gpu/cuda/dispatch.cpp \
     src/gpu/cuda/dispatch.hpp \
     src/gpu/cuda/done.cpp \
@@ -54,7 +55,7 @@ libheddle_cuda_la_SOURCES = \
     src/gpu/cuda/open.cpp
 libheddle_cuda_la_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 libheddle_cuda_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -no-undefined \
-    -export-symbols-regex '^heddle_open_backend_2$$' -Wl,--exclude-libs,ALL
+    -export-symbols-regex '^heddle_open_backend_3$$' -Wl,--exclude-libs,ALL
 libheddle_cuda_la_LIBADD = $(cuda_kernels) $(CUDA_LIBS)
 endif
 CLEANFILES += $(cuda_kernels) $(cuda_kernels:.lo=.o)

@@ -7,7 +7,7 @@
 #include <new>
 
 extern "C" __attribute__((visibility("default"))) heddle::gpu::Backend *
-heddle_open_backend_2(const heddle::gpu::Host &host, std::string &reason)
+heddle_open_backend_3(const heddle::gpu::Host &host, std::string &reason)
 {
     using namespace heddle::gpu::cuda;
     set_host(host);

@@ -57,7 +57,7 @@ __global__ void __launch_bounds__(record_threads) pack_records(const __grid_cons
             least += lowest;
             most += t.packed.divide(end_of(t.tiles - 1) - 1) * extent + highest;
         }
-        begin_stage(shared + at, mem, from, to, least, most);
+        begin_stage<false>(shared + at, mem, from, to, least, most);
     };
     const bool early = is_inner(blockIdx.x);
     if (early)
@@ -181,7 +181,7 @@ constexpr int64_t least_else = 256 << 10;
 
 bool is_little(const Work &work, const Side &other)
 {
-    return work.bytes < (other.shape == Shape::image || work.remote ? least_else : least_bytes);
+    return work.bytes < (other.shape == Shape::image || work.remote || work.far ? least_else : least_bytes);
 }
 
 constexpr int64_t staged_bytes = 8 * 1024; // of a tile, about
@@ -246,7 +246,7 @@ cudaError_t run_records(Launcher &launcher, const Work &work)
     // Mostly there is something of a record in each of its sectors.
     t.fetch = r.extent < 2 * r.packed && outgrows_cache(work);
     t.side = *h.other;
-    return h.pack ? run_pack_records(launcher, t) : run_unpack_records(launcher, t);
+    return h.pack ? run_pack_records(launcher, t) : run_unpack_records(launcher, t, work.far);
 }
 
 } // namespace heddle::gpu::cuda

@@ -47,7 +47,7 @@ __device__ __forceinline__ void store_covered(char *to, uint2 value, uint32_t se
 
 // A record here is as many of the type's as are a multiple of `width` bytes long, which is 8, or less where memory
 // begins at no multiple of 8 or records are too long for that.
-template <int width>
+template <int width, bool far>
 __global__ void __launch_bounds__(record_threads) unpack_records(const __grid_constant__ Records t, Signal signal)
 {
     extern __shared__ uint4 shared_words[];
@@ -68,7 +68,7 @@ __global__ void __launch_bounds__(record_threads) unpack_records(const __grid_co
     const auto dense_of = [&](int64_t i) { return t.dense + (i * tile_packed - t.first); };
     const auto begin = [&](int64_t i, int at) {
         const char *const dense = dense_of(i);
-        begin_stage(shared + at, dense, dense + first_of(i), dense + end_of(i), t.dense, t.dense + t.bytes);
+        begin_stage<far>(shared + at, dense, dense + first_of(i), dense + end_of(i), t.dense, t.dense + t.bytes);
     };
     const int64_t first_tile = static_cast<int64_t>(blockIdx.x) * t.tiles_a_block;
     const int64_t last_tile = min(t.tiles, first_tile + t.tiles_a_block);
@@ -152,7 +152,7 @@ int64_t tile_of(int64_t extent, int width)
 
 } // namespace
 
-cudaError_t run_unpack_records(Launcher &launcher, Records t)
+cudaError_t run_unpack_records(Launcher &launcher, Records t, bool far)
 {
     int64_t packed = t.packed.value;
     while (t.extent % word != 0 && t.extent * 2 <= most_extent) {
@@ -173,7 +173,8 @@ cudaError_t run_unpack_records(Launcher &launcher, Records t)
     const int64_t shared = t.staged_at + std::min(t.tiles_a_block, 2) * t.staged_each;
     return for_width(width, [&](auto constant) {
         constexpr int w = std::min<int>(constant, word);
-        return launcher.start(unpack_records<w>, divide_up(t.tiles, t.tiles_a_block), record_threads, shared, t);
+        return launcher.start(far ? unpack_records<w, true> : unpack_records<w, false>,
+                              divide_up(t.tiles, t.tiles_a_block), record_threads, shared, t);
     });
 }
 

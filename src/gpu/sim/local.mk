@@ -24,4 +24,4 @@ src_gpu_sim_libheddle_sim_la_SOURCES = \
     src/gpu/sim/switches.hpp
 src_gpu_sim_libheddle_sim_la_CXXFLAGS = $(AM_CXXFLAGS) -pthread
 src_gpu_sim_libheddle_sim_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath $(abs_builddir) \
-    -export-symbols-regex '^heddle_(open_backend_2|sim_)' -pthread
+    -export-symbols-regex '^heddle_(open_backend_3|sim_)' -pthread
