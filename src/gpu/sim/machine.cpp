@@ -99,6 +99,7 @@ std::string Machine::describe(int device) const
 
 Memory Machine::query(const void *ptr, bool) const
 {
+    switches_.count_query();
     const auto range = memories_.find(reinterpret_cast<uintptr_t>(ptr));
     if (!range)
         return {};

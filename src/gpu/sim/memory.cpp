@@ -110,6 +110,24 @@ Error Memories::make_device_block(Block &block, size_t bytes)
     return {};
 }
 
+namespace {
+
+std::shared_ptr<void> ordinary(size_t bytes)
+{
+    return {::operator new(bytes, alignment, std::nothrow), [](void *p) { ::operator delete(p, alignment); }};
+}
+
+// A driver's memory never lies in a program's heap.
+std::shared_ptr<void> mapped(size_t bytes)
+{
+    void *const at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED)
+        return nullptr;
+    return {at, [bytes](void *p) { munmap(p, bytes); }};
+}
+
+} // namespace
+
 Error Memories::allocate(MemoryKind kind, int device, size_t bytes, Origin origin, int64_t limit, void **ptr)
 {
     if (device < 0 || device >= devices())
@@ -121,12 +139,11 @@ Error Memories::allocate(MemoryKind kind, int device, size_t bytes, Origin origi
     block.size = bytes;
     block.origin = origin;
     if (kind != MemoryKind::device) {
-        void *const storage = ::operator new(bytes, alignment, std::nothrow);
-        if (!storage)
+        block.storage = kind == MemoryKind::managed ? mapped(bytes) : ordinary(bytes);
+        if (!block.storage)
             return {HEDDLE_ERR_NO_MEMORY, "sim: out of memory"};
-        block.storage = std::shared_ptr<void>(storage, [](void *p) { ::operator delete(p, alignment); });
-        block.begin = address_of(storage);
-        block.real = static_cast<std::byte *>(storage);
+        block.begin = address_of(block.storage.get());
+        block.real = static_cast<std::byte *>(block.storage.get());
     }
     const std::unique_lock lock(mutex_);
     if (origin == Origin::slab) {

@@ -182,6 +182,7 @@ void Switches::apply(const Settings &settings)
             count = 0;
         for (auto &count : kernels_)
             count = 0;
+        queries_ = 0;
     }
     const auto set = [](auto &field, const std::optional<int64_t> &value) {
         if (value)
@@ -228,6 +229,8 @@ int64_t Switches::count(std::string_view name) const
         const auto which = index_of(kernel_names, name.substr(kernel.size()));
         return which ? kernels_[*which].load() : -1;
     }
+    if (name == "query")
+        return queries_.load();
     const auto which = index_of(call_names, name);
     return which ? calls_[*which].load() : -1;
 }

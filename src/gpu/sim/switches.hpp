@@ -52,6 +52,7 @@ public:
     // Counts the call. An error where it is to fail.
     Error enter(Call call);
     void count_kernel(Kernel kernel) { ++kernels_[static_cast<size_t>(kernel)]; }
+    void count_query() const { ++queries_; } // it cannot fail
     int64_t count(std::string_view name) const;
 
     int64_t delay_us() const { return delay_us_; }
@@ -89,6 +90,7 @@ private:
     std::vector<Failure> failures_;
     std::array<std::atomic<int64_t>, static_cast<size_t>(Call::count)> calls_{};
     std::array<std::atomic<int64_t>, static_cast<size_t>(Kernel::count)> kernels_{};
+    mutable std::atomic<int64_t> queries_{0};
 };
 
 } // namespace heddle::gpu::sim

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Datatypes that say where their buffers lie (heddle_mpi.h).
+ * Where buffers lie: datatypes that say it (heddle_mpi.h), and memory of which nobody needs to be asked.
  */
 #include "device_test.hpp"
 
 #include <heddle.h>
 #include <heddle_mpi.h>
 
+#include <memory>
 #include <string_view>
+#include <sys/mman.h>
 
 using namespace device_test;
 
@@ -56,6 +58,31 @@ static void broadcast(int key)
     buffer.verify("a broadcast, predefined types being told");
     for (const MPI_Datatype type : {MPI_BYTE, MPI_DOUBLE})
         MPI_Type_delete_attr(type, key);
+}
+
+/* How often the device's library was asked about memory, for a message of `buffer`. */
+static int64_t asked(void *buffer)
+{
+    const int64_t before = gpu::Machine::get().count("query");
+    if (rank == 0)
+        MPI_Send(buffer, 4, MPI_INT, 1, 1, MPI_COMM_WORLD);
+    else
+        MPI_Recv(buffer, 4, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    return gpu::Machine::get().count("query") - before;
+}
+
+/* Nothing a device could own lies in the program, in its heap, or on its stack. */
+static void ask()
+{
+    static int data[4];
+    int local[4] = {};
+    const auto heap = std::make_unique<int[]>(4);
+    void *const mapped = mmap(nullptr, sizeof data, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    check(asked(data) == 0, "the program's own data were asked about");
+    check(asked(heap.get()) == 0, "its heap was asked about");
+    check(asked(local) == 0, "its stack was asked about");
+    check(asked(mapped) == 1, "memory that may be anybody's was not asked about");
+    munmap(mapped, sizeof data);
 }
 
 static void add_all(void *in, void *inout, int *count, MPI_Datatype *)
@@ -120,6 +147,8 @@ int main(int argc, char **argv)
         MPI_Type_free(&again);
         broadcast(key);
         reduce(key);
+        if (gpu::Machine::get().is_simulated())
+            ask();
         for (int &other : others)
             MPI_Type_free_keyval(&other);
     });
