@@ -416,7 +416,7 @@ enum heddle_peer {
 
 /* Zeros, or a null pointer in place of the whole, stand for what the environment says. */
 typedef struct heddle_port_options {
-    int64_t chunk;   /* most bytes of a chunk, and an eighth of that of one that stays on a device:
+    int64_t chunk;   /* most bytes of a chunk, and a sixteenth of that of one that stays on a device:
                       * HEDDLE_MESSAGE_CHUNK, otherwise 1 MiB. A power of two, from 4096 to 2^30 */
     int64_t window;  /* most chunks of a message on their way at a time: HEDDLE_MESSAGE_WINDOW, otherwise 8 */
     int64_t staging; /* most bytes of staging memory, for what is received, and for what is sent in each of the ways:
@@ -431,7 +431,8 @@ typedef struct heddle_port_options {
 HEDDLE_API int heddle_port_create(const heddle_transport *transport, const heddle_port_options *options,
                                   heddle_port **port);
 /* Ends what still runs with PEER, here and, by headers that it sends, at the other ends that have answered; waits for
- * devices alone. The transport must have let go of all memory of this port and of the messages' buffers. Where it can
+ * devices alone. What was sent of device memory and is not answered may be read even now: it is for the caller to see that
+ * it was received, or is not any more. The transport must have let go of all memory of this port and of the messages' buffers. Where it can
  * send nothing any more, heddle_port_lost says so. Null is ignored. */
 HEDDLE_API void heddle_port_destroy(heddle_port *port);
 
@@ -455,6 +456,9 @@ HEDDLE_API int heddle_port_arrived(heddle_port *port, const void *header, size_t
 HEDDLE_API int heddle_port_place(heddle_port *port, const void *header, size_t header_bytes, size_t bytes,
                                  void **where, void **token);
 HEDDLE_API void heddle_port_placed(heddle_port *port, void *token, int error);
+/* Headers go out to the senders whose messages are being received and who do not know it yet. To be called before any of
+ * them is told that another message was dropped. Null is ignored. */
+HEDDLE_API void heddle_port_confirm(heddle_port *port);
 /* The oldest message to `peer` (null: to anybody) with `key` that was not answered was matched by a receive that could
  * not take its envelope in: it ends, with success. Errors: RANGE where there is none. */
 HEDDLE_API int heddle_port_dropped(heddle_port *port, const void *peer, uint64_t key);

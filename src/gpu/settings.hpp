@@ -20,7 +20,7 @@ struct Settings {
     int64_t message_chunk;   // HEDDLE_MESSAGE_CHUNK: most bytes of a chunk
     int64_t message_window;  // HEDDLE_MESSAGE_WINDOW: most chunks of a message on their way at a time
     int64_t message_staging; // HEDDLE_MESSAGE_STAGING: bytes of staging memory, each way
-    int64_t message_in_place; // HEDDLE_MESSAGE_IN_PLACE: from so many bytes on a dense buffer is lent as it is
+    int64_t message_in_place; // HEDDLE_MESSAGE_IN_PLACE: once so many bytes were sent out of an allocation, dense buffers in it are lent
     std::string peer;        // HEDDLE_PEER: auto, value, shared or reference
 
     static const Settings &get();

@@ -71,18 +71,51 @@ TEST_CASE("a receive of no bytes, or into host memory, answers as ever", "[at_on
 
 TEST_CASE("the sender does not end before its buffer was read", "[at_once]")
 {
-    const Switched on("reset");
+    const Switched on("reset delay_us=100000");
     Two network;
+    const Heard heard(network);
     Exchange exchange(network, network.a, network.b, read_at_once(), 1);
-    network.holds = [&](size_t to) { return to == network.a; };
     exchange.begin();
-    run(network, [&] { return exchange.received.over; });
-    for (int i = 0; i < 1000; ++i)
+    for (int i = 0; i < 100; ++i) {
+        network.progress(network.b);
+        network.step();
         network.progress(network.a);
+    }
+    CHECK(heard.kinds.empty());
     CHECK(!exchange.sent.over);
-    network.holds = nullptr;
     run(network, [&] { return exchange.over(); });
     exchange.check();
+}
+
+/* The sender must not take the one that is being read for the one that was dropped. */
+TEST_CASE("what is read at once is confirmed before another message is dropped", "[at_once]")
+{
+    for (const bool fails : {false, true}) {
+        const Switched on(fails ? "reset delay_us=50000 fail=execute:1" : "reset delay_us=50000");
+        Two network;
+        const Heard heard(network);
+        Exchange first(network, network.a, network.b, read_at_once(), 1), second(network, network.a, network.b, read_at_once(), 2);
+        first.send(9);
+        second.send(9);
+        first.receive();
+        network.progress(network.b);
+        heddle_port_confirm(network.port(network.b));
+        heddle_port_confirm(network.port(network.b)); /* once is enough */
+        while (!network.quiet())
+            network.step();
+        CHECK(heard.kinds == std::vector{wire::Kind::answer});
+        CHECK(heddle_port_dropped(network.port(network.a), network.peer(network.b), 9) == HEDDLE_SUCCESS);
+        run(network, [&] { return second.sent.over && first.over(); });
+        CHECK(second.sent.error == HEDDLE_SUCCESS);
+        CHECK(second.sent.bytes == 0);
+        CHECK(first.received.error == (fails ? HEDDLE_ERR_DEVICE : HEDDLE_SUCCESS));
+        CHECK(first.sent.error == (fails ? HEDDLE_ERR_PEER : HEDDLE_SUCCESS));
+        if (fails)
+            continue;
+        CHECK(first.sent.bytes == bytes);
+        first.check();
+    }
+    heddle_port_confirm(nullptr);
 }
 
 TEST_CASE("a receiver that fails while it reads tells the sender", "[at_once]")

@@ -11,7 +11,7 @@ using namespace pipeline_test;
 namespace {
 
 constexpr gpu::Place device0{gpu::Kind::device, 0}, device1{gpu::Kind::device, 1}, pageable{};
-constexpr int64_t bytes = 5 * 8 * Two::chunk + 100; /* a lent chunk is of 8 */
+constexpr int64_t bytes = 5 * Two::lent + 100;
 
 Plan to_device1() { return spaced(device0, device1, bytes); }
 
@@ -54,6 +54,24 @@ TEST_CASE("to who took the last message by reference, a chunk is packed before t
         CHECK(launches() - before <= 2 * chunks.now()); /* none was packed twice */
     }
     CHECK(network.bytes_sent() == 0);
+}
+
+TEST_CASE("the first begins within the call that sends, others wait for it and share a launch", "[early]")
+{
+    const Switched on("reset delay_us=20000");
+    Acquainted network;
+    const int64_t before = launches();
+    std::vector<std::unique_ptr<Exchange>> all;
+    for (int i = 0; i < 3; ++i) {
+        all.push_back(std::make_unique<Exchange>(network, network.a, network.b, spaced(device0, device1, 100), i));
+        all.back()->send();
+    }
+    CHECK(launches() - before == 1);
+    network.progress(network.a);
+    CHECK(launches() - before == 2);
+    for (const auto &exchange : all)
+        exchange->receive();
+    end_many(network, all);
 }
 
 TEST_CASE("to a stranger, or who took the last one otherwise, nothing is", "[early]")
@@ -144,7 +162,7 @@ TEST_CASE("packing early that fails is tried again, and then told", "[early]")
 TEST_CASE("messages that nobody receives hold a quarter of the staging memory, and no other waits for it", "[early]")
 {
     const Switched on("reset");
-    constexpr int64_t lent = 8 * Two::chunk;
+    constexpr int64_t lent = Two::lent;
     Acquainted network(16 * lent);
     std::vector<std::unique_ptr<Exchange>> all;
     const int64_t before = launches();

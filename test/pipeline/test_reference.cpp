@@ -13,7 +13,7 @@ namespace {
 
 constexpr gpu::Place device0{gpu::Kind::device, 0}, device1{gpu::Kind::device, 1}, pageable{},
     pinned{gpu::Kind::pinned, 0};
-constexpr int64_t chunk = Two::chunk, bytes = 30 * 8 * chunk + 100; /* a lent chunk is of 8 */
+constexpr int64_t chunk = Two::chunk, bytes = 30 * Two::lent + 100;
 
 } // namespace
 
@@ -83,10 +83,41 @@ TEST_CASE("a dense buffer of a device is lent itself", "[reference]")
         CHECK(in_place.now() == 1);
         CHECK(gpu::Machine::get().count("export_memory") - exported == 1);
     }
-    Two network; /* and what is short is not */
-    const Since in_place(Counter::sent_in_place);
-    pass(network, plan(dense(device0, 60000), blocks(device1, 60000), 60000));
-    CHECK(in_place.now() == 0);
+}
+
+/* Opening an allocation takes as long as several short messages. */
+TEST_CASE("a short dense buffer is lent itself once enough was sent out of its allocation", "[reference]")
+{
+    const Switched on("reset");
+    constexpr int64_t size = 20000; /* four are more than 64 KiB */
+    const gpu::SideSpec from = dense(device0, size);
+    const oracle::Type type = oracle::build(*from.type).commit();
+    gpu::Memory memory(device0, size), target(device1, size);
+    const std::vector<char> sent(size, 's');
+    memory.write(0, sent.data(), sent.size());
+    const heddle_side source{memory.at(), size, type.get(), 0}, sink{target.at(), size, type.get(), 0};
+    Two network;
+    for (int i = 1; i <= 6; ++i) {
+        const Since in_place(Counter::sent_in_place);
+        const int64_t exported = gpu::Machine::get().count("export_memory");
+        int ended = 0;
+        const auto end = [](void *argument, int error, int64_t) {
+            CHECK(error == HEDDLE_SUCCESS);
+            ++*static_cast<int *>(argument);
+        };
+        unsigned char envelope[HEDDLE_ENVELOPE_BYTES];
+        REQUIRE(heddle_message_send(network.port(network.a), network.peer(network.b), &source, size, 0, envelope, end, &ended,
+                                    nullptr) == HEDDLE_SUCCESS);
+        REQUIRE(heddle_message_receive(network.port(network.b), network.peer(network.a), envelope, &sink, size, end, &ended) ==
+                HEDDLE_SUCCESS);
+        run(network, [&] { return ended == 2; });
+        CHECK(in_place.now() == (i >= 4));
+        if (i >= 4)
+            CHECK(gpu::Machine::get().count("export_memory") - exported == (i == 4));
+        std::vector<char> got(size);
+        target.read(0, got.data(), got.size());
+        CHECK(got == sent);
+    }
 }
 
 TEST_CASE("a dense buffer that cannot be exported is lent in pieces", "[reference]")

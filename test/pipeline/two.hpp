@@ -19,7 +19,7 @@ namespace pipeline_test {
 using heddle::pipeline::Counter;
 
 struct Two : Network {
-    static constexpr int64_t chunk = 4096;
+    static constexpr int64_t chunk = 4096, lent = 16 * chunk; /* bytes of a chunk, most of one by reference */
 
     explicit Two(int peer = HEDDLE_PEER_AUTO, int64_t chunk_bytes = chunk, int at_receiver = HEDDLE_PEER_DEFAULT,
                  int64_t staging = 0)

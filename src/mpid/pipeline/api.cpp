@@ -90,6 +90,11 @@ int heddle_port_place(heddle_port *port, const void *header, size_t header_bytes
 
 void heddle_port_placed(heddle_port *port, void *token, int error) { heddle_port_sent(port, token, error); }
 
+void heddle_port_confirm(heddle_port *port)
+{
+    with(port, [](Port &p) { return p.confirm(), HEDDLE_SUCCESS; });
+}
+
 int heddle_port_dropped(heddle_port *port, const void *peer, uint64_t key)
 {
     return with(port, [&](Port &p) { return p.dropped(peer, key); });

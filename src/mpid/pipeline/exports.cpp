@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 namespace heddle::pipeline {
 
@@ -19,7 +20,9 @@ constexpr size_t most_kept = 256;
 struct Exported {
     char *base = nullptr;
     size_t size = 0;
-    bool opens = false; // it has a handle
+    int64_t sent = 0; // bytes of messages out of it
+    bool asked = false; // for a handle
+    bool opens = false; // it has one
     unsigned char handle[gpu::Backend::handle_bytes] = {};
 };
 
@@ -32,18 +35,19 @@ public:
         return exports;
     }
 
-    Exported of(gpu::Device &device, const gpu::Memory &memory)
+    Exported of(gpu::Device &device, const gpu::Memory &memory, int64_t bytes, int64_t least)
     {
         const std::lock_guard lock(mutex_);
-        if (const auto known = all_.find(memory.id); known != all_.end())
-            return known->second;
-        if (all_.size() >= most_kept)
-            all_.clear();
-        Exported &made = all_[memory.id];
-        made.base = memory.base;
-        made.size = memory.size;
-        made.opens = !device.backend().export_memory(device.ordinal(), memory.base, made.handle);
-        return made;
+        if (all_.size() >= most_kept && !all_.contains(memory.id))
+            if (std::erase_if(all_, [](const auto &each) { return !each.second.opens; }) == 0)
+                all_.clear();
+        Exported &its = all_[memory.id];
+        its.base = memory.base;
+        its.size = memory.size;
+        its.sent += std::min(bytes, INT64_MAX - its.sent);
+        if (its.sent >= least && !std::exchange(its.asked, true))
+            its.opens = !device.backend().export_memory(device.ordinal(), memory.base, its.handle);
+        return its;
     }
 
     char *find(uint64_t id, uint64_t at, size_t bytes)
@@ -62,13 +66,13 @@ private:
 
 } // namespace
 
-std::optional<Loan> export_own(gpu::Device &device, const char *at, int64_t bytes)
+std::optional<Loan> export_own(gpu::Device &device, const char *at, int64_t bytes, int64_t least)
 {
     const gpu::Memory memory = device.backend().query(at, true);
     if (memory.kind != gpu::MemoryKind::device || memory.device != device.ordinal() || !memory.id ||
         !memory.base || static_cast<size_t>(bytes) > memory.size - static_cast<size_t>(at - memory.base))
         return std::nullopt;
-    const Exported exported = Exports::get().of(device, memory);
+    const Exported exported = Exports::get().of(device, memory, bytes, least);
     if (!exported.opens)
         return std::nullopt;
     Loan loan;

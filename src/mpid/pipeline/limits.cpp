@@ -10,8 +10,10 @@ namespace heddle::pipeline {
 
 namespace {
 
-constexpr int64_t faster = 8;
+constexpr int64_t faster = 16;
 constexpr int64_t overlapping = 4;
+
+int64_t divide_up(int64_t n, int64_t by) { return n / by + (n % by != 0); }
 
 int64_t power_below(int64_t bytes)
 {
@@ -70,11 +72,10 @@ int64_t most_of(Mode mode, int64_t chunk) { return mode == Mode::reference ? fas
 
 int64_t chunk_of(Mode mode, int64_t bytes, int64_t chunk)
 {
-    const int64_t least = worth_a_launch(mode);
-    const int64_t most = most_of(mode, chunk);
-    if (bytes >= overlapping * least)
-        return std::min(most, power_below(bytes / overlapping));
-    return std::min(most, power_above(std::min(bytes, least)));
+    int64_t pieces = std::max(divide_up(bytes, most_of(mode, chunk)), int64_t{1});
+    if (mode != Mode::reference)
+        pieces = std::max(pieces, std::clamp(bytes / worth_a_launch(mode), int64_t{1}, overlapping));
+    return std::max(smallest_chunk, divide_up(divide_up(bytes, pieces), smallest_chunk) * smallest_chunk);
 }
 
 int64_t whole_chunk(int64_t bytes) { return power_above(std::min(bytes, largest_chunk)); }

@@ -251,6 +251,16 @@ int Port::place(const Header &header, size_t bytes, void **where, void **token)
     });
 }
 
+void Port::confirm()
+{
+    for (const auto &[id, message] : messages_)
+        if (auto *const receiving = dynamic_cast<Receiving *>(message.get()))
+            with(*receiving, [&] {
+                receiving->confirm();
+                return HEDDLE_SUCCESS;
+            });
+}
+
 int Port::dropped(const void *peer, uint64_t key)
 {
     Sending *const message = find_unanswered(peer, key);

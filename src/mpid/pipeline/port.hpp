@@ -37,6 +37,7 @@ public:
     int arrived(const Header &header, const void *data, size_t bytes);
     int place(const Header &header, size_t bytes, void **where, void **token);
     void placed(void *token, int error) { sent(token, error); }
+    void confirm();
     int dropped(const void *peer, uint64_t key);
     void lost(const void *peer, int error);
     int abandon(uint64_t message, int error);

@@ -61,18 +61,26 @@ void Receiving::begin()
     send_answer();
 }
 
-// Out of the sender's own memory, where that is open already. The sender hears of it when all was read.
+// Out of the sender's own memory, where that is open already. The sender hears of it when all was read, or when it has to
+// know (heddle_port_confirm).
 bool Receiving::reads_at_once()
 {
     Borrowed borrowed;
     if (mode_ != Mode::reference || chunks() != 1 ||
         !borrow_open(*buffer_.device(), process_, own_, wanted_, borrowed))
         return false;
-    told_ = granted_ = 1;
+    told_ = 0;
+    unanswered_ = true;
     Header whole;
     whole.bytes = wanted_;
     begin_move(whole, std::move(borrowed));
     return true;
+}
+
+void Receiving::confirm()
+{
+    if (std::exchange(unanswered_, false) && !alone_)
+        send_answer(); // nothing is granted
 }
 
 void Receiving::take(Sending &sender)
@@ -329,9 +337,16 @@ void Receiving::carried(Chunk &chunk, int error)
 void Receiving::begin_move(Chunk &chunk, const void *from)
 {
     chunk.state = Chunk::State::moving;
-    port_.transfers().ask(
-        *this, chunk,
-        {packed_side(from, chunk.bytes), buffer_.after(chunk.offset), chunk.bytes, HEDDLE_OP_REPLACE});
+    const int e = guard([&] {
+        port_.transfers().ask(
+            *this, chunk,
+            {packed_side(from, chunk.bytes), buffer_.after(chunk.offset), chunk.bytes, HEDDLE_OP_REPLACE});
+        return HEDDLE_SUCCESS;
+    });
+    if (e) { // nobody moves it
+        erase(chunk);
+        fail(e);
+    }
 }
 
 void Receiving::begin_move(const Header &header, Borrowed &&borrowed)
@@ -343,6 +358,7 @@ void Receiving::begin_move(const Header &header, Borrowed &&borrowed)
 
 void Receiving::moved(Chunk &chunk, int error)
 {
+    unanswered_ = false;
     if (error)
         fail(error);
     if (source_)

@@ -17,8 +17,10 @@ public:
     Receiving(Port &port, void *peer, const Envelope &envelope, const heddle_side &to, int64_t capacity,
               heddle_message_ended ended, void *argument);
 
-    // Takes room and answers.
+    // Takes room and answers, or reads at once.
     void begin();
+    // Answers after all, that the sender may know that it was matched.
+    void confirm();
 
     void advance() override;
     int arrived(const Header &header, const void *data, size_t bytes) override;
@@ -54,6 +56,7 @@ private:
     const Loan own_;         // where the sender's own memory is lent: nothing is packed, if it comes by reference
     const bool truncated_;
     bool falling_back_ = false;
+    bool unanswered_ = false;   // reads at once
     Sending *source_ = nullptr; // in this port: all is moved out of its buffer
     std::vector<Block> room_; // for chunks that the sender was told of
     std::vector<bool> came_;  // by chunk

@@ -15,8 +15,8 @@ Sending::Sending(Port &port, void *peer, const heddle_side &from, int64_t bytes,
     : Message(port, peer, from, bytes, ended, argument), key_(key), total_(bytes),
       lends_(can(Mode::reference)), shares_(can(Mode::shared))
 {
-    if (lends_ && buffer_.dense() && bytes >= port.limits().in_place)
-        own_ = export_own(*buffer_.device(), buffer_.address(0), bytes);
+    if (lends_ && buffer_.dense() && bytes > 0)
+        own_ = export_own(*buffer_.device(), buffer_.address(0), bytes, port.limits().in_place);
 }
 
 // Whether its chunks can stay, in that way.
@@ -72,7 +72,7 @@ int Sending::answer(const Header &header)
         return HEDDLE_SUCCESS;
     if (answered_ && anew && header.mode != Mode::value)
         return HEDDLE_ERR_FORMAT;
-    if (header.round == no_round || header.bytes > total_ || header.chunk < smallest_chunk ||
+    if (header.round == no_round || header.bytes > total_ || header.chunk < smallest_chunk || header.chunk % smallest_chunk ||
         header.chunk > (own_ && header.mode == Mode::reference
                             ? largest_chunk
                             : most_of(header.mode, port_.limits().chunk)) ||
@@ -129,11 +129,14 @@ int Sending::returned(const Header &header)
             return HEDDLE_ERR_FORMAT;
         read_at_once(header.bytes);
     } else if (header.round == round_ && mode_ != Mode::value) {
+        if (own_ && begun_ == 0 && header.offset == 0 && header.bytes == wanted_) // it was read at once
+            done_ = wanted_;
         const auto lent = std::find_if(chunks_.begin(), chunks_.end(), [&](const Chunk &chunk) {
             return chunk.state == Chunk::State::lent && chunk.offset == header.offset;
         });
         if (lent != chunks_.end())
             end_chunk(*lent);
+        port_.ready(*this);
     }
     return HEDDLE_SUCCESS;
 }

@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint32_t envelope_magic = 0x45646448; // "HddE"
 constexpr uint32_t header_magic = 0x48646448;   // "HddH"
-constexpr uint16_t version = 3;
+constexpr uint16_t version = 4;
 
 struct RawEnvelope {
     uint32_t magic;
@@ -159,8 +159,6 @@ int read_header(const void *bytes, size_t size, Header &h)
     h.kind = static_cast<Kind>(raw.kind);
     h.mode = static_cast<Mode>(raw.mode);
     if (has_loan(h.kind, h.mode) != (size == loan_bytes))
-        return HEDDLE_ERR_FORMAT;
-    if (h.kind == Kind::answer && !std::has_single_bit(static_cast<uint64_t>(raw.chunk)))
         return HEDDLE_ERR_FORMAT;
     h.round = raw.round;
     h.to = raw.to;

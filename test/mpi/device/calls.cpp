@@ -187,6 +187,41 @@ static void truncation()
     MPI_Comm_free(&comm);
 }
 
+/* While one message is read out of its sender's buffer, another of its tag and communicator meets a receive too short for
+ * an envelope: the sender must know which of the two that was. */
+static void truncation_beside_a_read()
+{
+    const Layout layout = contiguous(200000);
+    Buffer first(gpu::Kind::device, layout), second(gpu::Kind::device, layout);
+    MPI_Comm comm;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    for (int turn = 1; turn <= 4; ++turn) { /* the first opens the sender's buffer */
+        MPI_Request r[2];
+        double little = 0;
+        if (rank == 0) {
+            first.fill(turn);
+            second.fill(turn + 100);
+            MPI_Barrier(comm);
+            MPI_Isend(first.at(), 1, first.type(), 1, 1, comm, &r[0]);
+            MPI_Isend(second.at(), 1, second.type(), 1, 1, comm, &r[1]);
+            MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
+        } else {
+            first.fill(0);
+            MPI_Irecv(first.at(), 1, first.type(), 0, 1, comm, &r[0]);
+            MPI_Irecv(&little, 1, MPI_DOUBLE, 0, 1, comm, &r[1]);
+            MPI_Barrier(comm);
+            check(MPI_Wait(&r[0], MPI_STATUS_IGNORE) == MPI_SUCCESS, "a whole message beside a truncated one");
+            int error_class;
+            MPI_Error_class(MPI_Wait(&r[1], MPI_STATUS_IGNORE), &error_class);
+            check(error_class == MPI_ERR_TRUNCATE, "truncation is error class " + std::to_string(error_class));
+            first.expect(turn, 0, layout.elements());
+            first.verify("a whole message beside a truncated one");
+        }
+    }
+    MPI_Comm_free(&comm);
+}
+
 static void cancel()
 {
     const Layout layout = strided(5000);
@@ -214,5 +249,6 @@ int main(int argc, char **argv)
             cancel();
         }
         truncation();
+        truncation_beside_a_read();
     });
 }

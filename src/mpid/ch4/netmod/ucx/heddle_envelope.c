@@ -161,6 +161,7 @@ void MPIDI_UCX_envelope_met(MPIR_Request *rreq, void *buf, MPI_Aint count, MPI_D
 
     if (envelope == NULL) {
         const int port = MPIDI_UCX_get_vni(SRC_VCI_FROM_RECVER, comm, source, comm->rank, tag);
+        heddle_port_confirm(MPIDI_UCX_port(vni));
         const int error = MPIDI_UCX_port_dropped(MPIDI_UCX_COMM_TO_EP(comm, source, vni, port),
                                                  key_of(sender_tag, comm->rank));
         fail(rreq, error == HEDDLE_SUCCESS ? MPI_ERR_TRUNCATE : MPIR_Typerep_error(error));
