@@ -420,7 +420,7 @@ typedef struct heddle_port_options {
                       * HEDDLE_MESSAGE_CHUNK, otherwise 1 MiB. A power of two, from 4096 to 2^30 */
     int64_t window;  /* most chunks of a message on their way at a time: HEDDLE_MESSAGE_WINDOW, otherwise 8 */
     int64_t staging; /* most bytes of staging memory, for what is received, and for what is sent in each of the ways:
-                      * HEDDLE_MESSAGE_STAGING, otherwise half of HEDDLE_SLAB_LIMIT; a quarter of it more for what is
+                      * HEDDLE_MESSAGE_STAGING, otherwise half of HEDDLE_SLAB_LIMIT; half of it more for what is
                       * packed before it is known who takes it. Of slabs of one chunk there are always two, one for each,
                       * whatever this says */
     int peer;        /* enum heddle_peer; HEDDLE_PEER=auto|value|shared|reference, otherwise auto */

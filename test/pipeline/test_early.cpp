@@ -74,6 +74,24 @@ TEST_CASE("the first begins within the call that sends, others wait for it and s
     end_many(network, all);
 }
 
+TEST_CASE("long ones do not wait for what runs", "[early]")
+{
+    const Switched on("reset delay_us=20000");
+    constexpr int64_t length = int64_t{3} << 20;
+    Two network(HEDDLE_PEER_AUTO, int64_t{1} << 20);
+    pass(network, spaced(device0, device1, length));
+    const int64_t before = launches();
+    std::vector<std::unique_ptr<Exchange>> all;
+    for (int i = 0; i < 3; ++i) {
+        all.push_back(std::make_unique<Exchange>(network, network.a, network.b, spaced(device0, device1, length), i));
+        all.back()->send();
+    }
+    CHECK(launches() - before == 3);
+    for (const auto &exchange : all)
+        exchange->receive();
+    end_many(network, all);
+}
+
 TEST_CASE("to a stranger, or who took the last one otherwise, nothing is", "[early]")
 {
     const Switched on("reset");
@@ -159,7 +177,7 @@ TEST_CASE("packing early that fails is tried again, and then told", "[early]")
     }
 }
 
-TEST_CASE("messages that nobody receives hold a quarter of the staging memory, and no other waits for it", "[early]")
+TEST_CASE("messages that nobody receives hold half as much as the staging memory, and no other waits for it", "[early]")
 {
     const Switched on("reset");
     constexpr int64_t lent = Two::lent;
@@ -171,7 +189,7 @@ TEST_CASE("messages that nobody receives hold a quarter of the staging memory, a
         all.back()->send();
         network.work_alone();
     }
-    CHECK(launches() - before == 4);
+    CHECK(launches() - before == 8);
     pass(network, to_device1());
     for (const auto &exchange : all)
         exchange->receive();

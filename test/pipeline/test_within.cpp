@@ -38,6 +38,24 @@ TEST_CASE("a message to oneself is one launch, whatever its size", "[within]")
     }
 }
 
+/* The first launch fails, which tells whose it was. */
+TEST_CASE("it waits for what is to be begun for others", "[within]")
+{
+    Alone network;
+    const size_t b = network.add({4096, 4, 0, 0, 0});
+    Exchange within(network, network.a, network.a, spaced(device0, device0, 5 * MiB), 1), /* too long to share a launch */
+        other(network, network.a, b, spaced(device0, device1, 1000), 2);
+    const Switched on("reset fail=launch:1");
+    other.begin();
+    while (!network.quiet())
+        network.step(); /* the answer: by the next progress its chunk is to be packed */
+    within.begin();
+    run(network, [&] { return within.over() && other.over(); });
+    CHECK(other.sent.error == HEDDLE_ERR_DEVICE);
+    CHECK(within.received.error == HEDDLE_SUCCESS);
+    within.check();
+}
+
 TEST_CASE("it may be of any memory, long, short, cut off and of nothing", "[within]")
 {
     const Switched on("reset reorder=1 delay_us=20");

@@ -50,6 +50,8 @@ public:
     uint64_t id() const { return id_; }
     const void *peer() const { return peer_; }
     Mode mode() const { return mode_; }
+    // Both ends are this port's.
+    virtual bool is_within() const { return false; }
     int64_t block_bytes() const override { return chunk_bytes_; }
     gpu::Device *block_device() const override { return buffer_.device(); }
     bool granted(int error, Block block) final;

@@ -30,7 +30,7 @@ Port::Port(const heddle_transport &transport, const Limits &limits)
     : transport_(transport), limits_(limits),
       sending_{Staging(Mode::value, limits.staging), Staging(Mode::shared, limits.staging),
                Staging(Mode::reference, limits.staging)},
-      receiving_(Mode::value, limits.staging), early_(Mode::reference, limits.staging / 4)
+      receiving_(Mode::value, limits.staging), early_(Mode::reference, limits.staging / 2)
 {
 }
 

@@ -22,6 +22,7 @@ public:
     // Answers after all, that the sender may know that it was matched.
     void confirm();
 
+    bool is_within() const override { return source_ != nullptr; }
     void advance() override;
     int arrived(const Header &header, const void *data, size_t bytes) override;
     int place(const Header &header, size_t bytes, void **where, Chunk **chunk) override;

@@ -275,7 +275,7 @@ void Sending::pack_early()
     if (e) // nobody moves it
         chunks_.clear();
     guard([&] { // otherwise it begins with the port's progress
-        port_.transfers().begin_if_idle();
+        port_.transfers().begin_last();
         return HEDDLE_SUCCESS;
     });
 }

@@ -28,7 +28,9 @@ int Transfers::begin_next()
 {
     if (asked_.empty())
         return 0;
-    const Part first = asked_.front();
+    const auto waited_for =
+        std::find_if(asked_.begin(), asked_.end(), [](const Part &each) { return !each.message->is_within(); });
+    const Part first = waited_for == asked_.end() ? asked_.front() : *waited_for;
     const bool several = std::any_of(asked_.begin(), asked_.end(), [&](const Part &each) {
         return each.message != first.message && each.is_small();
     });
@@ -44,6 +46,17 @@ int Transfers::begin_next()
     const auto begun = static_cast<int>(parts.size());
     begin_together(std::move(parts));
     return begun;
+}
+
+void Transfers::begin_last()
+{
+    if (running_.empty()) {
+        begin_next();
+    } else if (!asked_.empty() && !asked_.back().is_small()) {
+        std::vector<Part> last{asked_.back()};
+        asked_.pop_back();
+        begin_together(std::move(last));
+    }
 }
 
 void Transfers::begin_together(std::vector<Part> parts)

@@ -18,14 +18,10 @@ public:
 
     // To be begun by begin_next().
     void ask(Message &message, Chunk &chunk, const heddle_move &move) { asked_.push_back({&message, &chunk, move}); }
-    // One launch. Of how many.
+    // One launch. Of how many. What another port waits for comes first.
     int begin_next();
-    // The same, where nothing runs that it could wait for others behind.
-    void begin_if_idle()
-    {
-        if (running_.empty())
-            begin_next();
-    }
+    // Begins what was asked for last, if waiting is of no use: nothing runs, or it would share its launch with no other.
+    void begin_last();
     // Tells the messages of those that have ended. How many.
     int progress();
     // Until all have ended; tells nobody.
