@@ -432,8 +432,8 @@ HEDDLE_API int heddle_port_create(const heddle_transport *transport, const heddl
                                   heddle_port **port);
 /* Ends what still runs with PEER, here and, by headers that it sends, at the other ends that have answered; waits for
  * devices alone. What was sent of device memory and is not answered may be read even now: it is for the caller to see that
- * it was received, or is not any more. The transport must have let go of all memory of this port and of the messages' buffers. Where it can
- * send nothing any more, heddle_port_lost says so. Null is ignored. */
+ * it was received, or is not any more. The transport must have let go of all memory of this port and of the messages'
+ * buffers. Where it can send nothing any more, heddle_port_lost says so. Null is ignored. */
 HEDDLE_API void heddle_port_destroy(heddle_port *port);
 
 /* Moves messages on, and calls the `ended` of those that have ended. `*events` (may be null): how many steps were

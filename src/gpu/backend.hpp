@@ -31,6 +31,8 @@ struct Memory {
     bool imported = false; // from another device than `device`, which reaches it over a link
 
     bool of_device() const { return kind == MemoryKind::device || kind == MemoryKind::managed; }
+    // Device memory that this very device has.
+    bool lies_on(int ordinal) const { return kind == MemoryKind::device && device == ordinal && !imported; }
 };
 
 // A stream of the backend's own, or the handle of a user's (a cudaStream_t).

@@ -171,7 +171,7 @@ bool chunks_pay(const Move &m, const Work &work)
 // A device's memory that the one which is to move it reaches over a link.
 bool lies_elsewhere(const Memory &memory, const Device &device)
 {
-    return memory.kind == MemoryKind::device && (memory.imported || memory.device != device.ordinal());
+    return memory.kind == MemoryKind::device && !memory.lies_on(device.ordinal());
 }
 
 Method best_method(const Move &m, const Work *work, bool alone, bool on_stream)

@@ -127,11 +127,8 @@ int make_work(const Move &move, Work &work)
     work.op = move.op;
     work.basic = move.basic;
     work.split = move.op != HEDDLE_OP_REPLACE && move.from.type->basic != move.basic && !move.from.dense();
-    const auto is_own = [&](const Memory &memory) {
-        return memory.kind == MemoryKind::device && memory.device == move.device->ordinal() && !memory.imported;
-    };
-    work.remote = !is_own(move.to.memory);
-    work.far = !is_own(move.from.memory);
+    work.remote = !move.to.memory.lies_on(move.device->ordinal());
+    work.far = !move.from.memory.lies_on(move.device->ordinal());
     return HEDDLE_SUCCESS;
 }
 

@@ -39,6 +39,23 @@ void take_late(Acquainted &network, Exchange &exchange, int64_t expected)
     CHECK(exchange.sent.error == HEDDLE_SUCCESS);
 }
 
+std::vector<std::unique_ptr<Exchange>> send_three(Two &network, int64_t length)
+{
+    std::vector<std::unique_ptr<Exchange>> all;
+    for (int i = 0; i < 3; ++i) {
+        all.push_back(std::make_unique<Exchange>(network, network.a, network.b, spaced(device0, device1, length), i));
+        all.back()->send();
+    }
+    return all;
+}
+
+void receive_many(Network &network, const std::vector<std::unique_ptr<Exchange>> &all)
+{
+    for (const auto &exchange : all)
+        exchange->receive();
+    end_many(network, all);
+}
+
 } // namespace
 
 TEST_CASE("to who took the last message by reference, a chunk is packed before the answer", "[early]")
@@ -61,17 +78,11 @@ TEST_CASE("the first begins within the call that sends, others wait for it and s
     const Switched on("reset delay_us=20000");
     Acquainted network;
     const int64_t before = launches();
-    std::vector<std::unique_ptr<Exchange>> all;
-    for (int i = 0; i < 3; ++i) {
-        all.push_back(std::make_unique<Exchange>(network, network.a, network.b, spaced(device0, device1, 100), i));
-        all.back()->send();
-    }
+    const auto all = send_three(network, 100);
     CHECK(launches() - before == 1);
     network.progress(network.a);
     CHECK(launches() - before == 2);
-    for (const auto &exchange : all)
-        exchange->receive();
-    end_many(network, all);
+    receive_many(network, all);
 }
 
 TEST_CASE("long ones do not wait for what runs", "[early]")
@@ -81,15 +92,9 @@ TEST_CASE("long ones do not wait for what runs", "[early]")
     Two network(HEDDLE_PEER_AUTO, int64_t{1} << 20);
     pass(network, spaced(device0, device1, length));
     const int64_t before = launches();
-    std::vector<std::unique_ptr<Exchange>> all;
-    for (int i = 0; i < 3; ++i) {
-        all.push_back(std::make_unique<Exchange>(network, network.a, network.b, spaced(device0, device1, length), i));
-        all.back()->send();
-    }
+    const auto all = send_three(network, length);
     CHECK(launches() - before == 3);
-    for (const auto &exchange : all)
-        exchange->receive();
-    end_many(network, all);
+    receive_many(network, all);
 }
 
 TEST_CASE("to a stranger, or who took the last one otherwise, nothing is", "[early]")
@@ -191,7 +196,5 @@ TEST_CASE("messages that nobody receives hold half as much as the staging memory
     }
     CHECK(launches() - before == 8);
     pass(network, to_device1());
-    for (const auto &exchange : all)
-        exchange->receive();
-    end_many(network, all);
+    receive_many(network, all);
 }

@@ -102,8 +102,10 @@ Memory CudaBackend::query(const void *ptr, bool range) const
     else
         return memory;
     memory.device = ordinal;
+    if (memory.kind != MemoryKind::device)
+        return memory;
     memory.imported = imports_.hold(address);
-    if (memory.kind != MemoryKind::device || !range)
+    if (!range)
         return memory;
     CUdeviceptr start = 0;
     size_t size = 0;

@@ -15,14 +15,14 @@ constexpr int64_t overlapping = 4;
 
 int64_t divide_up(int64_t n, int64_t by) { return n / by + (n % by != 0); }
 
+int64_t multiple_above(int64_t bytes)
+{
+    return std::max(divide_up(bytes, smallest_chunk), int64_t{1}) * smallest_chunk;
+}
+
 int64_t power_below(int64_t bytes)
 {
     return static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(bytes)));
-}
-
-int64_t power_above(int64_t bytes)
-{
-    return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max(bytes, smallest_chunk))));
 }
 
 int peer_of(const std::string &name)
@@ -75,9 +75,9 @@ int64_t chunk_of(Mode mode, int64_t bytes, int64_t chunk)
     int64_t pieces = std::max(divide_up(bytes, most_of(mode, chunk)), int64_t{1});
     if (mode != Mode::reference)
         pieces = std::max(pieces, std::clamp(bytes / worth_a_launch(mode), int64_t{1}, overlapping));
-    return std::max(smallest_chunk, divide_up(divide_up(bytes, pieces), smallest_chunk) * smallest_chunk);
+    return multiple_above(divide_up(bytes, pieces));
 }
 
-int64_t whole_chunk(int64_t bytes) { return power_above(std::min(bytes, largest_chunk)); }
+int64_t whole_chunk(int64_t bytes) { return multiple_above(std::min(bytes, largest_chunk)); }
 
 } // namespace heddle::pipeline

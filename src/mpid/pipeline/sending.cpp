@@ -28,10 +28,8 @@ bool Sending::can(Mode mode) const
 Envelope Sending::envelope() const
 {
     const Whereabouts here = whereabouts();
-    Loan own;
-    if (own_)
-        own = {own_->allocation, own_->at, {}};
-    return {id(), total_, port_.limits().chunk, here.node, here.process, port_.limits().number, lends_, shares_, own};
+    return {id(), total_, port_.limits().chunk, here.node, here.process, port_.limits().number, lends_, shares_,
+            own_.value_or(Loan{})};
 }
 
 // ---- what the receiver says ----
@@ -129,14 +127,15 @@ int Sending::returned(const Header &header)
             return HEDDLE_ERR_FORMAT;
         read_at_once(header.bytes);
     } else if (header.round == round_ && mode_ != Mode::value) {
-        if (own_ && begun_ == 0 && header.offset == 0 && header.bytes == wanted_) // it was read at once
+        if (own_ && begun_ == 0 && header.offset == 0 && header.bytes == wanted_) { // it was read at once
             done_ = wanted_;
+            port_.ready(*this);
+        }
         const auto lent = std::find_if(chunks_.begin(), chunks_.end(), [&](const Chunk &chunk) {
             return chunk.state == Chunk::State::lent && chunk.offset == header.offset;
         });
         if (lent != chunks_.end())
             end_chunk(*lent);
-        port_.ready(*this);
     }
     return HEDDLE_SUCCESS;
 }
@@ -274,6 +273,8 @@ void Sending::pack_early()
     });
     if (e) // nobody moves it
         chunks_.clear();
+    if (chunks_.empty())
+        return;
     guard([&] { // otherwise it begins with the port's progress
         port_.transfers().begin_last();
         return HEDDLE_SUCCESS;
