@@ -8,6 +8,7 @@ namespace {
 
 constexpr int tile = 32; // elements on a side
 constexpr int rows_at_once = block_threads / tile;
+constexpr int each = tile / rows_at_once; // elements of a thread
 
 // A dimension that tiles do not stand on.
 struct Apart {
@@ -36,7 +37,7 @@ struct Transpose {
 template <int width, bool pack>
 __global__ void __launch_bounds__(block_threads) transpose(const __grid_constant__ Transpose t, Signal signal)
 {
-    __shared__ Word<width> cells[tile][tile + 1]; // [near][far]; the column more keeps the banks apart
+    __shared__ Word<width> cells[tile][tile + 1]; // the column more keeps the banks apart
 
     uint32_t rest = blockIdx.x;
     const auto next_of = [&](const Divider32 &count) {
@@ -68,28 +69,28 @@ __global__ void __launch_bounds__(block_threads) transpose(const __grid_constant
     using W = Word<width>;
     // `wanted(i, k)`: whether element i of dimension 0, k of the other, counted from the corner, is to be moved.
     const auto move = [&](auto wanted) {
-        char *in_mem = mem + row * t.stride + lane * width;
-        char *in_dense = dense + row * t.step + lane * width;
-        if (pack) {
+        char *const in_mem = mem + row * t.stride + lane * width;
+        char *const in_dense = dense + row * t.step + lane * width;
+        W cell[each]; // all loads come before what waits for them
 #pragma unroll
-            for (int r = row; r < tile; r += rows_at_once, in_mem += rows_at_once * t.stride)
-                if (wanted(r, lane))
-                    cells[lane][r] = *reinterpret_cast<const W *>(in_mem);
-            __syncthreads();
+        for (int i = 0; i < each; ++i) {
+            const int r = row + i * rows_at_once;
+            if (pack && wanted(r, lane))
+                cell[i] = *reinterpret_cast<const W *>(in_mem + i * rows_at_once * t.stride);
+            if (!pack && wanted(lane, r))
+                cell[i] = *reinterpret_cast<const W *>(in_dense + i * rows_at_once * t.step);
+        }
 #pragma unroll
-            for (int r = row; r < tile; r += rows_at_once, in_dense += rows_at_once * t.step)
-                if (wanted(lane, r))
-                    *reinterpret_cast<W *>(in_dense) = cells[r][lane];
-        } else {
+        for (int i = 0; i < each; ++i)
+            cells[row + i * rows_at_once][lane] = cell[i];
+        __syncthreads();
 #pragma unroll
-            for (int r = row; r < tile; r += rows_at_once, in_dense += rows_at_once * t.step)
-                if (wanted(lane, r))
-                    cells[r][lane] = *reinterpret_cast<const W *>(in_dense);
-            __syncthreads();
-#pragma unroll
-            for (int r = row; r < tile; r += rows_at_once, in_mem += rows_at_once * t.stride)
-                if (wanted(r, lane))
-                    *reinterpret_cast<W *>(in_mem) = cells[lane][r];
+        for (int i = 0; i < each; ++i) {
+            const int r = row + i * rows_at_once;
+            if (pack && wanted(lane, r))
+                *reinterpret_cast<W *>(in_dense + i * rows_at_once * t.step) = cells[lane][r];
+            if (!pack && wanted(r, lane))
+                *reinterpret_cast<W *>(in_mem + i * rows_at_once * t.stride) = cells[lane][r];
         }
     };
     if (far + tile <= t.far && near + tile <= t.near && x >= 0 &&
