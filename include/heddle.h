@@ -372,6 +372,14 @@ HEDDLE_API int heddle_staging_alloc(int64_t bytes, const void *near, void **ptr)
 /* Gives it back; null is ignored. Nothing may still move there. */
 HEDDLE_API void heddle_staging_free(void *ptr);
 
+/* Memory for what is computed beside the buffer that `near` points into (may be null): `bytes` bytes, 64-byte aligned,
+ * uninitialized. Where `near` is device or managed memory it is of that device, out of the pool of HEDDLE_SLAB_LIMIT or,
+ * beyond the limit, allocated for this time; otherwise, and where the device has none left, ordinary host memory, on which
+ * everything works as well, but slower. Errors: ARG, NO_MEMORY. */
+HEDDLE_API int heddle_scratch_alloc(int64_t bytes, const void *near, void **ptr);
+/* Gives it back; null is ignored. Nothing may still use it. */
+HEDDLE_API void heddle_scratch_free(void *ptr);
+
 /* ---- messages -------------------------------------------------------------------------------- */
 
 /* Large messages from memory of any kind to memory of any kind, over a transport of the caller's that moves host

@@ -24,6 +24,7 @@ gpu_sources = \
     src/gpu/resident.hpp \
     src/gpu/retired.cpp \
     src/gpu/retired.hpp \
+    src/gpu/scratch.cpp \
     src/gpu/settings.cpp \
     src/gpu/settings.hpp \
     src/gpu/sides.cpp \

@@ -45,6 +45,45 @@ void memory_kinds()
          "no address");
 }
 
+/* Memory for what is computed beside a buffer lies on its device, beyond what the pool may hold, too; beside the host's,
+ * and where the device has none, on the host. */
+void scratch_memory()
+{
+    const auto taken = [](int64_t bytes, const void *near, int expected, int device, const std::string &where) {
+        void *at = nullptr;
+        int found = -7;
+        same(heddle_scratch_alloc(bytes, near, &at), int{HEDDLE_SUCCESS}, "scratch ", where);
+        same(reinterpret_cast<uintptr_t>(at) % 64, uintptr_t{0}, "alignment of scratch ", where);
+        same(heddle_memory_kind(at, &found), expected, "kind of scratch ", where);
+        same(found, device, "device of scratch ", where);
+        const std::vector<std::byte> bytes_in(static_cast<size_t>(std::min(bytes, int64_t{5000})), std::byte{0x77});
+        if (device >= 0)
+            Machine::get().copy(at, bytes_in.data(), bytes_in.size());
+        else
+            std::memcpy(at, bytes_in.data(), bytes_in.size());
+        heddle_scratch_free(at);
+    };
+    for (const Place &place : Machine::get().places()) {
+        const Buffer buffer(place, 1000, 1);
+        const bool there = place.kind == Kind::device || place.kind == Kind::managed;
+        for (const int64_t bytes : {int64_t{0}, int64_t{1}, int64_t{5000}, int64_t{300} << 20})
+            taken(bytes, buffer.at(10), there ? HEDDLE_MEMORY_DEVICE : HEDDLE_MEMORY_HOST, there ? place.device : -1,
+                  text("of ", bytes, " bytes near ", to_text(place)));
+    }
+    taken(5000, nullptr, HEDDLE_MEMORY_HOST, -1, "near nothing");
+    void *at = nullptr;
+    same(heddle_scratch_alloc(-1, nullptr, &at), int{HEDDLE_ERR_ARG}, "scratch of fewer than no bytes");
+    same(heddle_scratch_alloc(1, nullptr, nullptr), int{HEDDLE_ERR_ARG}, "scratch for nobody");
+    same(heddle_scratch_alloc(INT64_MAX, nullptr, &at), int{HEDDLE_ERR_NO_MEMORY}, "scratch of all bytes");
+    heddle_scratch_free(nullptr);
+    if (!Machine::get().is_simulated())
+        return;
+    const Buffer buffer({Kind::device, 0}, 1000, 1);
+    Machine::get().configure("device_memory=1");
+    taken(int64_t{1} << 21, buffer.at(), HEDDLE_MEMORY_HOST, -1, "where the device has none");
+    Machine::get().reset();
+}
+
 /* A type of absolute addresses over several buffers, and in which order it names their bytes. */
 struct Absolute {
     std::deque<Buffer> buffers;
@@ -234,6 +273,7 @@ void imported_ranges()
 }
 
 const AddTests tests{{"memory kinds", memory_kinds},
+                     {"scratch memory", scratch_memory},
                      {"absolute addresses", absolute_addresses},
                      {"absolute addresses and packed bytes", absolute_and_packed},
                      {"overlapping targets", overlapping_targets},

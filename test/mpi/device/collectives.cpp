@@ -4,6 +4,8 @@
  */
 #include "device_test.hpp"
 
+#include <heddle.h>
+
 #include <numeric>
 
 using namespace device_test;
@@ -84,53 +86,190 @@ static void data(gpu::Kind kind, MakeLayout make, int n)
     MPI_Comm_free(&graph);
 }
 
+/* Bytes from which device buffers are reduced on their device. */
+static void reduce_on_device_from(int bytes)
+{
+    int index, count;
+    MPI_T_cvar_handle handle;
+    const bool set = MPI_T_cvar_get_index("MPIR_CVAR_GPU_REDUCE_ON_DEVICE", &index) == MPI_SUCCESS &&
+                     MPI_T_cvar_handle_alloc(index, nullptr, &handle, &count) == MPI_SUCCESS &&
+                     MPI_T_cvar_write(handle, &bytes) == MPI_SUCCESS && MPI_T_cvar_handle_free(&handle) == MPI_SUCCESS;
+    check(set, "MPIR_CVAR_GPU_REDUCE_ON_DEVICE cannot be set");
+}
+
+static int64_t kernels_that_reduce()
+{
+    heddle_counter counter;
+    for (int i = 0; heddle_counter_read(i, &counter) == HEDDLE_SUCCESS; ++i)
+        if (std::string(counter.name) == "kernels_reduce")
+            return counter.value;
+    fail("no counter of kernels that reduce");
+    return 0;
+}
+
+/* Parts of `first`, `first + 1` and so on elements, one a rank. */
+static std::vector<int> uneven(int first)
+{
+    std::vector<int> counts(static_cast<size_t>(size));
+    std::iota(counts.begin(), counts.end(), first);
+    return counts;
+}
+
+/* The sum over ranks `begin` to `end` of what they have at i. */
+static double sum_at(int begin, int end, int64_t i)
+{
+    double v = 0;
+    for (int r = begin; r < end; ++r)
+        v += Buffer::value(r, i);
+    return v;
+}
+
+/* Each rank's buffers lie in memory of a kind of its own. */
 static void operators(gpu::Kind kind, int n)
 {
-    const Layout dense = contiguous(n), many = contiguous(n * size);
+    const std::vector<int> counts = uneven(n);
+    const int before = std::accumulate(counts.begin(), counts.begin() + rank, 0);
+    const int all = std::accumulate(counts.begin(), counts.end(), 0);
+    const Layout dense = contiguous(n), many = contiguous(n * size), sized = contiguous(n + rank), whole = contiguous(all);
     Buffer mine(kind, dense), sum(kind, dense), in_place(kind, dense), scan(kind, dense), part(kind, dense), parts(kind, many);
     mine.fill(rank);
-    in_place.fill(rank);
-    const auto expect_sum = [&](Buffer &b, int ranks, const char *call) {
-        for (int i = 0; i < n; ++i) {
-            double v = 0;
-            for (int r = 0; r < ranks; ++r)
-                v += Buffer::value(r, i);
-            b.put(i, v);
-        }
-        b.verify(call);
+    const auto expect_sum = [&](Buffer &b, int begin, int end, const char *call, int first = 0) {
+        for (int64_t i = 0; i < b.elements(); ++i)
+            b.put(i, sum_at(begin, end, first + i));
+        b.verify(call + (" of " + std::to_string(n)));
     };
-    MPI_Reduce(mine.at(), sum.at(), n, MPI_DOUBLE, MPI_SUM, 0, world);
-    if (rank == 0)
-        expect_sum(sum, size, "Reduce");
+    for (int root = 0; root < size; ++root) {
+        sum.fill(77);
+        MPI_Reduce(mine.at(), sum.at(), n, MPI_DOUBLE, MPI_SUM, root, world);
+        if (rank == root)
+            expect_sum(sum, 0, size, "Reduce");
+        sum.verify("Reduce where it is not the root");
+        in_place.fill(rank);
+        MPI_Reduce(rank == root ? MPI_IN_PLACE : in_place.at(), in_place.at(), n, MPI_DOUBLE, MPI_SUM, root, world);
+        if (rank == root)
+            expect_sum(in_place, 0, size, "Reduce in place");
+        in_place.verify("Reduce in place where it is not the root");
+    }
     MPI_Allreduce(mine.at(), sum.at(), n, MPI_DOUBLE, MPI_SUM, world);
-    expect_sum(sum, size, "Allreduce");
+    expect_sum(sum, 0, size, "Allreduce");
+    in_place.fill(rank);
     MPI_Allreduce(MPI_IN_PLACE, in_place.at(), n, MPI_DOUBLE, MPI_SUM, world);
-    expect_sum(in_place, size, "Allreduce in place");
+    expect_sum(in_place, 0, size, "Allreduce in place");
     MPI_Scan(mine.at(), scan.at(), n, MPI_DOUBLE, MPI_SUM, world);
-    expect_sum(scan, rank + 1, "Scan");
-    MPI_Request request;
-    MPI_Iallreduce(mine.at(), part.at(), n, MPI_DOUBLE, MPI_SUM, world, &request);
-    MPI_Wait(&request, MPI_STATUS_IGNORE);
-    expect_sum(part, size, "Iallreduce");
+    expect_sum(scan, 0, rank + 1, "Scan");
+    scan.fill(77);
+    MPI_Exscan(mine.at(), scan.at(), n, MPI_DOUBLE, MPI_SUM, world);
+    if (rank > 0)
+        expect_sum(scan, 0, rank, "Exscan");
     parts.fill(rank);
     MPI_Reduce_scatter_block(parts.at(), part.at(), n, MPI_DOUBLE, MPI_SUM, world);
+    expect_sum(part, 0, size, "Reduce_scatter_block", rank * n);
+    Buffer from(kind, whole), to(kind, sized);
+    from.fill(rank);
+    MPI_Reduce_scatter(from.at(), to.at(), counts.data(), MPI_DOUBLE, MPI_SUM, world);
+    expect_sum(to, 0, size, "Reduce_scatter", before);
+}
+
+/* All at once. */
+static void nonblocking_operators(gpu::Kind kind, int n)
+{
+    const Layout dense = contiguous(n), many = contiguous(n * size);
+    Buffer mine(kind, dense), reduced(kind, dense), all(kind, dense), scan(kind, dense), part(kind, dense), parts(kind, many);
+    mine.fill(rank);
+    parts.fill(rank);
+    std::vector<MPI_Request> requests(4);
+    MPI_Ireduce(mine.at(), reduced.at(), n, MPI_DOUBLE, MPI_SUM, size - 1, world, &requests[0]);
+    MPI_Iallreduce(mine.at(), all.at(), n, MPI_DOUBLE, MPI_SUM, world, &requests[1]);
+    MPI_Iscan(mine.at(), scan.at(), n, MPI_DOUBLE, MPI_SUM, world, &requests[2]);
+    MPI_Ireduce_scatter_block(parts.at(), part.at(), n, MPI_DOUBLE, MPI_SUM, world, &requests[3]);
+    wait_all(requests);
     for (int i = 0; i < n; ++i) {
-        double v = 0;
-        for (int r = 0; r < size; ++r)
-            v += Buffer::value(r, int64_t{rank} * n + i);
-        part.put(i, v);
+        if (rank == size - 1)
+            reduced.put(i, sum_at(0, size, i));
+        all.put(i, sum_at(0, size, i));
+        scan.put(i, sum_at(0, rank + 1, i));
+        part.put(i, sum_at(0, size, int64_t{rank} * n + i));
     }
-    part.verify("Reduce_scatter_block");
+    reduced.verify("Ireduce");
+    all.verify("Iallreduce");
+    scan.verify("Iscan");
+    part.verify("Ireduce_scatter_block");
+}
+
+/* A sum that is started again and again, each time of other data; `op` adds. */
+static void persistent_operator(gpu::Kind kind, int n, MPI_Op op)
+{
+    const Layout dense = contiguous(n);
+    Buffer mine(kind, dense), sum(kind, dense);
+    MPI_Request request;
+    MPI_Allreduce_init(mine.at(), sum.at(), n, MPI_DOUBLE, op, world, MPI_INFO_NULL, &request);
+    for (int i = 0; i < 3; ++i) {
+        mine.fill(i * size + rank);
+        MPI_Start(&request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        for (int k = 0; k < n; ++k)
+            sum.put(k, sum_at(i * size, (i + 1) * size, k));
+        sum.verify("Allreduce_init, start " + std::to_string(i));
+    }
+    MPI_Request_free(&request);
+}
+
+static void reductions(int n)
+{
+    for (const int threshold : {131072, 0, -1}) {
+        reduce_on_device_from(threshold);
+        for (const gpu::Kind kind : every_kind) {
+            /* Managed memory needs no copies, so that it is never reduced on any. */
+            const bool there = kind == gpu::Kind::managed || (kind == gpu::Kind::device && threshold >= 0 &&
+                                                              n * int{sizeof(double)} >= threshold);
+            for (const auto operate : {operators, nonblocking_operators}) {
+                const int64_t before = kernels_that_reduce();
+                operate(kind, n);
+                check((kernels_that_reduce() > before) == there,
+                      std::to_string(n) + " doubles, " + std::to_string(threshold) +
+                          " bytes and more on the device: where they were reduced");
+            }
+            operators(rank == 0 ? kind : gpu::Kind::pageable, n);
+            persistent_operator(kind, n, MPI_SUM);
+        }
+    }
+}
+
+/* What no device does is reduced on the host, however long it is: an operator of the program's own. */
+static void own_operator(int n)
+{
+    const Layout dense = contiguous(n);
+    Buffer mine(gpu::Kind::device, dense), sum(gpu::Kind::device, dense);
+    MPI_Op add;
+    MPI_Op_create(
+        [](void *in, void *inout, int *count, MPI_Datatype *) {
+            for (int i = 0; i < *count; ++i)
+                static_cast<double *>(inout)[i] += static_cast<double *>(in)[i];
+        },
+        1, &add);
+    mine.fill(rank);
+    MPI_Allreduce(mine.at(), sum.at(), n, MPI_DOUBLE, add, world);
+    for (int i = 0; i < n; ++i)
+        sum.put(i, sum_at(0, size, i));
+    sum.verify("Allreduce by an operator of its own");
+    for (const gpu::Kind kind : every_kind)
+        persistent_operator(kind, n, add);
+    MPI_Op_free(&add);
 }
 
 int main(int argc, char **argv)
 {
-    return run(argc, argv, [] {
+    int provided;
+    MPI_T_init_thread(MPI_THREAD_MULTIPLE, &provided);
+    const int status = run(argc, argv, [] {
         for (const gpu::Kind kind : every_kind)
-            for (const int n : {1, 100, 3000, 60000}) {
+            for (const int n : {1, 100, 3000, 60000})
                 for (const MakeLayout make : every_layout)
                     data(kind, make, n);
-                operators(kind, n);
-            }
+        for (const int n : {1, 100, 3000, 60000})
+            reductions(n);
+        own_operator(60000);
     });
+    MPI_T_finalize();
+    return status;
 }

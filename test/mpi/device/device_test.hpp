@@ -153,13 +153,14 @@ public:
 
     void *at() const { return memory_.at(); }
     MPI_Datatype type() const { return layout_.type; }
+    int64_t elements() const { return layout_.elements() * copies_; }
     std::string name() const { return layout_.name + " in " + gpu::to_text(memory_.place()); }
     static double value(int seed, int64_t i) { return seed * 1e6 + static_cast<double>(i); }
 
     /* The elements become those of `seed`; the rest stays. */
     void fill(int seed)
     {
-        expect(seed, 0, layout_.elements() * copies_);
+        expect(seed, 0, elements());
         store();
     }
     /* From now on elements `begin` to `end` should be those of `seed`, counted from its `first`. */

@@ -18,6 +18,7 @@ mpi_core_sources += \
     src/mpi/datatype/typerep/src/typerep_heddle_memory.c \
     src/mpi/datatype/typerep/src/typerep_heddle_op.c \
     src/mpi/datatype/typerep/src/typerep_heddle_pack.c \
+    src/mpi/datatype/typerep/src/typerep_heddle_scratch.c \
     src/mpi/datatype/typerep/src/typerep_heddle_types.c
 endif
 
@@ -39,5 +40,6 @@ endif
 noinst_HEADERS += \
     src/include/heddle.h \
     src/include/heddle_mpi.h \
+    src/mpi/coll/include/heddle_scratch.h \
     src/mpi/datatype/typerep/src/typerep_internal.h \
     src/mpi/datatype/typerep/src/typerep_pre.h

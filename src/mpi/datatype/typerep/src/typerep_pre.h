@@ -38,6 +38,13 @@ int MPIR_Typerep_localcopy(const void *inbuf, MPI_Aint incount, MPI_Datatype int
                            MPI_Aint outcount, MPI_Datatype outtype, MPI_Aint bytes, int *mpi_errno);
 int MPIR_Typerep_reduce_local(const void *inbuf, void *inoutbuf, MPI_Aint count, MPI_Datatype datatype, MPI_Op op,
                               int *mpi_errno);
+/* Whether a collective should reduce a device's buffers where they lie. A matter of this process alone: what
+ * travels is the same either way. */
+int MPIR_Typerep_reduces_on_device(const void *sendbuf, const void *recvbuf, MPI_Aint count, MPI_Datatype datatype,
+                                   MPI_Op op);
+/* Temporary memory of a collective, where its buffers are, for MPIR_Typerep_scratch_free; null where there is none. */
+void *MPIR_Typerep_scratch(MPI_Aint bytes, const void *sendbuf, const void *recvbuf, MPI_Datatype datatype);
+void MPIR_Typerep_scratch_free(void *memory);
 /* MPIR_Compare_equal on any memory. */
 int MPIR_Typerep_equal(const void *one, const void *other, MPI_Datatype datatype);
 /* The first bytes of a buffer in any memory, as they would be packed. */
@@ -51,6 +58,9 @@ int MPIR_Typerep_error(int error);
 #define MPIR_Typerep_is_on_device(buf, datatype) 0
 #define MPIR_Typerep_localcopy(inbuf, incount, intype, outbuf, outcount, outtype, bytes, mpi_errno) 0
 #define MPIR_Typerep_reduce_local(inbuf, inoutbuf, count, datatype, op, mpi_errno) 0
+#define MPIR_Typerep_reduces_on_device(sendbuf, recvbuf, count, datatype, op) 0
+#define MPIR_Typerep_scratch(bytes, sendbuf, recvbuf, datatype) MPL_malloc(bytes, MPL_MEM_BUFFER)
+#define MPIR_Typerep_scratch_free(memory) MPL_free(memory)
 #define MPIR_Typerep_equal(one, other, datatype) MPIR_Compare_equal(one, other, datatype)
 
 #endif

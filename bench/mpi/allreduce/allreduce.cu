@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// MPI_Allreduce of doubles in device memory, a GPU for each process: as it is; on copies in host memory, as MPICH does it
+// (MPIR_CVAR_GPU_REDUCE_ON_DEVICE=-1); by hand (direct.cuh); by NCCL, where there is one. In turn; everyone's result is
+// checked. A line of JSON for each: medians of what the slowest process took, in microseconds.
+#include "direct.cuh"
+#include "nccl.cuh"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <functional>
+#include <iostream>
+
+namespace bench {
+namespace {
+
+constexpr int in_a_row = 5, most_samples = 50, fewest_samples = 10;
+constexpr double seconds = 0.4; // for each
+
+struct Kind {
+    const char *who;
+    std::function<void()> sum;
+    std::vector<double> times;
+};
+
+/* What MPI_T calls an int of MPICH's. */
+class Setting {
+public:
+    explicit Setting(const char *name)
+    {
+        int index, count;
+        if (MPI_T_cvar_get_index(name, &index) || MPI_T_cvar_handle_alloc(index, nullptr, &handle_, &count))
+            throw std::runtime_error(std::string("this MPI has no ") + name);
+        MPI_T_cvar_read(handle_, &before_);
+    }
+    Setting(const Setting &) = delete;
+    ~Setting() { MPI_T_cvar_handle_free(&handle_); }
+    void set(int value) { MPI_T_cvar_write(handle_, &value); }
+    void reset() { set(before_); }
+
+private:
+    MPI_T_cvar_handle handle_;
+    int before_;
+};
+
+__global__ void fill(double *to, int64_t n, int rank)
+{
+    for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < n; i += int64_t{gridDim.x} * blockDim.x)
+        to[i] = rank + i % 1000;
+}
+
+__global__ void count_wrong(const double *sums, int64_t n, int ranks, unsigned long long *wrong)
+{
+    for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < n; i += int64_t{gridDim.x} * blockDim.x)
+        if (sums[i] != ranks * (ranks - 1) / 2 + ranks * (i % 1000))
+            atomicAdd(wrong, 1ULL);
+}
+
+bool is_right(const double *sums, int64_t n, int ranks)
+{
+    const Device wrong(sizeof(unsigned long long));
+    auto *const at = reinterpret_cast<unsigned long long *>(wrong.get());
+    unsigned long long found = 0;
+    BENCH_CUDA(cudaMemset(at, 0, sizeof found));
+    count_wrong<<<512, 256>>>(sums, n, ranks, at);
+    BENCH_CUDA(cudaMemcpy(&found, at, sizeof found, cudaMemcpyDefault));
+    MPI_Allreduce(MPI_IN_PLACE, &found, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM, MPI_COMM_WORLD);
+    return found == 0;
+}
+
+void sample(Kind &kind)
+{
+    kind.sum();
+    for (int i = 0; i < in_a_row; ++i) {
+        MPI_Barrier(MPI_COMM_WORLD);
+        const double begin = MPI_Wtime();
+        kind.sum();
+        double us = 1e6 * (MPI_Wtime() - begin);
+        MPI_Allreduce(MPI_IN_PLACE, &us, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+        kind.times.push_back(us);
+    }
+}
+
+bool is_enough(const Kind &kind)
+{
+    double all = 0; // the same everywhere
+    for (const double us : kind.times)
+        all += us;
+    return kind.times.size() >= most_samples || (kind.times.size() >= fewest_samples && all > 1e6 * seconds);
+}
+
+// True where everyone was right.
+bool measure(int64_t bytes, Setting &threshold, Nccl *nccl)
+{
+    int rank, ranks;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    const int64_t n = bytes / 8;
+    const Device memory(2 * bytes);
+    auto *const from = reinterpret_cast<double *>(memory.get()), *const to = from + n;
+    const auto by_mpi = [&] { MPI_Allreduce(from, to, static_cast<int>(n), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD); };
+    Direct direct(from, n);
+    const auto on_host = [&] {
+        threshold.set(-1);
+        by_mpi();
+        threshold.reset();
+    };
+    const auto on_device = [&] {
+        threshold.set(0);
+        by_mpi();
+        threshold.reset();
+    };
+    std::vector<Kind> kinds{{"heddle", by_mpi, {}}, {"on the device", on_device, {}}, {"on the host", on_host, {}},
+                            {"hand", [&] { direct.sum(); }, {}}};
+    if (nccl)
+        kinds.push_back({"nccl", [&] { nccl->sum(from, to, n); }, {}});
+    bool right = true;
+    for (Kind &kind : kinds) {
+        fill<<<512, 256>>>(from, n, rank);
+        BENCH_CUDA(cudaMemset(to, 0xff, static_cast<size_t>(bytes)));
+        BENCH_CUDA(cudaDeviceSynchronize());
+        kind.sum();
+        const bool its = is_right(to, n, ranks);
+        right = right && its;
+        if (!its && rank == 0)
+            std::printf("allreduce of %lld bytes, %s: WRONG DATA\n", static_cast<long long>(bytes), kind.who);
+    }
+    while (!std::all_of(kinds.begin(), kinds.end(), is_enough))
+        for (Kind &kind : kinds)
+            if (!is_enough(kind))
+                sample(kind);
+    for (Kind &kind : kinds) {
+        std::sort(kind.times.begin(), kind.times.end());
+        const size_t samples = kind.times.size();
+        if (rank == 0)
+            std::printf("{\"ranks\": %d, \"bytes\": %lld, \"who\": \"%s\", \"median\": %.2f, \"low\": %.2f, \"high\": %.2f, "
+                        "\"samples\": %zu, \"right\": %s}\n",
+                        ranks, static_cast<long long>(bytes), kind.who, kind.times[samples / 2], kind.times[samples / 10],
+                        kind.times[samples - 1 - samples / 10], samples, right ? "true" : "false");
+    }
+    std::fflush(stdout);
+    return right;
+}
+
+} // namespace
+} // namespace bench
+
+int main(int argc, char **argv)
+{
+    CLI::App app("MPI_Allreduce of doubles in device memory, beside copies in host memory, a hand-written one and NCCL: a "
+                 "line of JSON for each");
+    int64_t most = int64_t{256} << 20;
+    app.add_option("--most", most, "bytes of the longest vector")->capture_default_str();
+    CLI11_PARSE(app, argc, argv);
+
+    int provided, ranks, rank, devices = 0;
+    bool right = true;
+    MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
+    MPI_Init(nullptr, nullptr);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    try {
+        if (ranks > bench::most_ranks)
+            throw std::runtime_error("at most 8 processes, of one host");
+        BENCH_CUDA(cudaGetDeviceCount(&devices));
+        BENCH_CUDA(cudaSetDevice(rank % devices));
+        const auto nccl = bench::Nccl::open();
+        bench::Setting threshold("MPIR_CVAR_GPU_REDUCE_ON_DEVICE");
+        for (int64_t bytes = int64_t{8} << 10; bytes <= most; bytes *= bytes < 1 << 20 ? 4 : 8)
+            right = bench::measure(bytes, threshold, nccl.get()) && right;
+    } catch (const std::exception &error) {
+        std::cerr << "allreduce: " << error.what() << std::endl;
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    }
+    MPI_Finalize();
+    MPI_T_finalize();
+    return !right;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Where collectives reduce: a device's long buffers on the device, with temporary memory there.
+ */
+#include "typerep_internal.h"
+
+/*
+=== BEGIN_MPI_T_CVAR_INFO_BLOCK ===
+
+cvars:
+    - name        : MPIR_CVAR_GPU_REDUCE_ON_DEVICE
+      category    : COLLECTIVE
+      type        : int
+      default     : 131072
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        Bytes from which collectives with predefined operators reduce device
+        buffers on the device; shorter ones are reduced on copies in host
+        memory, but for persistent ones. -1: never on the device.
+
+=== END_MPI_T_CVAR_INFO_BLOCK ===
+*/
+
+int MPIR_Typerep_reduces_on_device(const void *sendbuf, const void *recvbuf, MPI_Aint count, MPI_Datatype datatype,
+                                   MPI_Op op)
+{
+    const MPI_Aint least = MPIR_CVAR_GPU_REDUCE_ON_DEVICE;
+    if (!ENABLE_GPU || least < 0 || !HANDLE_IS_BUILTIN(op) || MPII_heddle_op(op, datatype) == HEDDLE_OP_COUNT)
+        return 0;
+    MPI_Aint size;
+    MPIR_Datatype_get_size_macro(datatype, size);
+    /* What is reduced ends in recvbuf, where there is one. */
+    return count * size >= least && MPII_heddle_on_device(recvbuf != NULL ? recvbuf : sendbuf, datatype);
+}
+
+void *MPIR_Typerep_scratch(MPI_Aint bytes, const void *sendbuf, const void *recvbuf, MPI_Datatype datatype)
+{
+    const void *near = sendbuf != MPI_IN_PLACE ? sendbuf : recvbuf; /* which is only then everyone's */
+    if (near != NULL && MPII_heddle_on_device(near, datatype)) {
+        MPI_Aint true_lb, true_extent;
+        MPIR_Type_get_true_extent_impl(datatype, &true_lb, &true_extent);
+        near = MPIR_get_contig_ptr(near, true_lb);
+    } else {
+        near = NULL;
+    }
+    void *memory = NULL;
+    (void) heddle_scratch_alloc(bytes, near, &memory); /* null says it all */
+    return memory;
+}
+
+void MPIR_Typerep_scratch_free(void *memory) { heddle_scratch_free(memory); }
