@@ -85,8 +85,9 @@ public:
     virtual int allocate_pinned(int device, size_t bytes, void **ptr) = 0;
     virtual int free_pinned(int device, void *ptr) = 0;
 
-    // Streams of the highest priority that do not wait for the legacy default stream.
-    virtual int stream_create(int device, Stream *stream) = 0;
+    // Streams of the highest priority, or the next, which `gives_way` to it, that do not wait for the legacy default
+    // stream.
+    virtual int stream_create(int device, bool gives_way, Stream *stream) = 0;
     virtual int stream_destroy(int device, Stream stream) = 0;
     // The device that a user's stream belongs to; null is the current device's default stream.
     virtual int stream_device(Stream stream, int *device) = 0;

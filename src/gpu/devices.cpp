@@ -22,12 +22,12 @@ int Device::own_stream(Stream &stream)
 {
     static std::atomic<unsigned> threads{0};
     thread_local const unsigned thread = threads.fetch_add(1, std::memory_order_relaxed);
-    return stream_at(thread, stream);
+    return stream_at(thread % streams, stream);
 }
 
-int Device::stream_at(unsigned number, Stream &stream)
+int Device::stream_at(size_t number, Stream &stream)
 {
-    auto &slot = streams_[number % streams];
+    auto &slot = streams_[number];
     stream = slot.load(std::memory_order_acquire);
     if (stream)
         return HEDDLE_SUCCESS;
@@ -35,7 +35,7 @@ int Device::stream_at(unsigned number, Stream &stream)
     stream = slot.load(std::memory_order_relaxed);
     if (stream)
         return HEDDLE_SUCCESS;
-    if (const int e = backend_.stream_create(ordinal_, &stream))
+    if (const int e = backend_.stream_create(ordinal_, number >= streams, &stream))
         return e;
     slot.store(stream, std::memory_order_release);
     return HEDDLE_SUCCESS;

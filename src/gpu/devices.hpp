@@ -22,8 +22,11 @@ public:
 
     int ordinal() const { return ordinal_; }
     Backend &backend() const { return backend_; }
-    // One of a few streams, in turn.
-    int stream(Stream &stream) { return stream_at(turn_.fetch_add(1, std::memory_order_relaxed), stream); }
+    // One of a few streams, in turn. What `can_wait` gives way to all else.
+    int stream(Stream &stream, bool can_wait = false)
+    {
+        return stream_at(turn_.fetch_add(1, std::memory_order_relaxed) % streams + (can_wait ? streams : 0), stream);
+    }
     // The calling thread's one of them, for what it waits for, or what runs beside nothing else. To begin on another
     // stream than before takes a GPU a microsecond.
     int own_stream(Stream &stream);
@@ -41,15 +44,15 @@ public:
     Retired retired; // lies in both
 
 private:
-    static constexpr size_t streams = 4;
+    static constexpr size_t streams = 4; // of either kind
 
-    int stream_at(unsigned number, Stream &stream);
+    int stream_at(size_t number, Stream &stream);
 
     Backend &backend_;
     int ordinal_;
     std::atomic<unsigned> turn_{0};
     std::mutex mutex_;
-    std::array<std::atomic<Stream>, streams> streams_{};
+    std::array<std::atomic<Stream>, 2 * streams> streams_{};
 };
 
 class Devices {

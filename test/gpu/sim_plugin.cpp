@@ -66,7 +66,7 @@ int run(Kernel kernel, const Work &work, int device)
 {
     Stream stream = nullptr;
     Done *done = nullptr;
-    OK(sim.backend->stream_create(device, &stream));
+    OK(sim.backend->stream_create(device, false, &stream));
     OK(sim.backend->done_acquire(device, &done));
     const Launch launch{kernel, &work};
     int error = sim.backend->launch(device, stream, {&launch, 1}, done);

@@ -19,7 +19,7 @@ void order_of_streams()
     Backend &device = *sim.backend;
     Stream streams[2];
     for (Stream &stream : streams)
-        OK(device.stream_create(0, &stream));
+        OK(device.stream_create(0, false, &stream));
     std::vector<char> seed{42};
     const DeviceBytes first(seed);
     OK(device.copy(0, streams[0], cells.at(), first.at(), 1, nullptr));

@@ -195,7 +195,7 @@ int CudaBackend::free_pinned(int device, void *ptr)
 
 // ---- streams ----
 
-int CudaBackend::stream_create(int device, Stream *stream)
+int CudaBackend::stream_create(int device, bool gives_way, Stream *stream)
 {
     Scope scope;
     Device *d = nullptr;
@@ -203,7 +203,7 @@ int CudaBackend::stream_create(int device, Stream *stream)
         return e;
     cudaStream_t made = nullptr;
     if (const int e = check("cudaStreamCreateWithPriority",
-                            cudaStreamCreateWithPriority(&made, cudaStreamNonBlocking, d->priority())))
+                            cudaStreamCreateWithPriority(&made, cudaStreamNonBlocking, d->priority(gives_way))))
         return e;
     *stream = made;
     return HEDDLE_SUCCESS;

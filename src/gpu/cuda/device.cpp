@@ -67,8 +67,8 @@ int Device::prepare()
     Scope scope;
     if (const int e = scope.enter(context_))
         return e;
-    int least = 0;
-    if (const int e = check("cudaDeviceGetStreamPriorityRange", cudaDeviceGetStreamPriorityRange(&least, &priority_)))
+    if (const int e = check("cudaDeviceGetStreamPriorityRange",
+                            cudaDeviceGetStreamPriorityRange(&least_priority_, &priority_)))
         return e;
     if (!service_)
         if (const int e = check("cudaStreamCreateWithPriority",

@@ -6,6 +6,7 @@
 
 #include <cuda.h>
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <string>
@@ -49,7 +50,8 @@ public:
     int processors() const { return processors_; }
     int shared_limit() const { return shared_limit_; } // bytes that a block may have
     bool writes_in_order() const { return writes_in_order_; }
-    int priority() const { return priority_; }
+    // Of streams. Numbers fall as priorities rise; a device may have but one.
+    int priority(bool gives_way) const { return gives_way ? std::min(priority_ + 1, least_priority_) : priority_; }
     // Whether an event can stand for all that all streams were given so far, and that.
     bool has_event_of_all() const { return record_all_ != nullptr; }
     CUresult record_all(cudaEvent_t event) const { return record_all_(context_, event); }
@@ -75,7 +77,7 @@ private:
     CUcontext context_ = nullptr;
     cudaStream_t service_ = nullptr;
     CUresult (*record_all_)(CUcontext, CUevent) = nullptr;
-    int priority_ = 0;
+    int priority_ = 0, least_priority_ = 0;
     DonePool dones_;
     Functions functions_;
 };

@@ -161,7 +161,7 @@ int Machine::free_pinned(int device, void *ptr)
 
 // ---- streams ----
 
-int Machine::stream_create(int device, Stream *stream)
+int Machine::stream_create(int device, bool, Stream *stream)
 {
     if (const Error error = enter(Call::stream_create, device))
         return report(error);

@@ -29,7 +29,7 @@ public:
     int allocate_pinned(int device, size_t bytes, void **ptr) override;
     int free_pinned(int device, void *ptr) override;
 
-    int stream_create(int device, Stream *stream) override;
+    int stream_create(int device, bool gives_way, Stream *stream) override;
     int stream_destroy(int device, Stream stream) override;
     int stream_device(Stream stream, int *device) override;
     int stream_synchronize(int device, Stream stream) override;

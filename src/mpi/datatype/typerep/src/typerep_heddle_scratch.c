@@ -35,6 +35,13 @@ int MPIR_Typerep_reduces_on_device(const void *sendbuf, const void *recvbuf, MPI
     return count * size >= least && MPII_heddle_on_device(recvbuf != NULL ? recvbuf : sendbuf, datatype);
 }
 
+/* Device memory is met here only where it was to stay; managed memory, however short it is. */
+static bool has_scratch_beside(const void *near, MPI_Aint bytes)
+{
+    return heddle_memory_kind(near, NULL) == HEDDLE_MEMORY_DEVICE ||
+           (MPIR_CVAR_GPU_REDUCE_ON_DEVICE >= 0 && bytes >= MPIR_CVAR_GPU_REDUCE_ON_DEVICE);
+}
+
 void *MPIR_Typerep_scratch(MPI_Aint bytes, const void *sendbuf, const void *recvbuf, MPI_Datatype datatype)
 {
     const void *near = sendbuf != MPI_IN_PLACE ? sendbuf : recvbuf; /* which is only then everyone's */
@@ -42,6 +49,8 @@ void *MPIR_Typerep_scratch(MPI_Aint bytes, const void *sendbuf, const void *recv
         MPI_Aint true_lb, true_extent;
         MPIR_Type_get_true_extent_impl(datatype, &true_lb, &true_extent);
         near = MPIR_get_contig_ptr(near, true_lb);
+        if (!has_scratch_beside(near, bytes))
+            near = NULL;
     } else {
         near = NULL;
     }
