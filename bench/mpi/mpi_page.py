@@ -85,7 +85,8 @@ def write(data, path, source):
         lines += ["## MPI_Allreduce", "", "Doubles, summed; everyone's result was checked. Microseconds, of the slowest process. \"On the host\":",
                   "on copies in host memory, as MPICH reduces device buffers (`MPIR_CVAR_GPU_REDUCE_ON_DEVICE=-1`); \"on the device\":",
                   "always there (0). By hand: one kernel of each process reads its part of everyone's vector over the links and",
-                  "writes everyone's sum. NCCL: the machine's, ncclAllReduce and a wait for its stream.", ""]
+                  "writes everyone's sum. NCCL: the machine's, ncclAllReduce and a wait for its stream; NCCL_NVLS_ENABLE (NVLink",
+                  f"multicast): {data['nccl_nvls']}.", ""]
         lines += table(["GPUs", "bytes", "who", "median", "10 to 90 %", "GB/s"],
                        [[str(case["ranks"]), str(case["bytes"]), case["who"], f"{case['median']:.1f}",
                          f"{case['low']:.1f} to {case['high']:.1f}", f"{1e-3 * case['bytes'] / case['median']:.1f}"]

@@ -56,11 +56,14 @@ void scratch_memory()
         same(reinterpret_cast<uintptr_t>(at) % 64, uintptr_t{0}, "alignment of scratch ", where);
         same(heddle_memory_kind(at, &found), expected, "kind of scratch ", where);
         same(found, device, "device of scratch ", where);
-        const std::vector<std::byte> bytes_in(static_cast<size_t>(std::min(bytes, int64_t{5000})), std::byte{0x77});
-        if (device >= 0)
-            Machine::get().copy(at, bytes_in.data(), bytes_in.size());
-        else
-            std::memcpy(at, bytes_in.data(), bytes_in.size());
+        const int64_t n = std::min(bytes, int64_t{5000});
+        std::vector<std::byte> in(static_cast<size_t>(n), std::byte{0x77}), out(in.size());
+        const heddle_move there{bytes_at(in.data(), n), bytes_at(at, n), n, HEDDLE_OP_REPLACE},
+            back{bytes_at(at, n), bytes_at(out.data(), n), n, HEDDLE_OP_REPLACE};
+        same(heddle_transfer(&there, 1), int{HEDDLE_SUCCESS}, "into scratch ", where);
+        same(heddle_transfer(&back, 1), int{HEDDLE_SUCCESS}, "out of scratch ", where);
+        if (in != out)
+            fail("what was in scratch ", where);
         heddle_scratch_free(at);
     };
     for (const Place &place : Machine::get().places()) {
