@@ -25,6 +25,7 @@ gpu_sources = \
     src/gpu/retired.cpp \
     src/gpu/retired.hpp \
     src/gpu/scratch.cpp \
+    src/gpu/scratch.hpp \
     src/gpu/settings.cpp \
     src/gpu/settings.hpp \
     src/gpu/sides.cpp \

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Memory on loan to callers of the C API, for what they compute beside a buffer. A device's has no room of the host's
 // in front of it: what it came from is remembered by its address.
+#include "scratch.hpp"
+
 #include "devices.hpp"
 
 #include "../mpi/datatype/engine/guard.hpp"
@@ -8,25 +10,56 @@
 #include <cstdlib>
 #include <unordered_map>
 
-using namespace heddle;
-using namespace heddle::gpu;
-
+namespace heddle::gpu {
 namespace {
 
 constexpr size_t alignment = 64;
 
-std::mutex mutex;
-std::unordered_map<void *, Slab> on_loan; // guarded by `mutex`
-std::atomic<int64_t> loans{0};            // how many they are, so that the host's memory comes back without the lock
+class Loans {
+public:
+    // Never destroyed: the device's library may be gone before static objects end.
+    static Loans &get()
+    {
+        static Loans &loans = *std::make_unique<Loans>().release();
+        return loans;
+    }
 
-// Large ones of exactly their size, where the pool has no room: they are freed when they come back.
-Slab take(Device &device, size_t bytes)
-{
-    Slab slab;
-    if (device.memory.take(bytes, slab) && device.memory.take_apart(bytes, slab))
-        return {};
-    return slab;
-}
+    void *add(Slab &&slab)
+    {
+        void *const at = slab.at();
+        const std::lock_guard lock(mutex_);
+        all_.emplace(at, std::move(slab));
+        count_.fetch_add(1, std::memory_order_relaxed);
+        return at;
+    }
+    // Empty where it is none. Who asks for one of his own finds it; where there are none at all, nothing is locked.
+    Slab remove(void *at)
+    {
+        if (count_.load(std::memory_order_relaxed) == 0)
+            return {};
+        const std::lock_guard lock(mutex_);
+        const auto found = all_.find(at);
+        if (found == all_.end())
+            return {};
+        Slab slab = std::move(found->second);
+        all_.erase(found);
+        count_.fetch_sub(1, std::memory_order_relaxed);
+        return slab;
+    }
+    bool is_passing(const void *at)
+    {
+        if (count_.load(std::memory_order_relaxed) == 0)
+            return false;
+        const std::lock_guard lock(mutex_);
+        const auto found = all_.find(const_cast<void *>(at));
+        return found != all_.end() && !found->second.stays();
+    }
+
+private:
+    std::mutex mutex_;
+    std::unordered_map<void *, Slab> all_;
+    std::atomic<int64_t> count_{0};
+};
 
 void *of_device(const void *near, size_t bytes)
 {
@@ -36,24 +69,30 @@ void *of_device(const void *near, size_t bytes)
     const Memory memory = devices->backend().query(near, false);
     if (!memory.of_device() || memory.device < 0)
         return nullptr;
-    Slab slab = take(devices->device(memory.device), bytes);
-    if (!slab)
+    SlabPool &pool = devices->device(memory.device).memory;
+    Slab slab;
+    if (pool.take(bytes, slab) && pool.take_apart(bytes, slab))
         return nullptr;
-    void *const at = slab.at();
-    const std::lock_guard lock(mutex);
-    on_loan.emplace(at, std::move(slab));
-    loans.fetch_add(1, std::memory_order_relaxed);
-    return at;
+    return Loans::get().add(std::move(slab));
 }
 
 } // namespace
+
+bool is_passing(const void *base) { return Loans::get().is_passing(base); }
+
+} // namespace heddle::gpu
+
+using namespace heddle;
+using namespace heddle::gpu;
 
 int heddle_scratch_alloc(int64_t bytes, const void *near, void **ptr)
 {
     if (bytes < 0 || !ptr)
         return HEDDLE_ERR_ARG;
+    if (bytes > INT64_MAX - static_cast<int64_t>(alignment))
+        return HEDDLE_ERR_NO_MEMORY;
     return guard([&] {
-        const size_t whole = (static_cast<size_t>(bytes) + alignment) / alignment * alignment;
+        const size_t whole = (std::max<size_t>(static_cast<size_t>(bytes), 1) + alignment - 1) / alignment * alignment;
         *ptr = near ? of_device(near, whole) : nullptr;
         if (!*ptr)
             *ptr = std::aligned_alloc(alignment, whole);
@@ -63,16 +102,6 @@ int heddle_scratch_alloc(int64_t bytes, const void *near, void **ptr)
 
 void heddle_scratch_free(void *ptr)
 {
-    Slab slab; // goes back without the lock
-    if (loans.load(std::memory_order_relaxed) > 0) {
-        const std::lock_guard lock(mutex);
-        const auto found = on_loan.find(ptr);
-        if (found != on_loan.end()) {
-            slab = std::move(found->second);
-            on_loan.erase(found);
-            loans.fetch_sub(1, std::memory_order_relaxed);
-        }
-    }
-    if (!slab)
+    if (const Slab slab = Loans::get().remove(ptr); !slab)
         std::free(ptr);
 }

@@ -28,7 +28,7 @@ int SlabPool::take(size_t bytes, Slab &slab)
 {
     const size_t size = std::bit_ceil(std::max(bytes, smallest));
     const auto log = static_cast<size_t>(std::countr_zero(size));
-    if (log >= idle_.size())
+    if (log >= idle_.size() || size > limit_)
         return HEDDLE_ERR_NO_MEMORY;
     {
         const std::lock_guard lock(mutex_);

@@ -33,6 +33,8 @@ public:
     explicit operator bool() const { return at_ != nullptr; }
     char *at() const { return at_; }
     size_t bytes() const { return bytes_; }
+    // Whether its memory is there for others when it goes back; otherwise it is freed.
+    bool stays() const { return pooled_; }
 
 private:
     void swap(Slab &other) noexcept

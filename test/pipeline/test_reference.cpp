@@ -85,6 +85,21 @@ TEST_CASE("a dense buffer of a device is lent itself", "[reference]")
     }
 }
 
+static void send_and_receive(Two &network, const heddle_side &source, const heddle_side &sink, int64_t size)
+{
+    int ended = 0;
+    const auto end = [](void *argument, int error, int64_t) {
+        CHECK(error == HEDDLE_SUCCESS);
+        ++*static_cast<int *>(argument);
+    };
+    unsigned char envelope[HEDDLE_ENVELOPE_BYTES];
+    REQUIRE(heddle_message_send(network.port(network.a), network.peer(network.b), &source, size, 0, envelope, end, &ended,
+                                nullptr) == HEDDLE_SUCCESS);
+    REQUIRE(heddle_message_receive(network.port(network.b), network.peer(network.a), envelope, &sink, size, end, &ended) ==
+            HEDDLE_SUCCESS);
+    run(network, [&] { return ended == 2; });
+}
+
 /* Opening an allocation takes as long as several short messages. */
 TEST_CASE("a short dense buffer is lent itself once enough was sent out of its allocation", "[reference]")
 {
@@ -100,23 +115,38 @@ TEST_CASE("a short dense buffer is lent itself once enough was sent out of its a
     for (int i = 1; i <= 6; ++i) {
         const Since in_place(Counter::sent_in_place);
         const int64_t exported = gpu::Machine::get().count("export_memory");
-        int ended = 0;
-        const auto end = [](void *argument, int error, int64_t) {
-            CHECK(error == HEDDLE_SUCCESS);
-            ++*static_cast<int *>(argument);
-        };
-        unsigned char envelope[HEDDLE_ENVELOPE_BYTES];
-        REQUIRE(heddle_message_send(network.port(network.a), network.peer(network.b), &source, size, 0, envelope, end, &ended,
-                                    nullptr) == HEDDLE_SUCCESS);
-        REQUIRE(heddle_message_receive(network.port(network.b), network.peer(network.a), envelope, &sink, size, end, &ended) ==
-                HEDDLE_SUCCESS);
-        run(network, [&] { return ended == 2; });
+        send_and_receive(network, source, sink, size);
         CHECK(in_place.now() == (i >= 4));
         if (i >= 4)
             CHECK(gpu::Machine::get().count("export_memory") - exported == (i == 4));
         std::vector<char> got(size);
         target.read(0, got.data(), got.size());
         CHECK(got == sent);
+    }
+}
+
+/* Its receivers would keep it open, and so in being, when it was freed. */
+TEST_CASE("scratch memory beyond the pool is not lent itself", "[reference]")
+{
+    const Switched on("reset");
+    constexpr int64_t size = int64_t{1} << 20;
+    const gpu::SideSpec from = dense(device0, size);
+    const oracle::Type type = oracle::build(*from.type).commit();
+    const gpu::Memory near(device0, 8), target(device1, size);
+    std::vector<char> sent(size, 's'), got(size);
+    for (const int64_t bytes : {size, int64_t{300} << 20}) {
+        void *scratch = nullptr;
+        REQUIRE(heddle_scratch_alloc(bytes, near.at(), &scratch) == HEDDLE_SUCCESS);
+        const heddle_side source{scratch, size, type.get(), 0}, sink{target.at(), size, type.get(), 0};
+        const heddle_move fill{{sent.data(), size, type.get(), 0}, source, size, HEDDLE_OP_REPLACE};
+        REQUIRE(heddle_transfer(&fill, 1) == HEDDLE_SUCCESS);
+        Two network;
+        const Since in_place(Counter::sent_in_place);
+        send_and_receive(network, source, sink, size);
+        CHECK(in_place.now() == (bytes == size));
+        target.read(0, got.data(), got.size());
+        CHECK(got == sent);
+        heddle_scratch_free(scratch);
     }
 }
 

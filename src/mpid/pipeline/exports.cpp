@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "exports.hpp"
 
+#include "../../gpu/scratch.hpp"
+
 #include <algorithm>
 #include <iterator>
 #include <map>
@@ -71,6 +73,8 @@ std::optional<Loan> export_own(gpu::Device &device, const char *at, int64_t byte
     const gpu::Memory memory = device.backend().query(at, true);
     if (memory.kind != gpu::MemoryKind::device || memory.device != device.ordinal() || !memory.id ||
         !memory.base || static_cast<size_t>(bytes) > memory.size - static_cast<size_t>(at - memory.base))
+        return std::nullopt;
+    if (gpu::is_passing(memory.base)) // receivers would keep it open, and so in being, long after
         return std::nullopt;
     const Exported exported = Exports::get().of(device, memory, bytes, least);
     if (!exported.opens)

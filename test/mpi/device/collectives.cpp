@@ -6,6 +6,7 @@
 
 #include <heddle.h>
 
+#include <algorithm>
 #include <numeric>
 
 using namespace device_test;
@@ -257,6 +258,45 @@ static void own_operator(int n)
     MPI_Op_free(&add);
 }
 
+/* What no device adds, and what the host does for it. */
+static void long_doubles(int n)
+{
+    using Number = long double;
+    const std::vector<Number> mine(static_cast<size_t>(n), rank + Number{1} / 3);
+    std::vector<Number> found(mine.size());
+    const size_t bytes = mine.size() * sizeof(Number);
+    const gpu::Place place{gpu::Kind::device, rank % gpu::Machine::get().devices()};
+    const gpu::Memory from(place, bytes), to(place, bytes);
+    from.write(0, mine.data(), bytes);
+    MPI_Allreduce(from.at(), to.at(), n, MPI_LONG_DOUBLE, MPI_MAX, world);
+    to.read(0, found.data(), bytes);
+    check(std::all_of(found.begin(), found.end(), [](Number v) { return v == size - 1 + Number{1} / 3; }),
+          "Allreduce of long doubles");
+}
+
+/* Only the root gets a result, also where a rank of the group that sends has its number. */
+static void between_groups(int n)
+{
+    const bool receives = rank == 0;
+    const Layout dense = contiguous(n);
+    Buffer mine(gpu::Kind::device, dense), sum(gpu::Kind::device, dense);
+    MPI_Comm group, both;
+    MPI_Comm_split(world, receives, rank, &group);
+    MPI_Intercomm_create(group, 0, world, receives ? 1 : 0, 0, &both);
+    mine.fill(rank);
+    sum.fill(77);
+    MPI_Reduce(mine.at(), sum.at(), n, MPI_DOUBLE, MPI_SUM, receives ? MPI_ROOT : 0, both);
+    for (int i = 0; receives && i < n; ++i)
+        sum.put(i, sum_at(1, size, i));
+    sum.verify("Reduce between groups, of " + std::to_string(n));
+    MPI_Allreduce(mine.at(), sum.at(), n, MPI_DOUBLE, MPI_SUM, both);
+    for (int i = 0; i < n; ++i)
+        sum.put(i, receives ? sum_at(1, size, i) : sum_at(0, 1, i));
+    sum.verify("Allreduce between groups, of " + std::to_string(n));
+    MPI_Comm_free(&both);
+    MPI_Comm_free(&group);
+}
+
 int main(int argc, char **argv)
 {
     int provided;
@@ -269,6 +309,11 @@ int main(int argc, char **argv)
         for (const int n : {1, 100, 3000, 60000})
             reductions(n);
         own_operator(60000);
+        for (const int n : {100, 60000}) {
+            reduce_on_device_from(131072);
+            long_doubles(n);
+            between_groups(n);
+        }
     });
     MPI_T_finalize();
     return status;

@@ -40,6 +40,6 @@ endif
 noinst_HEADERS += \
     src/include/heddle.h \
     src/include/heddle_mpi.h \
-    src/mpi/coll/include/heddle_scratch.h \
     src/mpi/datatype/typerep/src/typerep_internal.h \
-    src/mpi/datatype/typerep/src/typerep_pre.h
+    src/mpi/datatype/typerep/src/typerep_pre.h \
+    src/mpi/datatype/typerep/src/typerep_scratch.h

@@ -27,7 +27,9 @@ int MPIR_Typerep_reduces_on_device(const void *sendbuf, const void *recvbuf, MPI
                                    MPI_Op op)
 {
     const MPI_Aint least = MPIR_CVAR_GPU_REDUCE_ON_DEVICE;
-    if (!ENABLE_GPU || least < 0 || !HANDLE_IS_BUILTIN(op) || MPII_heddle_op(op, datatype) == HEDDLE_OP_COUNT)
+    if (!MPIR_TYPEREP_SENDS_DEVICE || !ENABLE_GPU || least < 0 || !HANDLE_IS_BUILTIN(op))
+        return 0;
+    if (!heddle_device_combines(MPII_heddle_op(op, datatype), MPII_heddle_element(datatype)))
         return 0;
     MPI_Aint size;
     MPIR_Datatype_get_size_macro(datatype, size);

@@ -53,8 +53,16 @@ int MPIR_Typerep_read(const void *buf, MPI_Aint count, MPI_Datatype datatype, vo
 struct heddle_type *MPIR_Typerep_committed(MPI_Datatype datatype);
 int MPIR_Typerep_error(int error);
 
+/* Whether messages take device buffers wherever they go: through the UCX netmod, with no shared memory module beside it. */
+#if defined(MPIDI_CH4_DIRECT_NETMOD)
+#define MPIR_TYPEREP_SENDS_DEVICE 1
+#else
+#define MPIR_TYPEREP_SENDS_DEVICE 0
+#endif
+
 #else
 
+#define MPIR_TYPEREP_SENDS_DEVICE 0
 #define MPIR_Typerep_is_on_device(buf, datatype) 0
 #define MPIR_Typerep_localcopy(inbuf, incount, intype, outbuf, outcount, outtype, bytes, mpi_errno) 0
 #define MPIR_Typerep_reduce_local(inbuf, inoutbuf, count, datatype, op, mpi_errno) 0
@@ -64,5 +72,7 @@ int MPIR_Typerep_error(int error);
 #define MPIR_Typerep_equal(one, other, datatype) MPIR_Compare_equal(one, other, datatype)
 
 #endif
+
+#include "typerep_scratch.h"
 
 #endif

@@ -1,20 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * For the algorithms of MPICH's collectives that reduce, behind mpiimpl.h: their temporary buffers (void *; lists of
- * counts are of other types) come to lie where `sendbuf` does, or `recvbuf` where that is MPI_IN_PLACE.
+ * Temporary memory of MPICH's collectives that reduce, beside the buffers that they have: our hooks
+ * (maint/mpich-4.0.2.fork) put these in the place of MPIR_CHKLMEM_DECL, _MALLOC and _FREEALL. Buffers (void *; lists of
+ * counts are of other types) lie where `sendbuf` does, or `recvbuf` where that is MPI_IN_PLACE.
  */
-#ifndef HEDDLE_SCRATCH_H_INCLUDED
-#define HEDDLE_SCRATCH_H_INCLUDED
+#ifndef TYPEREP_SCRATCH_H_INCLUDED
+#define TYPEREP_SCRATCH_H_INCLUDED
 
-#undef MPIR_CHKLMEM_DECL
-#undef MPIR_CHKLMEM_MALLOC
-#undef MPIR_CHKLMEM_FREEALL
-
-#define MPIR_CHKLMEM_DECL(most) \
+#define MPIR_SCRATCH_DECL(most) \
     void *scratch_taken[most];  \
     int scratch_n = 0
 
-#define MPIR_CHKLMEM_MALLOC(to, type, bytes, error, what, class)                                                     \
+#define MPIR_SCRATCH_MALLOC(to, type, bytes, error, what, class)                                                     \
     do {                                                                                                             \
         void *const scratch_new = _Generic((to), void *: MPIR_Typerep_scratch(bytes, sendbuf, recvbuf, datatype),    \
                                            default: MPIR_Typerep_scratch(bytes, MPI_IN_PLACE, NULL, datatype));      \
@@ -24,7 +21,7 @@
         (to) = (type) scratch_new;                                                                                   \
     } while (0)
 
-#define MPIR_CHKLMEM_FREEALL()                                     \
+#define MPIR_SCRATCH_FREEALL()                                     \
     do {                                                           \
         while (scratch_n > 0)                                      \
             MPIR_Typerep_scratch_free(scratch_taken[--scratch_n]); \
