@@ -317,8 +317,9 @@ enum heddle_memory_kind { HEDDLE_MEMORY_HOST, HEDDLE_MEMORY_PINNED, HEDDLE_MEMOR
  * knows is the host's. `device` may be null. */
 HEDDLE_API int heddle_memory_kind(const void *ptr, int *device);
 
-/* Whether kernels combine elements of `basic` by `op`: 1; 0 where no device is open, where `basic` does not have that
- * operator, and where the host does it for the device (what has more than 64 bits of floating point). */
+/* 1 where kernels combine elements of `basic` by `op`. 0 where no device is open, where `basic` does not have that operator,
+ * where the host does it for the device (what has more than 64 bits of floating point), and for those that combine
+ * nothing, REPLACE and NO_OP. */
 HEDDLE_API int heddle_device_combines(heddle_op op, heddle_predefined basic);
 
 /* One side of a transfer: the packed form of `count` instances of a committed type at `buf`, from packed
