@@ -48,9 +48,9 @@ void every_operator()
             const auto op = static_cast<heddle_op>(o);
             const std::string where = text("operator ", o, " on ", oracle::basic(basic).name);
             same(heddle_op_is_defined(op, basic) != 0, oracle::op_defined(op, basic), where, ": defined");
-            if (op > HEDDLE_OP_NO_OP)
-                same(heddle_device_combines(op, basic) != 0,
-                     oracle::op_defined(op, basic) && devices_compute(basic) && machine.devices() > 0, where, ": by kernels");
+            const bool combines = op > HEDDLE_OP_NO_OP && oracle::op_defined(op, basic);
+            same(heddle_device_combines(op, basic) != 0, combines && devices_compute(basic) && machine.devices() > 0, where,
+                 ": by kernels");
             if (!oracle::op_defined(op, basic))
                 continue;
             for (const Place &place : places) {

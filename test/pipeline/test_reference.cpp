@@ -137,6 +137,7 @@ TEST_CASE("scratch memory beyond the pool is not lent itself", "[reference]")
     for (const int64_t bytes : {size, int64_t{300} << 20}) {
         void *scratch = nullptr;
         REQUIRE(heddle_scratch_alloc(bytes, near.at(), &scratch) == HEDDLE_SUCCESS);
+        REQUIRE(heddle_memory_kind(scratch, nullptr) == HEDDLE_MEMORY_DEVICE);
         const heddle_side source{scratch, size, type.get(), 0}, sink{target.at(), size, type.get(), 0};
         const heddle_move fill{{sent.data(), size, type.get(), 0}, source, size, HEDDLE_OP_REPLACE};
         REQUIRE(heddle_transfer(&fill, 1) == HEDDLE_SUCCESS);

@@ -98,15 +98,17 @@ static void reduce_on_device_from(int bytes)
     check(set, "MPIR_CVAR_GPU_REDUCE_ON_DEVICE cannot be set");
 }
 
-static int64_t kernels_that_reduce()
+static int64_t counter(const std::string &name)
 {
-    heddle_counter counter;
-    for (int i = 0; heddle_counter_read(i, &counter) == HEDDLE_SUCCESS; ++i)
-        if (std::string(counter.name) == "kernels_reduce")
-            return counter.value;
-    fail("no counter of kernels that reduce");
+    heddle_counter found;
+    for (int i = 0; heddle_counter_read(i, &found) == HEDDLE_SUCCESS; ++i)
+        if (found.name == name)
+            return found.value;
+    fail("no counter " + name);
     return 0;
 }
+
+static int64_t kernels_that_reduce() { return counter("kernels_reduce"); }
 
 /* Parts of `first`, `first + 1` and so on elements, one a rank. */
 static std::vector<int> uneven(int first)
@@ -258,20 +260,25 @@ static void own_operator(int n)
     MPI_Op_free(&add);
 }
 
-/* What no device adds, and what the host does for it. */
+/* What no device adds: it goes to the host once, not in pieces for each step. */
 static void long_doubles(int n)
 {
     using Number = long double;
-    const std::vector<Number> mine(static_cast<size_t>(n), rank + Number{1} / 3);
-    std::vector<Number> found(mine.size());
+    const auto value = [](int r, size_t i) { return static_cast<Number>(r) + static_cast<Number>(i) / 3; };
+    std::vector<Number> mine(static_cast<size_t>(n)), found(mine.size());
+    for (size_t i = 0; i < mine.size(); ++i)
+        mine[i] = value(rank, i);
     const size_t bytes = mine.size() * sizeof(Number);
+    const int64_t before = counter("methods_combined");
     const gpu::Place place{gpu::Kind::device, rank % gpu::Machine::get().devices()};
     const gpu::Memory from(place, bytes), to(place, bytes);
     from.write(0, mine.data(), bytes);
     MPI_Allreduce(from.at(), to.at(), n, MPI_LONG_DOUBLE, MPI_MAX, world);
     to.read(0, found.data(), bytes);
-    check(std::all_of(found.begin(), found.end(), [](Number v) { return v == size - 1 + Number{1} / 3; }),
-          "Allreduce of long doubles");
+    for (size_t i = 0; i < mine.size(); ++i)
+        if (found[i] != value(size - 1, i))
+            return fail("Allreduce of long doubles, at " + std::to_string(i));
+    check(counter("methods_combined") == before, "long doubles were reduced in pieces");
 }
 
 /* Only the root gets a result, also where a rank of the group that sends has its number. */
@@ -289,10 +296,13 @@ static void between_groups(int n)
     for (int i = 0; receives && i < n; ++i)
         sum.put(i, sum_at(1, size, i));
     sum.verify("Reduce between groups, of " + std::to_string(n));
+    const int64_t before = kernels_that_reduce();
     MPI_Allreduce(mine.at(), sum.at(), n, MPI_DOUBLE, MPI_SUM, both);
     for (int i = 0; i < n; ++i)
         sum.put(i, receives ? sum_at(1, size, i) : sum_at(0, 1, i));
     sum.verify("Allreduce between groups, of " + std::to_string(n));
+    if (size > 2 && rank == 1) /* the first of its group, which has others */
+        check((kernels_that_reduce() > before) == (n == 60000), "Allreduce between groups: where it was reduced");
     MPI_Comm_free(&both);
     MPI_Comm_free(&group);
 }
@@ -308,9 +318,9 @@ int main(int argc, char **argv)
                     data(kind, make, n);
         for (const int n : {1, 100, 3000, 60000})
             reductions(n);
+        reduce_on_device_from(131072);
         own_operator(60000);
         for (const int n : {100, 60000}) {
-            reduce_on_device_from(131072);
             long_doubles(n);
             between_groups(n);
         }

@@ -18,7 +18,8 @@ cvars:
       description : >-
         Bytes from which collectives with predefined operators reduce device
         buffers on the device; shorter ones are reduced on copies in host
-        memory, but for persistent ones. -1: never on the device.
+        memory, but for persistent ones. -1: never on the device. Without effect
+        where a shared memory module is built beside the netmod.
 
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
@@ -40,6 +41,8 @@ int MPIR_Typerep_reduces_on_device(const void *sendbuf, const void *recvbuf, MPI
 /* Device memory is met here only where it was to stay; managed memory, however short it is. */
 static bool has_scratch_beside(const void *near, MPI_Aint bytes)
 {
+    if (!MPIR_TYPEREP_SENDS_DEVICE)
+        return false;
     return heddle_memory_kind(near, NULL) == HEDDLE_MEMORY_DEVICE ||
            (MPIR_CVAR_GPU_REDUCE_ON_DEVICE >= 0 && bytes >= MPIR_CVAR_GPU_REDUCE_ON_DEVICE);
 }

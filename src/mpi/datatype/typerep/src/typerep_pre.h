@@ -53,7 +53,7 @@ int MPIR_Typerep_read(const void *buf, MPI_Aint count, MPI_Datatype datatype, vo
 struct heddle_type *MPIR_Typerep_committed(MPI_Datatype datatype);
 int MPIR_Typerep_error(int error);
 
-/* Whether messages take device buffers wherever they go: through the UCX netmod, with no shared memory module beside it. */
+/* Whether messages take device buffers wherever they go: through the netmod, with no shared memory module beside it. */
 #if defined(MPIDI_CH4_DIRECT_NETMOD)
 #define MPIR_TYPEREP_SENDS_DEVICE 1
 #else
