@@ -69,6 +69,12 @@ public:
     Backend &backend() const { return backend_; }
     int count() const { return static_cast<int>(devices_.size()); }
     Device &device(int ordinal) const { return *devices_[static_cast<size_t>(ordinal)]; }
+    // Whose device or managed memory `ptr` points into; null for any other.
+    Device *device_of(const void *ptr) const
+    {
+        const Memory memory = backend_.query(ptr, false);
+        return memory.of_device() && memory.device >= 0 ? &device(memory.device) : nullptr;
+    }
 
 private:
     Backend &backend_;

@@ -82,23 +82,26 @@ static_assert(static_cast<int>(MemoryKind::host) == HEDDLE_MEMORY_HOST &&
               static_cast<int>(MemoryKind::device) == HEDDLE_MEMORY_DEVICE &&
               static_cast<int>(MemoryKind::managed) == HEDDLE_MEMORY_MANAGED);
 
-int heddle_device_combines(heddle_op op, heddle_predefined basic)
+// For what never fails: null where nothing could be opened.
+static const Devices *open_or_none()
 {
     const Devices *devices = nullptr;
     guard([&] {
         devices = Devices::open();
         return HEDDLE_SUCCESS;
     });
+    return devices;
+}
+
+int heddle_device_combines(heddle_op op, heddle_predefined basic)
+{
+    const Devices *const devices = open_or_none();
     return devices && heddle_op_is_defined(op, basic) && devices->backend().combines(op, basic);
 }
 
 int heddle_memory_kind(const void *ptr, int *device)
 {
-    const Devices *devices = nullptr;
-    guard([&] {
-        devices = Devices::open();
-        return HEDDLE_SUCCESS;
-    });
+    const Devices *const devices = open_or_none();
     const Memory m = devices ? devices->backend().query(ptr, false) : Memory{};
     if (device)
         *device = m.device;

@@ -63,15 +63,10 @@ private:
 
 void *of_device(const void *near, size_t bytes)
 {
-    Devices *const devices = Devices::open();
-    if (!devices)
-        return nullptr;
-    const Memory memory = devices->backend().query(near, false);
-    if (!memory.of_device() || memory.device < 0)
-        return nullptr;
-    SlabPool &pool = devices->device(memory.device).memory;
+    const Devices *const devices = Devices::open();
+    Device *const device = devices ? devices->device_of(near) : nullptr;
     Slab slab;
-    if (pool.take(bytes, slab) && pool.take_apart(bytes, slab))
+    if (!device || (device->memory.take(bytes, slab) && device->memory.take_apart(bytes, slab)))
         return nullptr;
     return Loans::get().add(std::move(slab));
 }

@@ -22,10 +22,8 @@ struct alignas(alignment) Header {
 // The device whose pool serves memory near `near`; null where none does.
 Device *device_near(Devices &devices, const void *near)
 {
-    if (near) {
-        const Memory memory = devices.backend().query(near, false);
-        return memory.of_device() && memory.device >= 0 ? &devices.device(memory.device) : nullptr;
-    }
+    if (near)
+        return devices.device_of(near);
     for (int i = 0; i < devices.count(); ++i)
         if (devices.device(i).in_use())
             return &devices.device(i);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "direct.cuh"
 
+#include <algorithm>
+
 namespace bench {
 namespace {
 

@@ -24,43 +24,41 @@ cvars:
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
 
+static bool is_long(MPI_Aint bytes)
+{
+    return MPIR_CVAR_GPU_REDUCE_ON_DEVICE >= 0 && bytes >= MPIR_CVAR_GPU_REDUCE_ON_DEVICE;
+}
+
 int MPIR_Typerep_reduces_on_device(const void *sendbuf, const void *recvbuf, MPI_Aint count, MPI_Datatype datatype,
                                    MPI_Op op)
 {
-    const MPI_Aint least = MPIR_CVAR_GPU_REDUCE_ON_DEVICE;
-    if (!MPIR_TYPEREP_SENDS_DEVICE || !ENABLE_GPU || least < 0 || !HANDLE_IS_BUILTIN(op))
-        return 0;
-    if (!heddle_device_combines(MPII_heddle_op(op, datatype), MPII_heddle_element(datatype)))
+    /* Who takes no part in a collective between groups need not name a datatype: so its size is asked for last. */
+    if (!MPIR_TYPEREP_SENDS_DEVICE || !ENABLE_GPU || !HANDLE_IS_BUILTIN(op) ||
+        !heddle_device_combines(MPII_heddle_op(op, datatype), MPII_heddle_element(datatype)))
         return 0;
     MPI_Aint size;
     MPIR_Datatype_get_size_macro(datatype, size);
     /* What is reduced ends in recvbuf, where there is one. */
-    return count * size >= least && MPII_heddle_on_device(recvbuf != NULL ? recvbuf : sendbuf, datatype);
+    return is_long(count * size) && MPIR_Typerep_is_on_device(recvbuf != NULL ? recvbuf : sendbuf, datatype);
 }
 
-/* Device memory is met here only where it was to stay; managed memory, however short it is. */
-static bool has_scratch_beside(const void *near, MPI_Aint bytes)
+/* Where in a device's memory the buffer begins beside which the device is to have `bytes` bytes; null: the host is. */
+static const void *neighbour(MPI_Aint bytes, const void *sendbuf, const void *recvbuf, MPI_Datatype datatype)
 {
-    if (!MPIR_TYPEREP_SENDS_DEVICE)
-        return false;
-    return heddle_memory_kind(near, NULL) == HEDDLE_MEMORY_DEVICE ||
-           (MPIR_CVAR_GPU_REDUCE_ON_DEVICE >= 0 && bytes >= MPIR_CVAR_GPU_REDUCE_ON_DEVICE);
+    const void *const buf = sendbuf != MPI_IN_PLACE ? sendbuf : recvbuf; /* which is only then everyone's */
+    if (!MPIR_TYPEREP_SENDS_DEVICE || buf == NULL || !MPII_heddle_on_device(buf, datatype))
+        return NULL;
+    MPI_Aint true_lb, true_extent;
+    MPIR_Type_get_true_extent_impl(datatype, &true_lb, &true_extent);
+    const void *const begin = MPIR_get_contig_ptr(buf, true_lb);
+    /* Device memory is met here only where it was to stay; managed memory, however short it is. */
+    return is_long(bytes) || heddle_memory_kind(begin, NULL) == HEDDLE_MEMORY_DEVICE ? begin : NULL;
 }
 
 void *MPIR_Typerep_scratch(MPI_Aint bytes, const void *sendbuf, const void *recvbuf, MPI_Datatype datatype)
 {
-    const void *near = sendbuf != MPI_IN_PLACE ? sendbuf : recvbuf; /* which is only then everyone's */
-    if (near != NULL && MPII_heddle_on_device(near, datatype)) {
-        MPI_Aint true_lb, true_extent;
-        MPIR_Type_get_true_extent_impl(datatype, &true_lb, &true_extent);
-        near = MPIR_get_contig_ptr(near, true_lb);
-        if (!has_scratch_beside(near, bytes))
-            near = NULL;
-    } else {
-        near = NULL;
-    }
     void *memory = NULL;
-    (void) heddle_scratch_alloc(bytes, near, &memory); /* null says it all */
+    (void) heddle_scratch_alloc(bytes, neighbour(bytes, sendbuf, recvbuf, datatype), &memory); /* null says it all */
     return memory;
 }
 
