@@ -122,6 +122,7 @@ def page(data, drawings, source):
         lines.append(f"- L, launch of an empty kernel and synchronize: {1e6 * limits['launch_seconds']:.2f} us (median "
                      "over the run; each case is compared with those beside it); the empty kernel by events, of four in a row, "
                      f"{1e6 * (limits['launch_gpu_seconds'] or 0):.2f} us")
+    lines += [f"- {note}" for note in data.get("notes", [])]
     for each in limits.get("contiguous", []):
         lines.append(f"- cudaMemcpyAsync of {each['bytes'] >> 20} MiB on the device, measured as every case is: "
                      f"{each['of_copy']:.3f} C")
