@@ -16,7 +16,7 @@ std::string text(const char *name, const char *otherwise)
     return value && *value ? value : otherwise;
 }
 
-// A number of bytes, with K, M or G behind it or not; what is no number counts as not set.
+// A number, of bytes mostly, with K, M or G behind it or not; what is no number counts as not set.
 int64_t bytes(const char *name, int64_t otherwise)
 {
     const std::string value = text(name, "");
@@ -46,6 +46,7 @@ const Settings &Settings::get()
         bytes("HEDDLE_MESSAGE_WINDOW", 8),
         bytes("HEDDLE_MESSAGE_STAGING", bytes("HEDDLE_SLAB_LIMIT", int64_t{256} << 20) / 2),
         bytes("HEDDLE_MESSAGE_IN_PLACE", int64_t{64} << 10),
+        bytes("HEDDLE_MESSAGE_PATIENCE", 5),
         text("HEDDLE_PEER", "auto"),
     };
     return settings;

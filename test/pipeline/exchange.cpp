@@ -151,6 +151,24 @@ void Exchange::send(uint64_t key)
     from_.type = oracle::Type();
 }
 
+bool Exchange::offer(bool within)
+{
+    const heddle_side side = from_.at(0);
+    int offered = -1;
+    gpu::succeeds(heddle_message_offer(network_.port(from_end_), network_.peer(to_end_), within, &side, plan_.bytes, 0,
+                                       envelope_, ended, &at_sender_, &message_, &offered),
+                  "heddle_message_offer");
+    if (offered)
+        from_.type = oracle::Type();
+    return offered;
+}
+
+void Exchange::spoil()
+{
+    gpu::Mirror(from_.packing, plan_.from.misaligned, rng_).upload(from_.memory);
+    spoilt_ = true;
+}
+
 void Exchange::receive()
 {
     const heddle_side side = to_.at(0);
@@ -164,7 +182,7 @@ void Exchange::check(int64_t bytes)
 {
     gpu::Mirror source = from_.contents.twin();
     source.download(from_.memory);
-    if (const auto at = source.difference(from_.contents))
+    if (const auto at = source.difference(from_.contents); at && !spoilt_)
         fail("the source was written to, at displacement ", *at);
     gpu::Mirror got = to_.contents.twin();
     got.download(to_.memory);

@@ -49,6 +49,10 @@ public:
     /* Begins either end; the receiving one with the other's envelope. The types are released at once. */
     void send(uint64_t key = 0);
     void receive();
+    /* Sends it on offer, if the port takes it so. */
+    bool offer(bool within = false);
+    /* Its sender uses the buffer for something else. */
+    void spoil();
     void begin()
     {
         send();
@@ -93,6 +97,7 @@ private:
     Callback at_sender_, at_receiver_;
     alignas(8) unsigned char envelope_[HEDDLE_ENVELOPE_BYTES];
     uint64_t message_ = 0;
+    bool spoilt_ = false;
 };
 
 /* Lets everything go on until `done` says so, or fails after a while. */

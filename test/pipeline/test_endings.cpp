@@ -15,7 +15,7 @@ constexpr int64_t bytes = 100000;
 
 struct Two : Network {
     explicit Two(int peer = HEDDLE_PEER_VALUE)
-        : Network(1), options{4096, 4, 0, peer, 7}, a(add(options)), b(add(options))
+        : Network(1), options{4096, 4, 0, peer, 7, 0}, a(add(options)), b(add(options))
     {
     }
     heddle_port_options options;
@@ -84,7 +84,7 @@ TEST_CASE("the oldest unanswered message of a key is the one that was dropped", 
 TEST_CASE("an answer comes before there is room, so that it is known what was matched", "[endings]")
 {
     Two network;
-    heddle_port_options tight{4096, 4, 1, HEDDLE_PEER_VALUE, 0};
+    heddle_port_options tight{4096, 4, 1, HEDDLE_PEER_VALUE, 0, 0};
     const size_t c = network.add(tight);
     Exchange first(network, network.a, c, some(), 1), second(network, network.a, c, some(), 2),
         third(network, network.a, c, some(), 3);
@@ -208,9 +208,10 @@ TEST_CASE("arguments that make no sense", "[endings]")
     heddle_port *made = nullptr;
     CHECK(heddle_port_create(nullptr, nullptr, &made) == HEDDLE_ERR_ARG);
     CHECK(heddle_port_create(&nothing, nullptr, &made) == HEDDLE_ERR_ARG);
-    const heddle_port_options wrong[] = {{-1, 0, 0, 0, 0},   {4095, 0, 0, 0, 0}, {5000, 0, 0, 0, 0},
-                                         {0, -1, 0, 0, 0},   {0, 0, -1, 0, 0},   {0, 0, 0, HEDDLE_PEER_REFERENCE + 1, 0},
-                                         {2048, 0, 0, 0, 0}, {0, 0, 0, -1, 0}};
+    const heddle_port_options wrong[] = {{-1, 0, 0, 0, 0, 0},   {4095, 0, 0, 0, 0, 0}, {5000, 0, 0, 0, 0, 0},
+                                         {0, -1, 0, 0, 0, 0},   {0, 0, -1, 0, 0, 0},   {0, 0, 0, HEDDLE_PEER_REFERENCE + 1, 0, 0},
+                                         {2048, 0, 0, 0, 0, 0}, {0, 0, 0, -1, 0, 0},   {0, 0, 0, 0, 65536, 0},
+                                         {0, 0, 0, 0, 0, -1}};
     const heddle_transport transport{nullptr, [](void *, void *, const void *, size_t, const void *, size_t,
                                                  void *, int *) { return int{HEDDLE_ERR_PEER}; }};
     for (const heddle_port_options &options : wrong)

@@ -19,7 +19,7 @@ constexpr int64_t chunk = 4096, bytes = 160 * chunk; /* 20 lent ones */
 
 struct Two : Network {
     explicit Two(int peer, Behaviour behaviour = {})
-        : Network(1, behaviour), options{chunk, 4, 0, peer, 0}, a(add(options)), b(add(options))
+        : Network(1, behaviour), options{chunk, 4, 0, peer, 0, 0}, a(add(options)), b(add(options))
     {
     }
     heddle_port_options options;
@@ -124,7 +124,7 @@ TEST_CASE("no memory on any device", "[failures]")
     for (const int peer : all_peers)
         for (const char *memory : {"device_memory=0", "pinned_memory=0", "device_memory=0 pinned_memory=0"}) {
             Two network(peer);
-            const size_t c = network.add({chunk << 6, 4, 0, peer, 0}); /* pieces of this size are not there yet */
+            const size_t c = network.add({chunk << 6, 4, 0, peer, 0, 0}); /* pieces of this size are not there yet */
             const Plan made = plan(blocks(device0, bytes), blocks(device1, bytes), bytes);
             Exchange exchange(network, c, c, made, 1);
             INFO("peer " << peer << ", " << memory);

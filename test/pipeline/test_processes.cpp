@@ -5,6 +5,7 @@
 #include "exchange.hpp"
 
 #include "../../src/mpid/pipeline/counters.hpp"
+#include "../../src/mpid/pipeline/whereabouts.hpp"
 #include "../gpu/named.hpp"
 
 #include <catch2/catch.hpp>
@@ -13,6 +14,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <filesystem>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -34,6 +36,7 @@ struct Traffic {
     int64_t gap;                 /* between blocks; 0: dense */
     int peer = HEDDLE_PEER_AUTO; /* at the sender */
     bool keeps = true;           /* otherwise each message is in memory of its own */
+    bool offers = false;
 
     int64_t stride() const { return block + gap; }
     int64_t blocks() const { return (bytes + block - 1) / block; }
@@ -42,6 +45,8 @@ struct Traffic {
 constexpr Traffic spaced{"inside: the receiving process", 3, block};
 constexpr Traffic dense_ones{"inside: the process that receives dense messages", 24, 0, HEDDLE_PEER_AUTO, false};
 constexpr Traffic dense_again{"inside: the process that receives out of one buffer", 5, 0};
+constexpr Traffic on_offer{"inside: the process that claims", 5, 0, HEDDLE_PEER_AUTO, true, true};
+constexpr Traffic out_of_sight{"inside: the process that can claim nothing", 5, 0, HEDDLE_PEER_AUTO, true, true};
 constexpr Traffic in_host_memory{"inside: the process that maps memory", 3, block, HEDDLE_PEER_SHARED};
 
 /* Frames: the sizes of a header and of its data, then both. An envelope is a frame without a header. */
@@ -56,7 +61,7 @@ public:
                 *done = 1;
                 return int{HEDDLE_SUCCESS};
             }};
-        const heddle_port_options options{chunk, 6, 0, peer, 0};
+        const heddle_port_options options{chunk, 6, 0, peer, 0, 100000000};
         gpu::succeeds(heddle_port_create(&transport, &options, &port), "heddle_port_create");
     }
     Wire(const Wire &) = delete;
@@ -176,9 +181,14 @@ void send_all(Wire &wire, const Traffic &traffic)
         memory->write(0, contents.data(), contents.size());
         char envelope[HEDDLE_ENVELOPE_BYTES];
         End end;
-        gpu::succeeds(
-            heddle_message_send(wire.port, nullptr, &side, bytes, 0, envelope, ended, &end, nullptr),
-            "heddle_message_send");
+        int offered = 0;
+        if (traffic.offers)
+            gpu::succeeds(heddle_message_offer(wire.port, nullptr, 0, &side, bytes, 0, envelope, ended, &end, nullptr, &offered),
+                          "heddle_message_offer");
+        if (!offered)
+            gpu::succeeds(
+                heddle_message_send(wire.port, nullptr, &side, bytes, 0, envelope, ended, &end, nullptr),
+                "heddle_message_send");
         wire.write(nullptr, 0, envelope, sizeof envelope);
         wire.run([&] { return end.over; });
         CHECK(end.error == HEDDLE_SUCCESS);
@@ -234,7 +244,7 @@ void between_processes(const Traffic &traffic, int device, const char *switches,
         const int64_t before = counted(counter), in_place = counted(Counter::sent_in_place);
         send_all(wire, traffic);
         CHECK(counted(counter) - before == lent);
-        if (!traffic.gap && traffic.keeps && !fallbacks) /* the first one's answer, and that each was read */
+        if (!traffic.gap && traffic.keeps && lent == traffic.messages && !fallbacks) /* the first one's answer, and that each was read */
             CHECK(wire.headers_read == 1 + traffic.messages);
         CHECK(counted(Counter::sent_in_place) - in_place == (traffic.gap ? 0 : lent));
         int status = 0;
@@ -285,6 +295,19 @@ TEST_CASE("inside: the process that receives out of one buffer", "[.][inside]")
         CHECK(gpu::Machine::get().count("import_memory") == 1);
 }
 
+TEST_CASE("inside: the process that claims", "[.][inside]")
+{
+    receive_as_lent(on_offer);
+    CHECK(counted(Counter::claimed) == on_offer.messages);
+}
+
+TEST_CASE("inside: the process that can claim nothing", "[.][inside]")
+{
+    receive_as_lent(out_of_sight);
+    CHECK(counted(Counter::claimed) == 0);
+    CHECK(counted(Counter::received_by_value) == 1);
+}
+
 TEST_CASE("inside: the process that maps memory", "[.][inside]")
 {
     receive_as_lent(in_host_memory);
@@ -319,6 +342,55 @@ TEST_CASE("a buffer that the receiver has open is read with no answer", "[refere
 {
     between_processes(dense_again, 0, "reorder=1 delay_us=20", dense_again.messages, 0);
     between_processes(dense_again, 1, "reorder=1 delay_us=20", dense_again.messages, 0);
+}
+
+TEST_CASE("what a process has on offer another claims", "[offers][processes]")
+{
+    between_processes(on_offer, 0, "reorder=1 delay_us=20", on_offer.messages, 0);
+    between_processes(on_offer, 1, "reorder=1 delay_us=20", on_offer.messages, 0);
+}
+
+TEST_CASE("inside: a process whose offers nobody sees", "[.][inside]")
+{
+    {
+        Network network(1);
+        const size_t a = network.add();
+        Exchange exchange(network, a, a, plan(dense(device0, bytes), dense(device0, bytes), bytes), 1);
+        REQUIRE(exchange.offer(true));
+        exchange.receive();
+        run(network, [&] { return exchange.over(); });
+    }
+    std::vector<int> theirs;
+    for (const auto &file : std::filesystem::directory_iterator("/proc/self/fd")) {
+        std::error_code gone;
+        if (std::filesystem::read_symlink(file.path(), gone).string().starts_with("/memfd:heddle-offers"))
+            theirs.push_back(std::stoi(file.path().filename()));
+    }
+    REQUIRE(theirs.size() == 1);
+    close(theirs[0]);
+    between_processes(out_of_sight, 0, "reorder=1 delay_us=20", out_of_sight.messages - 1, 0);
+}
+
+TEST_CASE("a process that cannot see another's offers gets the bytes themselves", "[offers][processes]")
+{
+    CHECK(run_inside("inside: a process whose offers nobody sees") == 0);
+}
+
+TEST_CASE("a forked child has a name of its own", "[processes]")
+{
+    using heddle::pipeline::number_of;
+    using heddle::pipeline::whereabouts;
+    const auto parent = whereabouts();
+    CHECK(number_of(parent.process) == getpid());
+    const pid_t child = fork();
+    if (child == 0) {
+        const auto own = whereabouts();
+        _exit(own.node == parent.node && own.process != parent.process && number_of(own.process) == getpid() ? 0 : 1);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    CHECK(WIFEXITED(status));
+    CHECK(WEXITSTATUS(status) == 0);
 }
 
 /* The first message finds out that nothing can be opened, and begins anew; the others go through host memory. */

@@ -18,7 +18,7 @@ void exchange_some(uint64_t seed)
     oracle::Rng rng(seed);
     Network network(rng.next());
     const heddle_port_options options{int64_t{4096} << rng.in(0, 2), rng.scaled(8),
-                                      rng.percent(50) ? 1 : 65536, 0, 0};
+                                      rng.percent(50) ? 1 : 65536, 0, 0, 0};
     const size_t a = network.add(options), b = network.add(options);
     std::vector<std::unique_ptr<Exchange>> all;
     for (int i = 0; i < 6; ++i) {

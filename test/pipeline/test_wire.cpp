@@ -67,7 +67,7 @@ TEST_CASE("headers with any bit changed, or too short, are refused and change no
 {
     for (const int peer : all_peers) {
         Network network(3, {true, 100, 50});
-        const heddle_port_options options{chunk, 4, 0, peer, 0};
+        const heddle_port_options options{chunk, 4, 0, peer, 0, 0};
         const size_t a = network.add(options), b = network.add(options);
         Exchange exchange(network, a, b, plan(blocks(device0, bytes), blocks(device1, bytes), bytes), 1);
         const std::vector<char> junk(chunk, 'x');
@@ -115,7 +115,7 @@ TEST_CASE("headers that contradict the message end it", "[wire]")
     const Switched on("reset");
     for (const Wrong &wrong : wrongs) {
         Network network(4, {true, 100, 50});
-        const heddle_port_options options{chunk, 4, 0, HEDDLE_PEER_VALUE, 0};
+        const heddle_port_options options{chunk, 4, 0, HEDDLE_PEER_VALUE, 0, 0};
         const size_t a = network.add(options), b = network.add(options);
         Exchange exchange(network, a, b, plan(blocks(device0, bytes), blocks(device1, bytes), bytes), 1);
         INFO(wrong.what);
@@ -144,7 +144,7 @@ TEST_CASE("a chunk that comes twice ends its message", "[wire]")
 {
     const Switched on("reset");
     Network network(5, {true, 100, 50});
-    const heddle_port_options options{chunk, 4, 0, HEDDLE_PEER_VALUE, 0};
+    const heddle_port_options options{chunk, 4, 0, HEDDLE_PEER_VALUE, 0, 0};
     const size_t a = network.add(options), b = network.add(options);
     Exchange exchange(network, a, b, plan(blocks(device0, bytes), blocks(device1, bytes), bytes), 1);
     const std::vector<char> junk(chunk, 'x');
@@ -173,7 +173,7 @@ TEST_CASE("random headers break nothing", "[wire]")
     for (int round = 0; round < 60; ++round) {
         Network network(rng.next());
         network.forgives = true;
-        const heddle_port_options options{chunk, 4, 0, all_peers[round % 3], 0};
+        const heddle_port_options options{chunk, 4, 0, all_peers[round % 3], 0, 0};
         const size_t a = network.add(options), b = network.add(options);
         Exchange exchange(network, a, b, plan(blocks(device0, bytes), blocks(device1, bytes), bytes), 1);
         uint64_t names[2] = {0, 0};

@@ -22,9 +22,9 @@ struct Two : Network {
     static constexpr int64_t chunk = 4096, lent = 16 * chunk; /* bytes of a chunk, most of one by reference */
 
     explicit Two(int peer = HEDDLE_PEER_AUTO, int64_t chunk_bytes = chunk, int at_receiver = HEDDLE_PEER_DEFAULT,
-                 int64_t staging = 0)
-        : Network(1), a(add({chunk_bytes, 4, staging, peer, 0})),
-          b(add({chunk_bytes, 4, staging, at_receiver ? at_receiver : peer, 0}))
+                 int64_t staging = 0, int64_t patience = 0)
+        : Network(1), a(add({chunk_bytes, 4, staging, peer, 0, patience})),
+          b(add({chunk_bytes, 4, staging, at_receiver ? at_receiver : peer, 0, patience}))
     {
     }
     size_t a, b;

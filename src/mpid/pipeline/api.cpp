@@ -122,6 +122,27 @@ int heddle_message_send(heddle_port *port, void *peer, const heddle_side *from, 
     });
 }
 
+int heddle_message_offer(heddle_port *port, void *peer, int within, const heddle_side *from, int64_t bytes, uint64_t key,
+                         void *envelope, heddle_message_ended ended, void *argument, uint64_t *message, int *offered)
+{
+    if (!from || !envelope || !ended || !offered)
+        return HEDDLE_ERR_ARG;
+    *offered = 0;
+    return with(port, [&](Port &p) {
+        if (const int e = Buffer::check(*from, bytes))
+            return e;
+        auto made = std::make_unique<Sending>(p, peer, *from, bytes, key, ended, argument);
+        if (!made->offer(within != 0))
+            return int{HEDDLE_SUCCESS};
+        write_envelope(made->envelope(), envelope);
+        if (message)
+            *message = made->id();
+        p.add(std::move(made));
+        *offered = 1;
+        return int{HEDDLE_SUCCESS};
+    });
+}
+
 int heddle_message_abandon(heddle_port *port, uint64_t message, int error)
 {
     return with(port, [&](Port &p) { return p.abandon(message, error); });

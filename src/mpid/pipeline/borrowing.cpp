@@ -121,6 +121,8 @@ private:
 
     static void used(Process &its, uint64_t allocation)
     {
+        if (!its.own.empty() && its.own.front() == allocation)
+            return;
         its.own.remove(allocation);
         its.own.push_front(allocation);
         if (its.own.size() <= most_own)

@@ -23,6 +23,8 @@ enum class Counter : uint8_t {
     bytes_received,
     within,        // messages of a port to itself, moved at once
     sent_in_place, // messages by reference that were read out of the caller's own memory
+    claimed,       // messages on offer (offers.hpp) that were read before they were withdrawn
+    withdrawn,     // and the others, at their sender
     waits,         // for staging memory: turns that did not come at once
     beyond_limit,  // staging memory taken where the limit allowed none, so that nobody waits for ever
     fallbacks,     // to chunks by value, from others

@@ -39,7 +39,7 @@ int find_limits(const heddle_port_options *options, Limits &limits)
 {
     const gpu::Settings &settings = gpu::Settings::get();
     const heddle_port_options o = options ? *options : heddle_port_options{};
-    if (o.chunk < 0 || o.window < 0 || o.staging < 0 || o.peer < HEDDLE_PEER_DEFAULT ||
+    if (o.chunk < 0 || o.window < 0 || o.staging < 0 || o.patience < 0 || o.number > UINT16_MAX || o.peer < HEDDLE_PEER_DEFAULT ||
         o.peer > HEDDLE_PEER_REFERENCE)
         return HEDDLE_ERR_ARG;
     if (o.chunk && (o.chunk < smallest_chunk || o.chunk > largest_chunk ||
@@ -51,7 +51,8 @@ int find_limits(const heddle_port_options *options, Limits &limits)
     limits.staging = o.staging ? o.staging : settings.message_staging;
     limits.peer = o.peer ? o.peer : peer_of(settings.peer);
     limits.in_place = settings.message_in_place;
-    limits.number = o.number;
+    limits.patience = o.patience ? o.patience : settings.message_patience;
+    limits.number = static_cast<uint16_t>(o.number);
     return HEDDLE_SUCCESS;
 }
 

@@ -15,7 +15,8 @@ struct Limits {
     int64_t staging = 0; // bytes of staging memory each way
     int peer = HEDDLE_PEER_AUTO;
     int64_t in_place = 0; // from so many bytes on, out of one allocation, dense buffers are lent themselves
-    uint32_t number = 0;
+    int64_t patience = 0; // microseconds for which a message is offered before it is copied
+    uint16_t number = 0;
 };
 
 // Whether they rule nothing out that the mode needs.

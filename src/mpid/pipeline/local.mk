@@ -14,8 +14,12 @@ pipeline_sources = \
     src/mpid/pipeline/lending.hpp \
     src/mpid/pipeline/limits.cpp \
     src/mpid/pipeline/limits.hpp \
+    src/mpid/pipeline/memory_file.cpp \
+    src/mpid/pipeline/memory_file.hpp \
     src/mpid/pipeline/message.cpp \
     src/mpid/pipeline/message.hpp \
+    src/mpid/pipeline/offers.cpp \
+    src/mpid/pipeline/offers.hpp \
     src/mpid/pipeline/port.cpp \
     src/mpid/pipeline/port.hpp \
     src/mpid/pipeline/receiving.cpp \

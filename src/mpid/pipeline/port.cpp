@@ -13,6 +13,8 @@ namespace heddle::pipeline {
 
 namespace {
 
+constexpr int most_refusals = 15;
+
 // True for as long as it lives.
 class Inside {
 public:
@@ -84,7 +86,23 @@ Sending *Port::find_unanswered(const void *peer, uint64_t key)
 Mode Port::noted_mode(const void *peer) const
 {
     const auto noted = noted_.find(peer);
-    return noted == noted_.end() ? Mode::value : noted->second;
+    return noted == noted_.end() ? Mode::value : noted->second.mode;
+}
+
+void Port::note_refusal(const void *peer) { noted_[peer].refusals = most_refusals; }
+
+bool Port::is_worth_an_offer(const void *peer)
+{
+    const auto noted = noted_.find(peer);
+    if (noted == noted_.end() || noted->second.refusals == 0)
+        return true;
+    --noted->second.refusals;
+    return false;
+}
+
+void Port::offered(const Sending &message)
+{
+    offered_.push_back({message.id(), Clock::now() + std::chrono::microseconds(limits_.patience)});
 }
 
 void Port::ready(Message &message)
@@ -104,7 +122,7 @@ void Port::end(Message &message)
 
 void Port::update_active()
 {
-    active_ = !ready_.empty() || !ended_.empty() || !transfers_.empty() || receiving_.anyone_waits() ||
+    active_ = !ready_.empty() || !ended_.empty() || !told_.empty() || !offered_.empty() || !transfers_.empty() || receiving_.anyone_waits() ||
               std::any_of(sending_.begin(), sending_.end(), [](const Staging &one) { return one.anyone_waits(); });
 }
 
@@ -123,19 +141,33 @@ int Port::progress()
     if (inside_)
         return 0;
     const Inside inside(inside_);
-    int events = 0;
+    int events = lose_patience();
     for (int more = 1; more > 0; events += more)
         more = transfers_.progress() + advance_ready() + serve();
     events += transfers_.begin_next();
     return events + tell_endings();
 }
 
+int Port::lose_patience()
+{
+    if (offered_.empty())
+        return 0;
+    int lost = 0;
+    for (const auto now = Clock::now(); !offered_.empty() && offered_.front().until <= now; offered_.pop_front())
+        if (auto *const message = dynamic_cast<Sending *>(find(offered_.front().message))) {
+            message->copy();
+            ++lost;
+        }
+    return lost;
+}
+
 int Port::advance_ready()
 {
     int advanced = 0;
     while (!ready_.empty()) {
-        const std::vector<Message *> now = std::exchange(ready_, {});
-        for (Message *message : now) {
+        advancing_.clear();
+        std::swap(advancing_, ready_);
+        for (Message *message : advancing_) {
             message->ready_ = false;
             if (!message->ended_)
                 with(*message, [&] {
@@ -143,7 +175,7 @@ int Port::advance_ready()
                     return HEDDLE_SUCCESS;
                 });
         }
-        advanced += static_cast<int>(now.size());
+        advanced += static_cast<int>(advancing_.size());
     }
     return advanced;
 }
@@ -158,15 +190,19 @@ int Port::serve()
 
 int Port::tell_endings()
 {
-    const std::vector<std::unique_ptr<Message>> ended = std::exchange(ended_, {});
-    for (const auto &message : ended) {
-        const Ending ending = message->ending_;
+    const auto tell_of = [](const Ending &ending) {
         if (!ending.ended)
-            continue;
+            return;
         gpu::set_error_detail(ending.detail.data());
         ending.ended(ending.argument, ending.error, ending.bytes);
-    }
-    return static_cast<int>(ended.size());
+    };
+    const std::vector<Ending> told = std::exchange(told_, {});
+    for (const Ending &ending : told)
+        tell_of(ending);
+    const std::vector<std::unique_ptr<Message>> ended = std::exchange(ended_, {});
+    for (const auto &message : ended)
+        tell_of(message->ending_);
+    return static_cast<int>(told.size() + ended.size());
 }
 
 // ---- to the transport ----

@@ -7,6 +7,8 @@
 #include "whereabouts.hpp"
 
 #include <array>
+#include <chrono>
+#include <deque>
 #include <map>
 #include <memory>
 
@@ -57,8 +59,15 @@ public:
     // the process's slab_limit has room for both).
     Staging &early() { return early_; }
     // How a peer took the last message.
-    void note_mode(const void *peer, Mode mode) { noted_[peer] = mode; }
+    void note_mode(const void *peer, Mode mode) { noted_[peer].mode = mode; }
     Mode noted_mode(const void *peer) const;
+    // It took one on offer by value, late or for good: the next few are not worth one.
+    void note_refusal(const void *peer);
+    bool is_worth_an_offer(const void *peer);
+    // The port's patience is to be over for it after a while.
+    void offered(const Sending &message);
+    // Its caller is told of its end before it comes.
+    void tell(const Ending &ending) { told_.push_back(ending); }
     // The message that this very port sends, if it is of this process. It stays as long as somebody moves it.
     Sending *find_own(uint64_t message, uint64_t process);
     // It is to advance.
@@ -77,6 +86,16 @@ private:
         std::list<Errand>::iterator self;
     };
 
+    using Clock = std::chrono::steady_clock;
+    struct Noted {
+        Mode mode = Mode::value;
+        int refusals = 0; // messages that are not to be offered
+    };
+    struct Waiting {
+        uint64_t message;
+        Clock::time_point until;
+    };
+
     Errand &new_errand(uint64_t message, Chunk *chunk);
     int send(void *peer, uint64_t message, const Header &header, const void *data, size_t bytes, Chunk *chunk,
              bool &carried);
@@ -87,6 +106,7 @@ private:
     int advance_ready();
     int serve();
     int tell_endings();
+    int lose_patience();
 
     heddle_transport transport_;
     Limits limits_;
@@ -95,11 +115,13 @@ private:
     std::array<Staging, modes> sending_; // by mode
     Staging receiving_;
     Staging early_;
-    std::map<const void *, Mode> noted_;
+    std::map<const void *, Noted> noted_;
+    std::deque<Waiting> offered_;
     std::list<Errand> errands_;
     std::map<uint64_t, std::unique_ptr<Message>> messages_; // in the order of their making
-    std::vector<Message *> ready_;
+    std::vector<Message *> ready_, advancing_;
     std::vector<std::unique_ptr<Message>> ended_;
+    std::vector<Ending> told_;
     Transfers transfers_; // end before the messages that they are of
 };
 

@@ -32,6 +32,7 @@ public:
 private:
     bool use(int error, Block block) override;
     void take(Sending &sender);
+    bool may_read();
     bool reads_at_once();
     enum class Verdict { wanted, stray, senseless };
     Verdict judge(const Header &header, size_t bytes) const;
@@ -54,6 +55,7 @@ private:
     const uint64_t process_; // the sender's
     const int64_t bytes_;    // that it sends, or would
     const int64_t chunk_;    // the lower limit of both ports
+    const uint16_t offer_;
     const Loan own_;         // where the sender's own memory is lent: nothing is packed, if it comes by reference
     const bool truncated_;
     bool falling_back_ = false;

@@ -5,9 +5,14 @@
 // needs to ask for nothing. Where the peer took the last message by reference, the first chunk is packed while envelope
 // and answer are under way, if there is memory to spare. A receiver in this same port moves everything itself, from one
 // buffer to the other.
+//
+// A message that should not wait for its receiver is on *offer*: it goes like any other if somebody wants it soon. If
+// nobody does, its bytes are copied into the host's memory; once they are there, and nobody has claimed the others
+// meanwhile, the caller is told that it has ended, and what is left is a message by value out of the copy.
 #pragma once
 
 #include "message.hpp"
+#include "offers.hpp"
 
 #include <optional>
 
@@ -18,6 +23,11 @@ public:
     Sending(Port &port, void *peer, const heddle_side &from, int64_t bytes, uint64_t key,
             heddle_message_ended ended, void *argument);
 
+    // Right after it was made. False where it cannot be offered, and nothing has happened. `within`: the receiver is of
+    // this port.
+    bool offer(bool within);
+    // It was offered for long enough.
+    void copy();
     // Before it is answered: its first chunk, if it is likely to be wanted.
     void pack_early();
     Envelope envelope() const;
@@ -52,16 +62,21 @@ private:
     void send_chunk(Chunk &chunk);
     void end_chunk(const Chunk &chunk);
     void decline();
+    void copied(int error);
     bool can(Mode mode) const;
     bool packs() const { return !own_ && !buffer_.direct(); }
 
     const uint64_t key_;
     const int64_t total_;
-    const bool lends_;        // chunks may stay on the device
-    const bool shares_;       // or in host memory
+    bool lends_;              // chunks may stay on the device
+    bool shares_;             // or in host memory
     std::optional<Loan> own_; // the buffer itself is lent
     bool answered_ = false;
     bool gives_ = false;  // a receiver of this port reads the buffer
+    std::optional<Offer> offer_; // until it is answered, or withdrawn
+    std::unique_ptr<void, void (*)(void *)> copy_{nullptr, heddle_staging_free};
+    Chunk copying_;              // all of the message; while it runs
+    bool copies_ = false;        // it does
     int64_t granted_ = 0; // chunks, as answers count them
     int64_t begun_ = 0;   // chunks of this round
     int64_t next_ = 0;    // the first byte of the next one

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "../../gpu/devices.hpp"
+#include "memory_file.hpp"
 
 namespace heddle::pipeline {
 
@@ -23,17 +24,14 @@ public:
     // not be seen; NO_MEMORY; DEVICE.
     int open(gpu::Device &device, const unsigned char handle[gpu::Backend::handle_bytes]);
 
-    char *at() const { return at_; }
-    size_t bytes() const { return bytes_; }
+    char *at() const { return file_.at(); }
+    size_t bytes() const { return file_.bytes(); }
 
 private:
-    int map(gpu::Device &device, size_t bytes);
     int pin();
 
     gpu::Device *device_ = nullptr;
-    int file_ = -1;
-    char *at_ = nullptr;
-    size_t bytes_ = 0;
+    MemoryFile file_;
     bool pinned_ = false;
 };
 

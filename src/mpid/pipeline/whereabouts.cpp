@@ -2,7 +2,7 @@
 #include "whereabouts.hpp"
 
 #include <fstream>
-#include <functional>
+#include <pthread.h>
 #include <random>
 #include <string>
 #include <sys/stat.h>
@@ -37,13 +37,22 @@ uint64_t find_random()
     return uint64_t{source()} << 32 | source();
 }
 
+Whereabouts here;
+
+void be_named() { here.process = here.process >> number_bits << number_bits | static_cast<uint64_t>(getpid()); }
+
 } // namespace
 
+// Each message asks several times, and getpid() is a system call: so a forked child is told of its new number.
 Whereabouts whereabouts()
 {
-    static const uint64_t node = find_node();
-    static const uint64_t random = find_random(); // a forked child has the same, but another number
-    return {node, random ^ hash(std::to_string(getpid()))};
+    static const bool found = [] {
+        here = {find_node(), find_random() << number_bits};
+        be_named();
+        return pthread_atfork(nullptr, nullptr, be_named) == 0;
+    }();
+    (void)found;
+    return here;
 }
 
 } // namespace heddle::pipeline

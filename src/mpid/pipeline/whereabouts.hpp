@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <sys/types.h>
 
 namespace heddle::pipeline {
 
@@ -10,6 +11,10 @@ struct Whereabouts {
     uint64_t node = 0;    // the same for all processes that see each other; 0: not known
     uint64_t process = 0; // no other process has the same, nor will one that gets its number later
 };
+
+// Of `process`, the bits that are the process's number on its node, as many as Linux gives them; the others are random.
+constexpr int number_bits = 22;
+constexpr pid_t number_of(uint64_t process) { return static_cast<pid_t>(process & ((1u << number_bits) - 1)); }
 
 // Of this process.
 Whereabouts whereabouts();

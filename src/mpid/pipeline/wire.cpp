@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint32_t envelope_magic = 0x45646448; // "HddE"
 constexpr uint32_t header_magic = 0x48646448;   // "HddH"
-constexpr uint16_t version = 4;
+constexpr uint16_t version = 5;
 
 struct RawEnvelope {
     uint32_t magic;
@@ -23,7 +23,8 @@ struct RawEnvelope {
     uint64_t process;
     uint64_t allocation;
     uint64_t at;
-    uint32_t number;
+    uint16_t number;
+    uint16_t offer;
     uint32_t check;
 };
 static_assert(sizeof(RawEnvelope) == HEDDLE_ENVELOPE_BYTES);
@@ -79,8 +80,8 @@ void write_envelope(const Envelope &e, void *bytes)
 {
     const auto flags = static_cast<uint8_t>((e.lends ? lends_flag : 0) | (e.shares ? shares_flag : 0));
     const auto chunk = static_cast<uint8_t>(std::countr_zero(static_cast<uint64_t>(e.chunk)));
-    RawEnvelope raw{envelope_magic, version,   flags,            chunk,    e.message, e.bytes,
-                    e.node,         e.process, e.own.allocation, e.own.at, e.number,  0};
+    RawEnvelope raw{envelope_magic, version,          flags,    chunk,    e.message, e.bytes, e.node,
+                    e.process,      e.own.allocation, e.own.at, e.number, e.offer,   0};
     raw.check = check_of(raw);
     std::memcpy(bytes, &raw, sizeof raw);
 }
@@ -102,6 +103,7 @@ int read_envelope(const void *bytes, Envelope &e)
          raw.node,
          raw.process,
          raw.number,
+         raw.offer,
          (raw.flags & lends_flag) != 0,
          (raw.flags & shares_flag) != 0,
          {raw.allocation, raw.at, {}}};

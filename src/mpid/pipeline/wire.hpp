@@ -2,7 +2,8 @@
 // What two ports tell each other: envelopes and headers, as values and as bytes. Bytes from elsewhere are
 // checked whole before anything of them is used.
 //
-//   envelope  sender to receiver, by whatever matches messages; it may say where the bytes lie
+//   envelope  sender to receiver, by whatever matches messages; it may say where the bytes lie, and that they lie there
+//             only on offer (offers.hpp)
 //   answer    receiver to sender: how the message is to come, and how many chunks may so far. The number counts from
 //             the beginning, so that answers may overtake each other. A higher round begins the message anew.
 //   chunk     sender to receiver: with its bytes behind it, or with a loan, which says where they can be read
@@ -37,7 +38,8 @@ struct Envelope {
     int64_t chunk = 0; // most bytes of one that travels, at the sender
     uint64_t node = 0; // where the sender is (whereabouts.hpp)
     uint64_t process = 0;
-    uint32_t number = 0; // of its port
+    uint16_t number = 0; // of its port
+    uint16_t offer = 0;  // 0: it is none
     bool lends = false;  // it can leave chunks on its device
     bool shares = false; // it can leave chunks in host memory
     Loan own;            // the sender's own memory, unpacked; there is no handle in it. Allocation 0: it is not lent

@@ -74,7 +74,8 @@ static void post_envelope(struct MPIDI_UCX_turn *turn)
 }
 
 int MPIDI_UCX_envelope_send(const void *buf, MPI_Aint count, MPI_Datatype datatype, MPI_Aint bytes, int rank,
-                            ucp_ep_h ep, uint64_t ucx_tag, int vni, MPIR_Request **request)
+                            ucp_ep_h ep, uint64_t ucx_tag, int vni, enum MPIDI_UCX_eagerly eagerly, bool *sent,
+                            MPIR_Request **request)
 {
     int mpi_errno = MPI_SUCCESS;
     MPIR_Request *sreq = *request;
@@ -95,10 +96,16 @@ int MPIDI_UCX_envelope_send(const void *buf, MPI_Aint count, MPI_Datatype dataty
     o->ep = ep;
     o->ucx_tag = ucx_tag | MPIDI_UCX_ENVELOPE_BIT;
     o->vni = vni;
-    const int error = heddle_message_send(port, ep, &from, bytes, key_of(ucx_tag, rank), o->envelope, message_sent, sreq,
-                                          &o->message);
-    if (error != HEDDLE_SUCCESS) {
-        mpi_errno = MPIR_Typerep_error(error);
+    const uint64_t key = key_of(ucx_tag, rank);
+    int goes = 1;
+    const int error = eagerly == MPIDI_UCX_WHEN_MATCHED
+        ? heddle_message_send(port, ep, &from, bytes, key, o->envelope, message_sent, sreq, &o->message)
+        : heddle_message_offer(port, ep, eagerly == MPIDI_UCX_TO_ITSELF, &from, bytes, key, o->envelope, message_sent,
+                               sreq, &o->message, &goes);
+    *sent = error == HEDDLE_SUCCESS && goes;
+    if (!*sent) {
+        if (error != HEDDLE_SUCCESS)
+            mpi_errno = MPIR_Typerep_error(error);
         if (*request == NULL) {
             MPIR_Request_free(sreq);
             MPIR_Request_free(sreq);
@@ -334,7 +341,7 @@ int MPIDI_UCX_gpu_recv(void *buf, MPI_Aint count, MPI_Datatype datatype, int ran
     const uint64_t tag_mask = MPIDI_UCX_tag_mask(tag, rank);
     const uint64_t ucx_tag = MPIDI_UCX_recv_tag(tag, rank, comm->recvcontext_id + context_offset);
     struct MPIDI_UCX_parked *p = find_parked(vni, ucx_tag, tag_mask, true);
-    if (p == NULL && !MPIDI_UCX_gpu_takes(buf, count, datatype))
+    if (p == NULL && (!MPIDI_UCX_gpu_takes(buf, count, datatype) || MPIDI_UCX_is_direct(buf, datatype, addr)))
         return MPIDI_UCX_recv(buf, count, datatype, rank, tag, comm, context_offset, addr, vni, request);
 
     if (rreq == NULL)

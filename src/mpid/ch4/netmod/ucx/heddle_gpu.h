@@ -147,9 +147,16 @@ void MPIDI_UCX_gpu_move_on(int vni);
 struct heddle_port;
 struct heddle_port *MPIDI_UCX_port(int vni);
 
-/* Sends an envelope. */
+/* Asks UCX what it can take. */
+void MPIDI_UCX_direct_init(void);
+/* Whether a device's buffer is UCX's to send or to receive, as it is. */
+bool MPIDI_UCX_is_direct(const void *buf, MPI_Datatype datatype, const MPIDI_av_entry_t *addr);
+
+/* Sends an envelope. `eagerly`: of a message that is not to wait for its receiver; `*sent` false where it cannot go so. */
+enum MPIDI_UCX_eagerly { MPIDI_UCX_WHEN_MATCHED, MPIDI_UCX_TO_OTHERS, MPIDI_UCX_TO_ITSELF };
 int MPIDI_UCX_envelope_send(const void *buf, MPI_Aint count, MPI_Datatype datatype, MPI_Aint bytes, int rank,
-                            ucp_ep_h ep, uint64_t ucx_tag, int vni, MPIR_Request **request);
+                            ucp_ep_h ep, uint64_t ucx_tag, int vni, enum MPIDI_UCX_eagerly eagerly, bool *sent,
+                            MPIR_Request **request);
 /* What came where a message was expected is an envelope, or, `envelope` null, was one that did not fit: the request
  * is its from here on, and may be complete when this returns. An envelope has MPIDI_UCX_ENVELOPE_BYTES bytes; one of a
  * message that its sender could not pack has none. */

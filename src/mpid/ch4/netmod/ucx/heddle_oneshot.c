@@ -178,11 +178,29 @@ static void post(struct MPIDI_UCX_turn *turn)
     MPL_free(o);
 }
 
+/* How a short message may go by an envelope. To another process of the node that is sooner than two copies through the host's
+ * memory (two H200s, 1 KiB: 11 us for 17), if it can be read where it lies; to itself it is one move. */
+static enum MPIDI_UCX_eagerly eagerly(MPI_Aint bytes, MPI_Datatype datatype, int rank, const MPIR_Comm *comm, int vni_src,
+                                      int vni_dst, const MPIDI_av_entry_t *addr)
+{
+    if (bytes < MPIDI_UCX_ENVELOPE_BYTES)
+        return MPIDI_UCX_WHEN_MATCHED;
+    if (rank == comm->rank && comm->comm_kind == MPIR_COMM_KIND__INTRACOMM && vni_src == vni_dst)
+        return MPIDI_UCX_TO_ITSELF;
+#ifdef MPIDI_BUILD_CH4_LOCALITY_INFO
+    int is_contig;
+    MPIR_Datatype_is_contig(datatype, &is_contig);
+    if (addr->is_local && is_contig)
+        return MPIDI_UCX_TO_OTHERS;
+#endif
+    return MPIDI_UCX_WHEN_MATCHED;
+}
+
 int MPIDI_UCX_gpu_send(const void *buf, MPI_Aint count, MPI_Datatype datatype, int rank, int tag, MPIR_Comm *comm,
                        int context_offset, MPIDI_av_entry_t *addr, MPIR_Request **request, int vni_src, int vni_dst,
                        int have_request, int is_sync)
 {
-    if (!MPIDI_UCX_gpu_takes(buf, count, datatype)) {
+    if (!MPIDI_UCX_gpu_takes(buf, count, datatype) || MPIDI_UCX_is_direct(buf, datatype, addr)) {
         MPIDI_UCX_wait_turn(vni_src);
         return MPIDI_UCX_send(buf, count, datatype, rank, tag, comm, context_offset, addr, request, vni_src, vni_dst,
                               have_request, is_sync);
@@ -196,8 +214,16 @@ int MPIDI_UCX_gpu_send(const void *buf, MPI_Aint count, MPI_Datatype datatype, i
 
     if (MPIDI_UCX_vni_gpu[vni_src].turns != NULL && MPIDI_UCX_vni_gpu[vni_src].moves.waiting == NULL)
         MPIDI_UCX_moves_move_on(vni_src); /* what they wait for may be over */
-    if (bytes > oneshot_limit(addr))
-        return MPIDI_UCX_envelope_send(buf, count, datatype, bytes, rank, ep, ucx_tag, vni_src, request);
+    const bool is_long = bytes > oneshot_limit(addr);
+    const enum MPIDI_UCX_eagerly how = is_long || is_sync
+        ? MPIDI_UCX_WHEN_MATCHED
+        : eagerly(bytes, datatype, rank, comm, vni_src, vni_dst, addr);
+    if (is_long || how != MPIDI_UCX_WHEN_MATCHED) {
+        bool sent = false;
+        mpi_errno = MPIDI_UCX_envelope_send(buf, count, datatype, bytes, rank, ep, ucx_tag, vni_src, how, &sent, request);
+        if (sent || mpi_errno != MPI_SUCCESS)
+            return mpi_errno;
+    }
 
     struct oneshot *o = MPL_malloc(sizeof(*o), MPL_MEM_BUFFER);
     MPIR_ERR_CHKANDJUMP(o == NULL, mpi_errno, MPI_ERR_NO_MEM, "**nomem");

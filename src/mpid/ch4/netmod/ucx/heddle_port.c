@@ -206,6 +206,8 @@ int MPIDI_UCX_gpu_post_init(void)
     MPIR_ERR_CHECK(mpi_errno);
     if (!devices)
         MPIDI_UCX_watch &= ~MPIDI_UCX_WATCH_GPU;
+    if (ENABLE_GPU)
+        MPIDI_UCX_direct_init();
   fn_exit:
     return mpi_errno;
   fn_fail:

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Messages on offer: read where they lie if somebody wants them soon, copied away and over for their sender if not.
+ */
+#include "two.hpp"
+
+using namespace pipeline_test;
+
+namespace {
+
+constexpr gpu::Place device0{gpu::Kind::device, 0}, device1{gpu::Kind::device, 1}, pageable{}, managed{gpu::Kind::managed, 0};
+constexpr int64_t bytes = 100000; /* enough out of one allocation for it to be lent */
+constexpr int64_t for_ever = 100000000, at_once = 1; /* microseconds */
+
+Plan contiguous(gpu::Place to = device1, int64_t length = bytes)
+{
+    return plan(dense(device0, length), blocks(to, length), length);
+}
+
+struct Patient : Two {
+    explicit Patient(int64_t patience, int at_receiver = HEDDLE_PEER_DEFAULT)
+        : Two(HEDDLE_PEER_AUTO, chunk, at_receiver, 0, patience)
+    {
+    }
+    void run_sender(const std::function<bool()> &done)
+    {
+        while (!done())
+            progress(a);
+    }
+};
+
+struct Counts {
+    const Since claimed{Counter::claimed}, withdrawn{Counter::withdrawn}, in_place{Counter::sent_in_place};
+};
+
+/* The receiver is late: the sender is through, and has other things in its buffer. */
+void take_late(Patient &network, Exchange &exchange, bool within = false)
+{
+    REQUIRE(exchange.offer(within));
+    network.run_sender([&] { return exchange.sent.over; });
+    exchange.spoil();
+    exchange.receive();
+    run(network, [&] { return exchange.received.over; });
+    exchange.check();
+    CHECK(exchange.sent.error == HEDDLE_SUCCESS);
+    CHECK(exchange.sent.calls == 1);
+    CHECK(exchange.sent.bytes == bytes);
+    CHECK(exchange.received.error == HEDDLE_SUCCESS);
+}
+
+void take_soon(Patient &network, Exchange &exchange)
+{
+    REQUIRE(exchange.offer());
+    network.progress(network.a);
+    CHECK(!exchange.sent.over);
+    exchange.receive();
+    run(network, [&] { return exchange.over(); });
+    exchange.check();
+    CHECK(exchange.sent.calls == 1);
+    CHECK(exchange.sent.bytes == bytes);
+}
+
+} // namespace
+
+TEST_CASE("what is claimed in time is read where it lies", "[offers]")
+{
+    const Switched on("reset reorder=1 delay_us=20");
+    Patient network(for_ever);
+    const Counts counts;
+    for (int i = 0; i < 3; ++i) {
+        Exchange exchange(network, network.a, network.b, contiguous(), i);
+        take_soon(network, exchange);
+    }
+    CHECK(counts.claimed.now() == 3);
+    CHECK(counts.in_place.now() == 3);
+    CHECK(counts.withdrawn.now() == 0);
+    CHECK(network.bytes_sent() == 0);
+}
+
+TEST_CASE("what nobody wants is copied, and its sender's buffer is its own", "[offers]")
+{
+    const Switched on("reset reorder=1 delay_us=20");
+    for (const gpu::Place to : {device0, device1, pageable, managed}) {
+        Patient network(at_once);
+        const Counts counts;
+        Exchange exchange(network, network.a, network.b, contiguous(to), 1);
+        take_late(network, exchange);
+        CHECK(counts.withdrawn.now() == 1);
+        CHECK(counts.claimed.now() == 0);
+        CHECK(network.bytes_sent() == bytes);
+    }
+}
+
+TEST_CASE("a copy that is overtaken by a claim is for nothing", "[offers]")
+{
+    const Switched on("reset delay_us=20000");
+    Patient network(at_once);
+    const Counts counts;
+    Exchange exchange(network, network.a, network.b, contiguous(), 1);
+    const int64_t before = launches() + gpu::Machine::get().count("copy");
+    REQUIRE(exchange.offer());
+    network.run_sender([&] { return launches() + gpu::Machine::get().count("copy") > before; });
+    exchange.receive();
+    run(network, [&] { return exchange.over(); });
+    exchange.check();
+    CHECK(counts.claimed.now() == 1);
+    CHECK(counts.withdrawn.now() == 0);
+    CHECK(exchange.sent.calls == 1);
+    CHECK(network.bytes_sent() == 0);
+}
+
+TEST_CASE("who takes offers by value hears of none for a while", "[offers]")
+{
+    const Switched on("reset");
+    for (const bool on_device : {false, true}) { /* the receiver has host memory, or never looks at others' */
+        Patient network(for_ever, on_device ? HEDDLE_PEER_VALUE : HEDDLE_PEER_DEFAULT);
+        const Counts counts;
+        int offered = 0;
+        for (int i = 0; i < 33; ++i) {
+            Exchange exchange(network, network.a, network.b, contiguous(on_device ? device1 : pageable), i);
+            const bool goes = exchange.offer();
+            CHECK(goes == (i % 16 == 0));
+            offered += goes;
+            if (!goes)
+                exchange.send();
+            exchange.receive();
+            run(network, [&] { return exchange.over(); });
+            exchange.check();
+            CHECK(exchange.sent.calls == 1);
+        }
+        CHECK(offered == 3);
+        CHECK(counts.claimed.now() == 0);
+        CHECK(counts.withdrawn.now() == 0);
+    }
+}
+
+TEST_CASE("in host memory that both map it is claimed as well", "[offers]")
+{
+    const Switched on("reset");
+    Patient network(for_ever, HEDDLE_PEER_SHARED);
+    const Counts counts;
+    Exchange exchange(network, network.a, network.b, contiguous(), 1);
+    take_soon(network, exchange);
+    CHECK(counts.claimed.now() == 1);
+}
+
+TEST_CASE("only what can be read where it lies is offered", "[offers]")
+{
+    const Switched on("reset");
+    Patient network(for_ever);
+    const auto is_offered = [&](const Plan &made, bool within = false) {
+        Exchange exchange(network, network.a, within ? network.a : network.b, made, 1);
+        const bool goes = exchange.offer(within);
+        if (!goes)
+            exchange.send();
+        exchange.receive();
+        run(network, [&] { return exchange.over(); });
+        exchange.check();
+        return goes;
+    };
+    CHECK(is_offered(contiguous()));
+    CHECK_FALSE(is_offered(spaced(device0, device1, bytes)));
+    CHECK_FALSE(is_offered(plan(dense(pageable, bytes), dense(device1, bytes), bytes)));
+    CHECK_FALSE(is_offered(plan(dense(managed, bytes), dense(device1, bytes), bytes)));
+    CHECK_FALSE(is_offered(contiguous(device1, 1000))); /* nothing was sent out of its allocation so far */
+    CHECK(is_offered(spaced(device0, device0, bytes), true));
+    Patient by_value(for_ever);
+    const size_t c = by_value.add({4096, 4, 0, HEDDLE_PEER_VALUE, 0, for_ever});
+    Exchange exchange(by_value, c, by_value.b, contiguous(), 1);
+    CHECK_FALSE(exchange.offer());
+    exchange.begin();
+    run(by_value, [&] { return exchange.over(); });
+}
+
+TEST_CASE("to oneself anything may be offered", "[offers]")
+{
+    const Switched on("reset reorder=1 delay_us=20");
+    for (const gpu::Place to : {device0, device1, pageable, managed}) {
+        Patient network(at_once);
+        Exchange late(network, network.a, network.a, spaced(device0, to, bytes), 1);
+        take_late(network, late, true);
+        CHECK(network.bytes_sent() == 0);
+        Patient patient(for_ever);
+        Exchange soon(patient, patient.a, patient.a, spaced(device0, to, bytes), 2);
+        REQUIRE(soon.offer(true));
+        soon.receive();
+        run(patient, [&] { return soon.over(); });
+        soon.check();
+    }
+}
+
+TEST_CASE("to oneself, received while it is copied", "[offers]")
+{
+    const Switched on("reset delay_us=20000");
+    Patient network(at_once);
+    Exchange exchange(network, network.a, network.a, spaced(device0, device0, bytes), 1);
+    const int64_t before = launches();
+    REQUIRE(exchange.offer(true));
+    network.run_sender([&] { return launches() > before; });
+    exchange.receive();
+    run(network, [&] { return exchange.over(); });
+    exchange.check();
+    CHECK(exchange.sent.calls == 1);
+}
+
+TEST_CASE("what was withdrawn may be truncated, dropped, refused, or never received", "[offers]")
+{
+    const Switched on("reset delay_us=20");
+    for (int how = 0; how < 4; ++how) {
+        Patient network(at_once);
+        Plan made = contiguous();
+        made.capacity = how == 0 ? bytes / 3 : bytes;
+        Exchange exchange(network, network.a, network.b, made, 1);
+        REQUIRE(exchange.offer());
+        network.run_sender([&] { return exchange.sent.over; });
+        exchange.spoil();
+        if (how == 0) {
+            exchange.receive();
+            run(network, [&] { return exchange.received.over; });
+            exchange.check();
+            CHECK(exchange.received.error == HEDDLE_ERR_TRUNCATE);
+        } else if (how == 1) {
+            CHECK(heddle_port_dropped(network.port(network.a), nullptr, 0) == HEDDLE_SUCCESS);
+        } else if (how == 2) {
+            CHECK(heddle_message_refuse(network.port(network.b), network.peer(network.a), exchange.envelope(), 0) ==
+                  HEDDLE_SUCCESS);
+        }
+        run(network, [&] { return network.quiet() && (how == 3 || !*heddle_port_active(network.port(network.a))); });
+        CHECK(heddle_port_dropped(network.port(network.a), nullptr, 0) == (how == 3 ? HEDDLE_SUCCESS : HEDDLE_ERR_RANGE));
+        network.destroy(network.a);
+        network.destroy(network.b);
+        CHECK(exchange.sent.calls == 1);
+        CHECK(exchange.sent.error == HEDDLE_SUCCESS);
+        exchange.received.over = true;
+    }
+}
+
+TEST_CASE("where it cannot be copied, it waits for its receiver", "[offers]")
+{
+    const Switched on("reset fail=execute:1");
+    Patient network(at_once);
+    const Counts counts;
+    Exchange exchange(network, network.a, network.b, contiguous(), 1);
+    const int64_t before = launches() + gpu::Machine::get().count("copy");
+    REQUIRE(exchange.offer());
+    network.run_sender([&] { return launches() + gpu::Machine::get().count("copy") > before && !*heddle_port_active(network.port(network.a)); });
+    CHECK(!exchange.sent.over);
+    exchange.receive();
+    run(network, [&] { return exchange.over(); });
+    exchange.check();
+    CHECK(exchange.sent.error == HEDDLE_SUCCESS);
+    CHECK(counts.claimed.now() == 1);
+    CHECK(counts.withdrawn.now() == 0);
+}
+
+TEST_CASE("who is lost while something is on offer, or is copied, ends it once", "[offers]")
+{
+    for (const int64_t patience : {at_once, for_ever}) {
+        const Switched on("reset delay_us=2000");
+        Patient network(patience);
+        Exchange exchange(network, network.a, network.b, contiguous(), 1);
+        REQUIRE(exchange.offer());
+        for (int i = 0; i < 20; ++i)
+            network.progress(network.a);
+        heddle_port_lost(network.port(network.a), nullptr, HEDDLE_ERR_PEER);
+        network.run_sender([&] { return exchange.sent.over; });
+        CHECK(exchange.sent.error == HEDDLE_ERR_PEER);
+        CHECK(exchange.sent.calls == 1);
+    }
+}
+
+/* Claims and copies meet at any time; senders use their buffers again as soon as they may. */
+TEST_CASE("many messages on offer, with any patience, received at any time", "[offers]")
+{
+    oracle::Rng rng(20261122);
+    for (int round = 0; round < 60; ++round) {
+        const uint64_t seed = rng.next();
+        INFO("seed " << seed);
+        oracle::Rng of(seed);
+        const Switched on(of.percent(50) ? "reset reorder=1 delay_us=30" : "reset delay_us=100");
+        Patient network(of.in(1, 400));
+        std::vector<std::unique_ptr<Exchange>> all;
+        std::vector<bool> spoilt, received;
+        for (int i = 0; i < 12; ++i) {
+            const gpu::Place to = of.percent(70) ? device1 : pageable;
+            const bool within = of.percent(20);
+            const int64_t length = 65536 + of.scaled(60000);
+            all.push_back(std::make_unique<Exchange>(network, network.a, within ? network.a : network.b,
+                                                     contiguous(to, length), of.next()));
+            if (!all.back()->offer(within))
+                all.back()->send();
+            spoilt.push_back(false);
+            received.push_back(false);
+        }
+        run(network, [&] {
+            bool over = true;
+            for (size_t i = 0; i < all.size(); ++i) {
+                if (all[i]->sent.over && !spoilt[i]) {
+                    all[i]->spoil();
+                    spoilt[i] = true;
+                }
+                if (!received[i] && of.percent(3)) {
+                    all[i]->receive();
+                    received[i] = true;
+                }
+                over = over && all[i]->over();
+            }
+            return over;
+        });
+        for (const auto &exchange : all) {
+            exchange->check();
+            CHECK(exchange->sent.calls == 1);
+            CHECK(exchange->sent.error == HEDDLE_SUCCESS);
+        }
+    }
+}
+
+TEST_CASE("bad arguments of an offer", "[offers]")
+{
+    const Switched on("reset");
+    Patient network(for_ever);
+    Exchange exchange(network, network.a, network.b, contiguous(), 1);
+    char memory[64] = {}, envelope[HEDDLE_ENVELOPE_BYTES];
+    const auto ended = [](void *, int, int64_t) {};
+    const heddle_side side{memory, 64, heddle_type_predefined(HEDDLE_BYTE), 0};
+    heddle_port *const port = network.port(network.a);
+    int offered = 7;
+    CHECK(heddle_message_offer(port, nullptr, 1, &side, 65, 0, envelope, ended, nullptr, nullptr, &offered) == HEDDLE_ERR_RANGE);
+    CHECK(offered == 0);
+    CHECK(heddle_message_offer(port, nullptr, 1, &side, 64, 0, envelope, ended, nullptr, nullptr, nullptr) == HEDDLE_ERR_ARG);
+    CHECK(heddle_message_offer(port, nullptr, 1, nullptr, 64, 0, envelope, ended, nullptr, nullptr, &offered) ==
+          HEDDLE_ERR_ARG);
+    CHECK(heddle_message_offer(nullptr, nullptr, 1, &side, 64, 0, envelope, ended, nullptr, nullptr, &offered) ==
+          HEDDLE_ERR_ARG);
+    exchange.begin();
+    run(network, [&] { return exchange.over(); });
+}
