@@ -439,7 +439,7 @@ typedef struct heddle_port_options {
     int peer;        /* enum heddle_peer; HEDDLE_PEER=auto|value|shared|reference, otherwise auto */
     uint32_t number; /* stands in this port's envelopes, for a transport that needs to know where to answer; < 65536 */
     int64_t patience; /* microseconds for which heddle_message_offer waits for a receiver: HEDDLE_MESSAGE_PATIENCE,
-                       * otherwise 5 */
+                       * otherwise 10 */
 } heddle_port_options;
 
 /* The transport is copied. Errors: ARG, NO_MEMORY. */
@@ -491,12 +491,13 @@ typedef void (*heddle_message_ended)(void *argument, int error, int64_t bytes);
  * heddle_message_abandon. The type may be released at once, the buffer stays. Errors: as heddle_transfer_begin. */
 HEDDLE_API int heddle_message_send(heddle_port *port, void *peer, const heddle_side *from, int64_t bytes, uint64_t key,
                                    void *envelope, heddle_message_ended ended, void *argument, uint64_t *message);
-/* The same for a message that is not to wait for its receiver, as short ones of MPI's standard mode should not: if nobody
- * has begun to receive it after a while, it is copied into the host's memory, and ends; what is left to do, the port does
- * without its buffer. `within`: its receiver is this same port. Else it must be dense in device memory that others of the node
- * can open (and at least as long as its envelope), and `peer` should be of this node. `*offered` 0: it is none of these, it
- * was not worth it lately, or too many are on their way; nothing has happened, and it is to be sent in another way.
- * heddle_port_destroy drops what nobody has received. */
+/* The same for a message that is not to wait for its receiver, as short ones of MPI's standard mode should not: it can be read
+ * where it lies for a while; if nobody has done so then, it is copied into the host's memory, sent from there, matched or not,
+ * and ends: its receiver asks nothing of it then. Between two ports of one process its memory must stay until it was
+ * received. `within`: its receiver is this same port. Else it must be dense in
+ * device memory that others of the node can open (and at least as long as its envelope), and `peer` should be of this node.
+ * `*offered` 0: it is none of these, it was not worth it lately, or another is on its way; nothing has happened, and it is to
+ * be sent in another way. heddle_port_destroy drops what nobody has received. */
 HEDDLE_API int heddle_message_offer(heddle_port *port, void *peer, int within, const heddle_side *from, int64_t bytes,
                                     uint64_t key, void *envelope, heddle_message_ended ended, void *argument,
                                     uint64_t *message, int *offered);

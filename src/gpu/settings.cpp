@@ -46,7 +46,7 @@ const Settings &Settings::get()
         bytes("HEDDLE_MESSAGE_WINDOW", 8),
         bytes("HEDDLE_MESSAGE_STAGING", bytes("HEDDLE_SLAB_LIMIT", int64_t{256} << 20) / 2),
         bytes("HEDDLE_MESSAGE_IN_PLACE", int64_t{64} << 10),
-        bytes("HEDDLE_MESSAGE_PATIENCE", 5),
+        bytes("HEDDLE_MESSAGE_PATIENCE", 10),
         text("HEDDLE_PEER", "auto"),
     };
     return settings;

@@ -22,10 +22,18 @@ struct Patient : Two {
         : Two(HEDDLE_PEER_AUTO, chunk, at_receiver, 0, patience)
     {
     }
+    /* One end works, the other is busy with other things. */
     void run_sender(const std::function<bool()> &done)
     {
         while (!done())
             progress(a);
+    }
+    void run_receiver(const std::function<bool()> &done, size_t end)
+    {
+        while (!done()) {
+            step();
+            progress(end);
+        }
     }
 };
 
@@ -33,14 +41,14 @@ struct Counts {
     const Since claimed{Counter::claimed}, withdrawn{Counter::withdrawn}, in_place{Counter::sent_in_place};
 };
 
-/* The receiver is late: the sender is through, and has other things in its buffer. */
+/* The receiver is late: the sender is through, has other things in its buffer, and is not asked for anything. */
 void take_late(Patient &network, Exchange &exchange, bool within = false)
 {
     REQUIRE(exchange.offer(within));
     network.run_sender([&] { return exchange.sent.over; });
     exchange.spoil();
     exchange.receive();
-    run(network, [&] { return exchange.received.over; });
+    network.run_receiver([&] { return exchange.received.over; }, within ? network.a : network.b);
     exchange.check();
     CHECK(exchange.sent.error == HEDDLE_SUCCESS);
     CHECK(exchange.sent.calls == 1);
@@ -91,22 +99,58 @@ TEST_CASE("what nobody wants is copied, and its sender's buffer is its own", "[o
     }
 }
 
-TEST_CASE("a copy that is overtaken by a claim is for nothing", "[offers]")
+static int64_t begun() { return launches() + gpu::Machine::get().count("copy"); }
+
+TEST_CASE("a read that is overtaken by the copy is for nothing", "[offers]")
 {
     const Switched on("reset delay_us=20000");
     Patient network(at_once);
     const Counts counts;
     Exchange exchange(network, network.a, network.b, contiguous(), 1);
-    const int64_t before = launches() + gpu::Machine::get().count("copy");
+    const int64_t before = begun();
     REQUIRE(exchange.offer());
-    network.run_sender([&] { return launches() + gpu::Machine::get().count("copy") > before; });
+    network.run_sender([&] { return begun() > before; });
+    exchange.receive();
+    network.progress(network.b);
+    CHECK(begun() == before + 2); /* it reads what is copied */
+    network.run_sender([&] { return exchange.sent.over; });
+    exchange.spoil();
+    run(network, [&] { return exchange.over(); });
+    exchange.check();
+    CHECK(counts.claimed.now() == 0);
+    CHECK(counts.withdrawn.now() == 1);
+    CHECK(exchange.sent.calls == 1);
+}
+
+TEST_CASE("who reads and does not come back keeps nobody", "[offers]")
+{
+    const Switched on("reset delay_us=20");
+    for (const int64_t patience : {at_once, int64_t{300}}) {
+        Patient network(patience);
+        Exchange exchange(network, network.a, network.b, contiguous(), 1);
+        REQUIRE(exchange.offer());
+        exchange.receive();
+        network.progress(network.b);
+        network.run_sender([&] { return exchange.sent.over; });
+        exchange.spoil();
+        network.run_receiver([&] { return exchange.received.over; }, network.b);
+        exchange.check();
+        CHECK(exchange.sent.calls == 1);
+    }
+}
+
+TEST_CASE("who is being read is more patient", "[offers]")
+{
+    const Switched on("reset delay_us=3000");
+    Patient network(1000);
+    const Counts counts;
+    Exchange exchange(network, network.a, network.b, contiguous(), 1);
+    REQUIRE(exchange.offer());
     exchange.receive();
     run(network, [&] { return exchange.over(); });
     exchange.check();
     CHECK(counts.claimed.now() == 1);
     CHECK(counts.withdrawn.now() == 0);
-    CHECK(exchange.sent.calls == 1);
-    CHECK(network.bytes_sent() == 0);
 }
 
 TEST_CASE("who takes offers by value hears of none for a while", "[offers]")
@@ -130,18 +174,8 @@ TEST_CASE("who takes offers by value hears of none for a while", "[offers]")
         }
         CHECK(offered == 3);
         CHECK(counts.claimed.now() == 0);
-        CHECK(counts.withdrawn.now() == 0);
+        CHECK(counts.withdrawn.now() == 3); /* at once, whatever its patience */
     }
-}
-
-TEST_CASE("in host memory that both map it is claimed as well", "[offers]")
-{
-    const Switched on("reset");
-    Patient network(for_ever, HEDDLE_PEER_SHARED);
-    const Counts counts;
-    Exchange exchange(network, network.a, network.b, contiguous(), 1);
-    take_soon(network, exchange);
-    CHECK(counts.claimed.now() == 1);
 }
 
 TEST_CASE("only what can be read where it lies is offered", "[offers]")
@@ -164,12 +198,13 @@ TEST_CASE("only what can be read where it lies is offered", "[offers]")
     CHECK_FALSE(is_offered(plan(dense(managed, bytes), dense(device1, bytes), bytes)));
     CHECK_FALSE(is_offered(contiguous(device1, 1000))); /* nothing was sent out of its allocation so far */
     CHECK(is_offered(spaced(device0, device0, bytes), true));
-    Patient by_value(for_ever);
-    const size_t c = by_value.add({4096, 4, 0, HEDDLE_PEER_VALUE, 0, for_ever});
-    Exchange exchange(by_value, c, by_value.b, contiguous(), 1);
-    CHECK_FALSE(exchange.offer());
-    exchange.begin();
-    run(by_value, [&] { return exchange.over(); });
+    for (const int peer : {HEDDLE_PEER_VALUE, HEDDLE_PEER_SHARED}) {
+        const size_t c = network.add({4096, 4, 0, peer, 0, for_ever});
+        Exchange exchange(network, c, network.b, contiguous(), 1);
+        CHECK_FALSE(exchange.offer());
+        exchange.begin();
+        run(network, [&] { return exchange.over(); });
+    }
 }
 
 TEST_CASE("to oneself anything may be offered", "[offers]")
@@ -187,6 +222,19 @@ TEST_CASE("to oneself anything may be offered", "[offers]")
         run(patient, [&] { return soon.over(); });
         soon.check();
     }
+}
+
+TEST_CASE("what is on its way to oneself is not copied", "[offers]")
+{
+    const Switched on("reset delay_us=3000");
+    Patient network(1000);
+    Exchange exchange(network, network.a, network.a, spaced(device0, device0, bytes), 1);
+    const int64_t before = launches();
+    REQUIRE(exchange.offer(true));
+    exchange.receive();
+    run(network, [&] { return exchange.over(); });
+    exchange.check();
+    CHECK(launches() == before + 1);
 }
 
 TEST_CASE("to oneself, received while it is copied", "[offers]")
@@ -241,9 +289,11 @@ TEST_CASE("where it cannot be copied, it waits for its receiver", "[offers]")
     Patient network(at_once);
     const Counts counts;
     Exchange exchange(network, network.a, network.b, contiguous(), 1);
-    const int64_t before = launches() + gpu::Machine::get().count("copy");
+    const int64_t before = begun();
     REQUIRE(exchange.offer());
-    network.run_sender([&] { return launches() + gpu::Machine::get().count("copy") > before && !*heddle_port_active(network.port(network.a)); });
+    network.run_sender([&] { return begun() > before; });
+    for (int i = 0; i < 1000; ++i)
+        network.progress(network.a);
     CHECK(!exchange.sent.over);
     exchange.receive();
     run(network, [&] { return exchange.over(); });
@@ -251,6 +301,53 @@ TEST_CASE("where it cannot be copied, it waits for its receiver", "[offers]")
     CHECK(exchange.sent.error == HEDDLE_SUCCESS);
     CHECK(counts.claimed.now() == 1);
     CHECK(counts.withdrawn.now() == 0);
+}
+
+TEST_CASE("where it cannot be copied, and its receiver cannot read it, both ends hear of it", "[offers]")
+{
+    const Switched on("reset fail=execute:1+");
+    Patient network(for_ever);
+    Exchange exchange(network, network.a, network.b, contiguous(pageable), 1);
+    REQUIRE(exchange.offer());
+    exchange.receive();
+    run(network, [&] { return exchange.over(); });
+    CHECK(exchange.sent.error == HEDDLE_ERR_DEVICE);
+    CHECK(exchange.received.error == HEDDLE_ERR_PEER);
+    CHECK(exchange.sent.calls == 1);
+}
+
+/* A receiver that has taken one says nothing of it. */
+TEST_CASE("what was taken is not what was dropped", "[offers]")
+{
+    const Switched on("reset");
+    Patient network(for_ever);
+    Exchange taken(network, network.a, network.b, contiguous(), 1), dropped(network, network.a, network.b, contiguous(), 2);
+    REQUIRE(taken.offer());
+    dropped.send();
+    taken.receive();
+    network.run_receiver([&] { return taken.received.over; }, network.b);
+    CHECK(heddle_port_dropped(network.port(network.a), nullptr, 0) == HEDDLE_SUCCESS);
+    CHECK(heddle_port_dropped(network.port(network.a), nullptr, 0) == HEDDLE_ERR_RANGE);
+    run(network, [&] { return taken.over() && dropped.sent.over; });
+    taken.check();
+    CHECK(taken.sent.bytes == bytes);
+    CHECK(dropped.sent.bytes == 0);
+    dropped.received.over = true;
+}
+
+TEST_CASE("a port that goes tells who waits for what it has on offer", "[offers]")
+{
+    const Switched on("reset delay_us=20000");
+    Patient network(for_ever);
+    Exchange exchange(network, network.a, network.b, contiguous(pageable), 1);
+    REQUIRE(exchange.offer());
+    exchange.receive();
+    while (network.step()) /* the answer */
+        network.progress(network.b);
+    network.destroy(network.a);
+    network.run_receiver([&] { return exchange.received.over; }, network.b);
+    CHECK(exchange.sent.error == HEDDLE_ERR_PEER);
+    CHECK(exchange.received.error == HEDDLE_ERR_PEER);
 }
 
 TEST_CASE("who is lost while something is on offer, or is copied, ends it once", "[offers]")
@@ -269,7 +366,27 @@ TEST_CASE("who is lost while something is on offer, or is copied, ends it once",
     }
 }
 
-/* Claims and copies meet at any time; senders use their buffers again as soon as they may. */
+TEST_CASE("what is sent while another is on offer is not offered", "[offers]")
+{
+    const Switched on("reset");
+    Patient network(for_ever);
+    Exchange first(network, network.a, network.b, contiguous(), 1), second(network, network.a, network.b, contiguous(), 2),
+        third(network, network.a, network.b, contiguous(), 3);
+    CHECK(first.offer());
+    CHECK_FALSE(second.offer());
+    second.send();
+    first.receive();
+    second.receive();
+    run(network, [&] { return first.over() && second.over(); });
+    first.check();
+    second.check();
+    CHECK(third.offer());
+    third.receive();
+    run(network, [&] { return third.over(); });
+    third.check();
+}
+
+/* Readers and copies meet at any time; senders use their buffers again as soon as they may. */
 TEST_CASE("many messages on offer, with any patience, received at any time", "[offers]")
 {
     oracle::Rng rng(20261122);
@@ -278,17 +395,17 @@ TEST_CASE("many messages on offer, with any patience, received at any time", "[o
         INFO("seed " << seed);
         oracle::Rng of(seed);
         const Switched on(of.percent(50) ? "reset reorder=1 delay_us=30" : "reset delay_us=100");
-        Patient network(of.in(1, 400));
+        const int64_t patience = of.in(1, 400);
+        Patient network(patience);
         std::vector<std::unique_ptr<Exchange>> all;
         std::vector<bool> spoilt, received;
         for (int i = 0; i < 12; ++i) {
             const gpu::Place to = of.percent(70) ? device1 : pageable;
+            const size_t from = network.add({Two::chunk, 4, 0, HEDDLE_PEER_AUTO, 0, patience});
             const bool within = of.percent(20);
             const int64_t length = 65536 + of.scaled(60000);
-            all.push_back(std::make_unique<Exchange>(network, network.a, within ? network.a : network.b,
-                                                     contiguous(to, length), of.next()));
-            if (!all.back()->offer(within))
-                all.back()->send();
+            all.push_back(std::make_unique<Exchange>(network, from, within ? from : network.b, contiguous(to, length), of.next()));
+            REQUIRE(all.back()->offer(within));
             spoilt.push_back(false);
             received.push_back(false);
         }

@@ -37,6 +37,7 @@ struct Traffic {
     int peer = HEDDLE_PEER_AUTO; /* at the sender */
     bool keeps = true;           /* otherwise each message is in memory of its own */
     bool offers = false;
+    int64_t patience = 100000000; /* microseconds */
 
     int64_t stride() const { return block + gap; }
     int64_t blocks() const { return (bytes + block - 1) / block; }
@@ -46,13 +47,14 @@ constexpr Traffic spaced{"inside: the receiving process", 3, block};
 constexpr Traffic dense_ones{"inside: the process that receives dense messages", 24, 0, HEDDLE_PEER_AUTO, false};
 constexpr Traffic dense_again{"inside: the process that receives out of one buffer", 5, 0};
 constexpr Traffic on_offer{"inside: the process that claims", 5, 0, HEDDLE_PEER_AUTO, true, true};
+constexpr Traffic racing{"inside: the process that may be late", 60, 0, HEDDLE_PEER_AUTO, true, true, 200};
 constexpr Traffic out_of_sight{"inside: the process that can claim nothing", 5, 0, HEDDLE_PEER_AUTO, true, true};
 constexpr Traffic in_host_memory{"inside: the process that maps memory", 3, block, HEDDLE_PEER_SHARED};
 
 /* Frames: the sizes of a header and of its data, then both. An envelope is a frame without a header. */
 class Wire {
 public:
-    explicit Wire(int socket, int peer) : socket_(socket)
+    Wire(int socket, int peer, int64_t patience = 0) : socket_(socket)
     {
         const heddle_transport transport{
             this, [](void *context, void *, const void *header, size_t header_bytes, const void *data,
@@ -61,7 +63,7 @@ public:
                 *done = 1;
                 return int{HEDDLE_SUCCESS};
             }};
-        const heddle_port_options options{chunk, 6, 0, peer, 0, 100000000};
+        const heddle_port_options options{chunk, 6, 0, peer, 0, patience};
         gpu::succeeds(heddle_port_create(&transport, &options, &port), "heddle_port_create");
     }
     Wire(const Wire &) = delete;
@@ -230,7 +232,7 @@ pid_t start_receiver(const char *test, int socket, int other, int device, const 
     _exit(127);
 }
 
-/* How many of the messages are lent at first, and by how many of them the receiver finds that it cannot borrow. */
+/* How many of the messages are lent at first (-1: who knows), and by how many of them the receiver finds that it cannot borrow. */
 void between_processes(const Traffic &traffic, int device, const char *switches, int64_t lent, int64_t fallbacks)
 {
     int sockets[2];
@@ -240,13 +242,15 @@ void between_processes(const Traffic &traffic, int device, const char *switches,
     close(sockets[1]);
     {
         const Counter counter = traffic.peer == HEDDLE_PEER_SHARED ? Counter::sent_shared : Counter::sent_by_reference;
-        Wire wire(sockets[0], traffic.peer);
+        Wire wire(sockets[0], traffic.peer, traffic.patience);
         const int64_t before = counted(counter), in_place = counted(Counter::sent_in_place);
         send_all(wire, traffic);
-        CHECK(counted(counter) - before == lent);
+        if (lent >= 0)
+            CHECK(counted(counter) - before == lent);
         if (!traffic.gap && traffic.keeps && lent == traffic.messages && !fallbacks) /* the first one's answer, and that each was read */
-            CHECK(wire.headers_read == 1 + traffic.messages);
-        CHECK(counted(Counter::sent_in_place) - in_place == (traffic.gap ? 0 : lent));
+            CHECK(wire.headers_read == 1 + (traffic.offers ? 0 : traffic.messages));
+        if (lent >= 0)
+            CHECK(counted(Counter::sent_in_place) - in_place == (traffic.gap ? 0 : lent));
         int status = 0;
         waitpid(child, &status, 0);
         CHECK(WIFEXITED(status));
@@ -301,6 +305,8 @@ TEST_CASE("inside: the process that claims", "[.][inside]")
     CHECK(counted(Counter::claimed) == on_offer.messages);
 }
 
+TEST_CASE("inside: the process that may be late", "[.][inside]") { receive_as_lent(racing); }
+
 TEST_CASE("inside: the process that can claim nothing", "[.][inside]")
 {
     receive_as_lent(out_of_sight);
@@ -350,13 +356,23 @@ TEST_CASE("what a process has on offer another claims", "[offers][processes]")
     between_processes(on_offer, 1, "reorder=1 delay_us=20", on_offer.messages, 0);
 }
 
+TEST_CASE("a process may be late for what another has on offer", "[offers][processes]")
+{
+    const heddle::pipeline::Counter both[] = {Counter::sent_by_reference, Counter::withdrawn};
+    int64_t before[] = {counted(both[0]), counted(both[1])};
+    for (const char *const switches : {"delay_us=20", "delay_us=150", "delay_us=300 reorder=1"})
+        between_processes(racing, 1, switches, -1, 0);
+    CHECK(counted(both[0]) > before[0]);
+    CHECK(counted(both[1]) > before[1]);
+}
+
 TEST_CASE("inside: a process whose offers nobody sees", "[.][inside]")
 {
     {
         Network network(1);
-        const size_t a = network.add();
-        Exchange exchange(network, a, a, plan(dense(device0, bytes), dense(device0, bytes), bytes), 1);
-        REQUIRE(exchange.offer(true));
+        const size_t a = network.add(), b = network.add();
+        Exchange exchange(network, a, b, plan(dense(device0, bytes), dense(device0, bytes), bytes), 1);
+        REQUIRE(exchange.offer());
         exchange.receive();
         run(network, [&] { return exchange.over(); });
     }

@@ -59,7 +59,7 @@ private:
     bool is_device(int device) const;
     int enter(int device, Scope &scope, Device **found);
     int ask(const CudaDone &done, bool *reached);
-    template <class Put> int finish(Device &d, Stream stream, Done *done, Put put);
+    template <class Put> int finish(Stream stream, Done *done, bool writes, Put put);
 
     std::vector<std::unique_ptr<Device>> devices_;
     Imports imports_;

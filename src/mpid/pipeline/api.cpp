@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The C API of messages: arguments are checked, exceptions end here.
 #include "counters.hpp"
+#include "offered.hpp"
 #include "port.hpp"
 #include "receiving.hpp"
 #include "sending.hpp"
+#include "taking.hpp"
 
 using namespace heddle;
 using namespace heddle::pipeline;
@@ -131,13 +133,15 @@ int heddle_message_offer(heddle_port *port, void *peer, int within, const heddle
     return with(port, [&](Port &p) {
         if (const int e = Buffer::check(*from, bytes))
             return e;
-        auto made = std::make_unique<Sending>(p, peer, *from, bytes, key, ended, argument);
-        if (!made->offer(within != 0))
+        if (bytes == 0 || (!within && !p.is_worth_an_offer(peer)))
+            return int{HEDDLE_SUCCESS};
+        auto made = std::make_unique<Offered>(p, peer, within != 0, *from, bytes, key, ended, argument);
+        if (!made->can_be())
             return int{HEDDLE_SUCCESS};
         write_envelope(made->envelope(), envelope);
         if (message)
             *message = made->id();
-        p.add(std::move(made));
+        p.watch(p.add(std::move(made)));
         *offered = 1;
         return int{HEDDLE_SUCCESS};
     });
@@ -170,7 +174,10 @@ int heddle_message_receive(heddle_port *port, void *peer, const void *envelope, 
     return with(port, [&](Port &p) {
         if (const int error = Buffer::check(*to, capacity))
             return error;
-        p.begin(p.add(std::make_unique<Receiving>(p, peer, e, *to, capacity, ended, argument)));
+        if (e.offer)
+            p.begin(p.add(std::make_unique<Taking>(p, peer, e, *to, capacity, ended, argument)));
+        else
+            p.begin(p.add(std::make_unique<Receiving>(p, peer, e, *to, capacity, ended, argument)));
         return int{HEDDLE_SUCCESS};
     });
 }
@@ -183,6 +190,7 @@ int heddle_message_refuse(heddle_port *port, void *peer, const void *envelope, i
     if (const int wrong = read_envelope(envelope, e))
         return wrong;
     return with(port, [&](Port &p) {
+        p.drop_pushed(e.message);
         Header header;
         header.kind = Kind::refused;
         header.to = e.message;

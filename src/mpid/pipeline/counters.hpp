@@ -23,7 +23,7 @@ enum class Counter : uint8_t {
     bytes_received,
     within,        // messages of a port to itself, moved at once
     sent_in_place, // messages by reference that were read out of the caller's own memory
-    claimed,       // messages on offer (offers.hpp) that were read before they were withdrawn
+    claimed,       // messages on offer (offers.hpp) that were read in time, at their receiver
     withdrawn,     // and the others, at their sender
     waits,         // for staging memory: turns that did not come at once
     beyond_limit,  // staging memory taken where the limit allowed none, so that nobody waits for ever

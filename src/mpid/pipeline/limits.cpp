@@ -10,6 +10,7 @@ namespace heddle::pipeline {
 
 namespace {
 
+constexpr int64_t longest_patience = int64_t{3600} * 1000000; // an hour
 constexpr int64_t faster = 16;
 constexpr int64_t overlapping = 4;
 
@@ -51,7 +52,7 @@ int find_limits(const heddle_port_options *options, Limits &limits)
     limits.staging = o.staging ? o.staging : settings.message_staging;
     limits.peer = o.peer ? o.peer : peer_of(settings.peer);
     limits.in_place = settings.message_in_place;
-    limits.patience = o.patience ? o.patience : settings.message_patience;
+    limits.patience = std::min(o.patience ? o.patience : settings.message_patience, longest_patience);
     limits.number = static_cast<uint16_t>(o.number);
     return HEDDLE_SUCCESS;
 }

@@ -18,10 +18,15 @@ pipeline_sources = \
     src/mpid/pipeline/memory_file.hpp \
     src/mpid/pipeline/message.cpp \
     src/mpid/pipeline/message.hpp \
+    src/mpid/pipeline/offered.cpp \
+    src/mpid/pipeline/offered.hpp \
     src/mpid/pipeline/offers.cpp \
     src/mpid/pipeline/offers.hpp \
+    src/mpid/pipeline/outgoing.cpp \
+    src/mpid/pipeline/outgoing.hpp \
     src/mpid/pipeline/port.cpp \
     src/mpid/pipeline/port.hpp \
+    src/mpid/pipeline/pushed.hpp \
     src/mpid/pipeline/receiving.cpp \
     src/mpid/pipeline/receiving.hpp \
     src/mpid/pipeline/sending.cpp \
@@ -30,6 +35,8 @@ pipeline_sources = \
     src/mpid/pipeline/shared_memory.hpp \
     src/mpid/pipeline/staging.cpp \
     src/mpid/pipeline/staging.hpp \
+    src/mpid/pipeline/taking.cpp \
+    src/mpid/pipeline/taking.hpp \
     src/mpid/pipeline/transfers.cpp \
     src/mpid/pipeline/transfers.hpp \
     src/mpid/pipeline/whereabouts.cpp \

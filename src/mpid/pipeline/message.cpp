@@ -15,9 +15,8 @@ namespace {
 // Names of two processes are hardly ever the same, so that a header that went astray is noticed.
 uint64_t next_id()
 {
-    static const uint64_t begin = whereabouts().process >> number_bits << 32;
     static std::atomic<uint64_t> made{0};
-    return begin + made.fetch_add(1, std::memory_order_relaxed);
+    return (whereabouts().process >> number_bits << 32) + made.fetch_add(1, std::memory_order_relaxed);
 }
 
 } // namespace

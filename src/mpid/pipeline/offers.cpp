@@ -20,16 +20,17 @@ constexpr const char *link_to_it = "/memfd:heddle-offers (deleted)";
 constexpr uint64_t right_magic = 0x6f2d656c64646568; // "heddle-o"
 constexpr uint16_t words = 8190;
 
-// What the memory holds. A word names the message that may be claimed; names do not come again, so that a late receiver
-// meets none of a later message's.
+// What the memory holds. A word is the name of the message that it is of, and how it stands with it; names do not come
+// again, so that a late receiver meets none of a later message's.
 struct Board {
     uint64_t magic;
     uint64_t process;
     uint64_t word[words];
 };
-constexpr uint64_t free_word = 0, claimed = 1;
+constexpr uint64_t free_word = 0; // withdrawn, too
+enum Standing : uint64_t { open, read, taken };
 
-uint64_t open_word(uint64_t message) { return message << 1; }
+uint64_t name_of(uint64_t message) { return message << 2; }
 
 std::atomic_ref<uint64_t> word_of(Board &board, uint16_t number)
 {
@@ -125,14 +126,25 @@ private:
     std::map<uint64_t, std::unique_ptr<MemoryFile>> boards_; // null: it cannot be seen
 };
 
+Board *board_of(uint64_t process)
+{
+    return process == whereabouts().process ? Own::get().board() : Others::get().board(process);
+}
+
 bool change(Board &board, uint16_t number, uint64_t from, uint64_t to)
 {
     return word_of(board, number).compare_exchange_strong(from, to, std::memory_order_acq_rel);
 }
 
+// Of an offer that was not taken.
+bool change_standing(Board &board, uint16_t number, uint64_t name, uint64_t to)
+{
+    return change(board, number, name | open, to) || change(board, number, name | read, to);
+}
+
 } // namespace
 
-Offer::Offer(uint64_t message) : word_(open_word(message)) { number_ = Own::get().take(word_); }
+Offer::Offer(uint64_t message) : name_(name_of(message)) { number_ = Own::get().take(name_ | open); }
 
 Offer::~Offer()
 {
@@ -140,14 +152,26 @@ Offer::~Offer()
         Own::get().give_back(number_);
 }
 
-bool Offer::withdraw() { return !number_ || change(*Own::get().board(), number_, word_, free_word); }
+uint64_t Offer::word() const { return word_of(*Own::get().board(), number_).load(std::memory_order_acquire); }
 
-bool claim(uint64_t process, uint16_t offer, uint64_t message)
+bool Offer::is_taken() const { return word() == (name_ | taken); }
+
+bool Offer::is_read() const { return word() == (name_ | read); }
+
+bool Offer::withdraw() { return change_standing(*Own::get().board(), number_, name_, free_word); }
+
+Sight begin_reading(uint64_t process, uint16_t offer, uint64_t message)
 {
-    if (offer == 0 || offer > words)
-        return false;
-    Board *const board = process == whereabouts().process ? Own::get().board() : Others::get().board(process);
-    return board && change(*board, offer, open_word(message), open_word(message) | claimed);
+    Board *const board = offer > 0 && offer <= words ? board_of(process) : nullptr;
+    if (!board)
+        return Sight::none;
+    return change(*board, offer, name_of(message) | open, name_of(message) | read) ? Sight::open : Sight::withdrawn;
+}
+
+bool take(uint64_t process, uint16_t offer, uint64_t message)
+{
+    Board *const board = offer > 0 && offer <= words ? board_of(process) : nullptr;
+    return board && change_standing(*board, offer, name_of(message), name_of(message) | taken);
 }
 
 } // namespace heddle::pipeline

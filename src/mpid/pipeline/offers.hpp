@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages that lie in their sender's memory for as long as nobody is late: who receives one claims it before it reads,
-// who sent it may withdraw it until then, and go on without waiting for anybody. Either is one compare-and-swap of a word
-// in memory that both map.
+// Messages that lie in their sender's memory for as long as nobody is late. Who receives one reads it, and then takes it,
+// which tells that what was read was right; who sent it withdraws it when it wants its memory back. Either is one
+// compare-and-swap of a word in memory that both map: nobody waits for the other.
 #pragma once
 
 #include <cstdint>
@@ -9,32 +9,45 @@
 
 namespace heddle::pipeline {
 
-// The sender's end; what is not withdrawn can be claimed until it goes.
+// The sender's end; what is neither taken nor withdrawn can be taken until it goes.
 class Offer {
 public:
     Offer() = default;
     // Without a number where there is no room for another, or no such memory.
     explicit Offer(uint64_t message);
-    Offer(Offer &&other) noexcept : number_(std::exchange(other.number_, uint16_t{0})), word_(other.word_) {}
+    Offer(Offer &&other) noexcept : number_(std::exchange(other.number_, uint16_t{0})), name_(other.name_) {}
     Offer &operator=(Offer &&other) noexcept
     {
         std::swap(number_, other.number_);
-        std::swap(word_, other.word_);
+        std::swap(name_, other.name_);
         return *this;
     }
     ~Offer();
 
     // How the receiver finds it; 0: there is none.
     uint16_t number() const { return number_; }
-    // False where it was claimed.
+    bool is_taken() const;
+    // Somebody has begun to read; it may be withdrawn all the same.
+    bool is_read() const;
+    // False where it was taken.
     bool withdraw();
 
 private:
+    uint64_t word() const;
+
     uint16_t number_ = 0;
-    uint64_t word_ = 0;
+    uint64_t name_ = 0;
 };
 
-// The receiver's end. Whether it may read; else the message is withdrawn, or its sender's offers cannot be seen.
-bool claim(uint64_t process, uint16_t offer, uint64_t message);
+// The receiver's end of it.
+enum class Sight {
+    open,
+    withdrawn,
+    none // the sender's offers cannot be seen
+};
+// Tells the sender that it is about to be read.
+Sight begin_reading(uint64_t process, uint16_t offer, uint64_t message);
+// After it was. False where it was withdrawn meanwhile, so that anything may have been read.
+bool take(uint64_t process, uint16_t offer, uint64_t message);
 
 } // namespace heddle::pipeline

@@ -3,10 +3,12 @@
 
 #include "../../gpu/error_detail.hpp"
 #include "counters.hpp"
+#include "offered.hpp"
 #include "receiving.hpp"
-#include "sending.hpp"
+#include "taking.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 namespace heddle::pipeline {
@@ -38,6 +40,7 @@ Port::Port(const heddle_transport &transport, const Limits &limits)
 
 Port::~Port()
 {
+    see_taken();
     for (const auto &[id, message] : messages_)
         with(*message, [] { return HEDDLE_ERR_PEER; });
     transfers_.wait();
@@ -52,32 +55,21 @@ Port::~Port()
 
 // ---- messages ----
 
-template <class F> int Port::with(Message &message, F &&what)
-{
-    const int e = guard(what);
-    if (e)
-        guard([&] {
-            message.fail(e);
-            return HEDDLE_SUCCESS;
-        });
-    return e;
-}
-
 Message *Port::find(uint64_t id)
 {
     const auto found = messages_.find(id);
     return found == messages_.end() ? nullptr : found->second.get();
 }
 
-Sending *Port::find_own(uint64_t message, uint64_t process)
+Outgoing *Port::find_own(uint64_t message, uint64_t process)
 {
-    return process == whereabouts().process ? dynamic_cast<Sending *>(find(message)) : nullptr;
+    return process == whereabouts().process ? dynamic_cast<Outgoing *>(find(message)) : nullptr;
 }
 
-Sending *Port::find_unanswered(const void *peer, uint64_t key)
+Outgoing *Port::find_unanswered(const void *peer, uint64_t key)
 {
     for (const auto &[id, message] : messages_)
-        if (auto *const sending = dynamic_cast<Sending *>(message.get()))
+        if (auto *const sending = dynamic_cast<Outgoing *>(message.get()))
             if ((!peer || sending->peer() == peer) && sending->key() == key && !sending->answered())
                 return sending;
     return nullptr;
@@ -93,16 +85,13 @@ void Port::note_refusal(const void *peer) { noted_[peer].refusals = most_refusal
 
 bool Port::is_worth_an_offer(const void *peer)
 {
+    if (!offered_.empty())
+        return false;
     const auto noted = noted_.find(peer);
     if (noted == noted_.end() || noted->second.refusals == 0)
         return true;
     --noted->second.refusals;
     return false;
-}
-
-void Port::offered(const Sending &message)
-{
-    offered_.push_back({message.id(), Clock::now() + std::chrono::microseconds(limits_.patience)});
 }
 
 void Port::ready(Message &message)
@@ -115,6 +104,7 @@ void Port::end(Message &message)
 {
     message.leave();
     message.ended_ = true;
+    std::erase_if(offered_, [&](const Message *each) { return each == &message; });
     const auto found = messages_.find(message.id());
     ended_.push_back(std::move(found->second));
     messages_.erase(found);
@@ -126,14 +116,6 @@ void Port::update_active()
               std::any_of(sending_.begin(), sending_.end(), [](const Staging &one) { return one.anyone_waits(); });
 }
 
-void Port::begin(Receiving &message)
-{
-    with(message, [&] {
-        message.begin();
-        return HEDDLE_SUCCESS;
-    });
-}
-
 // ---- progress ----
 
 int Port::progress()
@@ -141,24 +123,25 @@ int Port::progress()
     if (inside_)
         return 0;
     const Inside inside(inside_);
-    int events = lose_patience();
+    int events = look_at_offers();
     for (int more = 1; more > 0; events += more)
         more = transfers_.progress() + advance_ready() + serve();
     events += transfers_.begin_next();
     return events + tell_endings();
 }
 
-int Port::lose_patience()
+int Port::look_at_offers()
 {
     if (offered_.empty())
         return 0;
-    int lost = 0;
-    for (const auto now = Clock::now(); !offered_.empty() && offered_.front().until <= now; offered_.pop_front())
-        if (auto *const message = dynamic_cast<Sending *>(find(offered_.front().message))) {
-            message->copy();
-            ++lost;
-        }
-    return lost;
+    const auto now = Offered::Clock::now();
+    return static_cast<int>(std::erase_if(offered_, [&](Offered *each) { return !each->look(now); }));
+}
+
+// Before anything is concluded from what was not answered.
+void Port::see_taken()
+{
+    std::erase_if(offered_, [](Offered *each) { return each->was_seen_taken(); });
 }
 
 int Port::advance_ready()
@@ -207,9 +190,9 @@ int Port::tell_endings()
 
 // ---- to the transport ----
 
-Port::Errand &Port::new_errand(uint64_t message, Chunk *chunk)
+Port::Errand &Port::new_errand(uint64_t message, Chunk *chunk, uint64_t pushed)
 {
-    errands_.push_front({message, chunk, {}});
+    errands_.push_front({message, chunk, pushed, {}});
     errands_.front().self = errands_.begin();
     return errands_.front();
 }
@@ -252,6 +235,8 @@ void Port::sent(void *token, int error)
 {
     const Errand errand = *static_cast<Errand *>(token);
     errands_.erase(errand.self);
+    if (errand.pushed)
+        return pushed_came(errand.pushed, error);
     Message *const message = find(errand.message);
     if (!message)
         return;
@@ -264,8 +249,72 @@ void Port::sent(void *token, int error)
     });
 }
 
+// Where its bytes belong.
+int Port::take_pushed(const Header &header, size_t bytes, void **where)
+{
+    if (!header.bytes || bytes != static_cast<size_t>(header.bytes) || pushed_.contains(header.from))
+        return HEDDLE_ERR_FORMAT;
+    Pushed &pushed = pushed_[header.from];
+    pushed.at = new_bytes(header.bytes, nullptr);
+    pushed.bytes = header.bytes;
+    *where = pushed.at.get();
+    if (*where)
+        return HEDDLE_SUCCESS;
+    pushed_came(header.from, HEDDLE_ERR_NO_MEMORY); // its receive hears of it
+    return HEDDLE_ERR_NO_MEMORY;
+}
+
+// What the transport still writes stays until it has.
+void Port::drop_pushed(uint64_t message)
+{
+    const auto its = pushed_.find(message);
+    if (its == pushed_.end())
+        return;
+    its->second.unwanted = true;
+    if (its->second.whole)
+        pushed_.erase(its);
+}
+
+void Port::pushed_came(uint64_t name, int error)
+{
+    const auto its = pushed_.find(name);
+    if (its == pushed_.end())
+        return;
+    its->second.whole = true;
+    its->second.error = error;
+    if (its->second.unwanted)
+        pushed_.erase(its);
+    for (const auto &[id, message] : messages_)
+        if (auto *const taking = dynamic_cast<Taking *>(message.get()); taking && taking->name() == name) {
+            with(*taking, [&] {
+                if (Pushed pushed; find_pushed(name, pushed))
+                    taking->came(std::move(pushed));
+                return HEDDLE_SUCCESS;
+            });
+            return;
+        }
+}
+
+bool Port::find_pushed(uint64_t message, Pushed &pushed)
+{
+    const auto its = pushed_.find(message);
+    if (its == pushed_.end() || !its->second.whole)
+        return false;
+    pushed = std::move(its->second);
+    pushed_.erase(its);
+    return true;
+}
+
 int Port::arrived(const Header &header, const void *data, size_t bytes)
 {
+    if (header.kind == Kind::pushed) {
+        void *where = nullptr;
+        if (const int e = take_pushed(header, bytes, &where))
+            return e;
+        std::memcpy(where, data, bytes);
+        pushed_came(header.from, HEDDLE_SUCCESS);
+        return HEDDLE_SUCCESS;
+    }
     Message *const message = find(header.to);
     if (!message)
         return count(Counter::strays), HEDDLE_SUCCESS;
@@ -275,6 +324,12 @@ int Port::arrived(const Header &header, const void *data, size_t bytes)
 int Port::place(const Header &header, size_t bytes, void **where, void **token)
 {
     *where = nullptr;
+    if (header.kind == Kind::pushed) {
+        const int e = take_pushed(header, bytes, where);
+        if (!e)
+            *token = &new_errand(0, nullptr, header.from);
+        return e;
+    }
     Message *const message = find(header.to);
     if (!message)
         return count(Counter::strays), HEDDLE_SUCCESS;
@@ -289,17 +344,23 @@ int Port::place(const Header &header, size_t bytes, void **where, void **token)
 
 void Port::confirm()
 {
-    for (const auto &[id, message] : messages_)
-        if (auto *const receiving = dynamic_cast<Receiving *>(message.get()))
-            with(*receiving, [&] {
-                receiving->confirm();
+    const auto of = [&](auto *receiver) {
+        if (receiver)
+            with(*receiver, [&] {
+                receiver->confirm();
                 return HEDDLE_SUCCESS;
             });
+    };
+    for (const auto &[id, message] : messages_) {
+        of(dynamic_cast<Receiving *>(message.get()));
+        of(dynamic_cast<Taking *>(message.get()));
+    }
 }
 
 int Port::dropped(const void *peer, uint64_t key)
 {
-    Sending *const message = find_unanswered(peer, key);
+    see_taken();
+    Outgoing *const message = find_unanswered(peer, key);
     if (!message)
         return HEDDLE_ERR_RANGE;
     message->dropped();
@@ -308,6 +369,7 @@ int Port::dropped(const void *peer, uint64_t key)
 
 void Port::lost(const void *peer, int error)
 {
+    see_taken();
     noted_.erase(peer);
     for (const auto &[id, message] : messages_)
         if (!peer || message->peer() == peer)
@@ -316,7 +378,7 @@ void Port::lost(const void *peer, int error)
 
 int Port::abandon(uint64_t id, int error)
 {
-    auto *const message = dynamic_cast<Sending *>(find(id));
+    auto *const message = dynamic_cast<Outgoing *>(find(id));
     if (!message || message->answered())
         return HEDDLE_ERR_RANGE;
     message->fail_alone(error ? error : int{HEDDLE_ERR_PEER});

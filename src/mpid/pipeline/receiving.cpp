@@ -3,9 +3,8 @@
 
 #include "borrowing.hpp"
 #include "counters.hpp"
-#include "offers.hpp"
 #include "port.hpp"
-#include "sending.hpp"
+#include "outgoing.hpp"
 
 #include <cstring>
 #include <utility>
@@ -35,7 +34,7 @@ Receiving::Receiving(Port &port, void *peer, const Envelope &envelope, const hed
     : Message(port, peer, to, std::min(envelope.bytes, capacity), ended, argument),
       process_(envelope.process), bytes_(envelope.bytes),
       chunk_(std::max(smallest_chunk, std::min(envelope.chunk, port.limits().chunk))),
-      offer_(envelope.offer), own_(envelope.own), truncated_(envelope.bytes > capacity)
+      own_(envelope.own), truncated_(envelope.bytes > capacity)
 {
     other_ = envelope.message;
     wanted_ = std::min(envelope.bytes, capacity);
@@ -52,28 +51,14 @@ void Receiving::cut()
 
 void Receiving::begin()
 {
-    Sending *const sender = port_.find_own(other_, process_);
+    Outgoing *const sender = port_.find_own(other_, process_);
     if (sender && sender->can_give())
         return take(*sender);
-    if (mode_ != Mode::value && !may_read()) {
-        mode_ = Mode::value;
-        cut();
-    }
     count(counter_of(Counter::received_by_value, mode_));
     if (reads_at_once())
         return;
     begin_round();
     send_answer();
-}
-
-// What is on offer must be claimed.
-bool Receiving::may_read()
-{
-    if (!offer_)
-        return true;
-    const bool claimed = claim(process_, offer_, other_);
-    count(Counter::claimed, claimed);
-    return claimed;
 }
 
 // Out of the sender's own memory, where that is open already. The sender hears of it when all was read, or when it has to
@@ -98,7 +83,7 @@ void Receiving::confirm()
         send_answer(); // nothing is granted
 }
 
-void Receiving::take(Sending &sender)
+void Receiving::take(Outgoing &sender)
 {
     if (wanted_ > 0) {
         Chunk &chunk = chunks_.emplace_back();

@@ -10,7 +10,7 @@
 
 namespace heddle::pipeline {
 
-class Sending;
+class Outgoing;
 
 class Receiving final : public Message {
 public:
@@ -31,8 +31,7 @@ public:
 
 private:
     bool use(int error, Block block) override;
-    void take(Sending &sender);
-    bool may_read();
+    void take(Outgoing &sender);
     bool reads_at_once();
     enum class Verdict { wanted, stray, senseless };
     Verdict judge(const Header &header, size_t bytes) const;
@@ -55,12 +54,11 @@ private:
     const uint64_t process_; // the sender's
     const int64_t bytes_;    // that it sends, or would
     const int64_t chunk_;    // the lower limit of both ports
-    const uint16_t offer_;
     const Loan own_;         // where the sender's own memory is lent: nothing is packed, if it comes by reference
     const bool truncated_;
     bool falling_back_ = false;
     bool unanswered_ = false;   // reads at once
-    Sending *source_ = nullptr; // in this port: all is moved out of its buffer
+    Outgoing *source_ = nullptr; // in this port: all is moved out of its buffer
     std::vector<Block> room_; // for chunks that the sender was told of
     std::vector<bool> came_;  // by chunk
     int64_t through_ = 0;     // chunks

@@ -12,8 +12,7 @@ namespace heddle::pipeline {
 
 Sending::Sending(Port &port, void *peer, const heddle_side &from, int64_t bytes, uint64_t key,
                  heddle_message_ended ended, void *argument)
-    : Message(port, peer, from, bytes, ended, argument), key_(key), total_(bytes),
-      lends_(can(Mode::reference)), shares_(can(Mode::shared))
+    : Outgoing(port, peer, from, bytes, key, ended, argument), lends_(can(Mode::reference)), shares_(can(Mode::shared))
 {
     if (lends_ && buffer_.dense() && bytes > 0)
         own_ = export_own(*buffer_.device(), buffer_.address(0), bytes, port.limits().in_place);
@@ -27,53 +26,11 @@ bool Sending::can(Mode mode) const
 
 Envelope Sending::envelope() const
 {
-    const Whereabouts here = whereabouts();
-    return {id(), total_, port_.limits().chunk, here.node, here.process, port_.limits().number,
-            offer_ ? offer_->number() : uint16_t{0}, lends_, shares_, own_.value_or(Loan{})};
-}
-
-// ---- on offer ----
-
-bool Sending::offer(bool within)
-{
-    if (!within && (!own_ || total_ < HEDDLE_ENVELOPE_BYTES || !port_.is_worth_an_offer(peer_)))
-        return false;
-    Offer made(id());
-    if (!made.number())
-        return false;
-    offer_ = std::move(made);
-    port_.offered(*this);
-    return true;
-}
-
-// Where this fails, it waits for its receiver after all, as a longer one would.
-void Sending::copy()
-{
-    void *at = nullptr;
-    if (!offer_ || answered_ || failed() || heddle_staging_alloc(total_, buffer_.address(0), &at) != HEDDLE_SUCCESS)
-        return;
-    copy_.reset(at);
-    copying_.bytes = total_;
-    copies_ = HEDDLE_SUCCESS == guard([&] {
-        port_.transfers().ask(*this, copying_, {buffer_.after(0), packed_side(at, total_), total_, HEDDLE_OP_REPLACE});
-        return HEDDLE_SUCCESS;
-    });
-}
-
-void Sending::copied(int error)
-{
-    copies_ = false;
-    port_.ready(*this);
-    if (error || failed() || answered_ || !offer_->withdraw()) // who claimed it will say more
-        return copy_.reset();
-    count(Counter::withdrawn);
-    offer_.reset();
-    own_.reset();
-    lends_ = shares_ = false;
-    buffer_ = Buffer(packed_side(copy_.get(), total_), total_);
-    Ending ending = std::exchange(ending_, {});
-    ending.bytes = total_;
-    port_.tell(ending);
+    Envelope envelope = addressed();
+    envelope.lends = lends_;
+    envelope.shares = shares_;
+    envelope.own = own_.value_or(Loan{});
+    return envelope;
 }
 
 // ---- what the receiver says ----
@@ -138,9 +95,6 @@ void Sending::begin_round(const Header &header)
     const bool has_first = !answered_ && !chunks_.empty() && header.mode == mode_ && header.bytes == wanted_ &&
                            header.chunk == chunk_bytes_; // it was packed early
     if (!answered_) {
-        if (header.mode == Mode::value && (offer_ || copy_))
-            port_.note_refusal(peer_);
-        offer_.reset();
         count(counter_of(Counter::sent_by_value, header.mode));
         // Chunks of another size than this end would make cannot be packed early.
         const bool fits = header.mode != Mode::reference || own_ ||
@@ -198,40 +152,6 @@ void Sending::read_at_once(int64_t bytes)
     port_.ready(*this);
 }
 
-void Sending::dropped()
-{
-    answered_ = true;
-    alone_ = true;
-    wanted_ = 0;
-    port_.ready(*this);
-}
-
-void Sending::give(int64_t bytes)
-{
-    answered_ = true;
-    alone_ = true;
-    wanted_ = bytes;
-    gives_ = true;
-}
-
-void Sending::given(int error)
-{
-    gives_ = false;
-    if (error)
-        fail(error);
-    else
-        done_ = wanted_;
-    port_.ready(*this);
-}
-
-void Sending::drop_chunks()
-{
-    gives_ = copies_ = false;
-    Message::drop_chunks();
-}
-
-int Sending::place(const Header &, size_t, void **, Chunk **) { return HEDDLE_ERR_FORMAT; }
-
 // ---- chunks ----
 
 void Sending::advance()
@@ -240,7 +160,7 @@ void Sending::advance()
         std::erase_if(chunks_, [](const Chunk &chunk) { return chunk.state == Chunk::State::moved; });
         if (alone_)
             std::erase_if(chunks_, [](const Chunk &chunk) { return chunk.state == Chunk::State::lent; });
-        if (chunks_.empty() && !gives_ && !copies_)
+        if (chunks_.empty() && !gives_)
             finish();
         return;
     }
@@ -254,7 +174,7 @@ void Sending::advance()
             send_chunk(begin_chunk({}));
     else if (!failed() && may_begin())
         port_.sending(mode_).wait(*this);
-    if (!failed() && answered_ && done_ == wanted_ && chunks_.empty() && !copies_)
+    if (!failed() && answered_ && done_ == wanted_ && chunks_.empty())
         finish();
 }
 
@@ -330,8 +250,6 @@ void Sending::pack_early()
 
 void Sending::moved(Chunk &chunk, int error)
 {
-    if (&chunk == &copying_)
-        return copied(error);
     if (!error || chunk.round == round_)
         return Message::moved(chunk, error);
     erase(chunk); // nobody wants it, or it is packed again once somebody does

@@ -6,6 +6,7 @@
 #include <random>
 #include <string>
 #include <sys/stat.h>
+#include <ctime>
 #include <unistd.h>
 
 namespace heddle::pipeline {
@@ -39,7 +40,14 @@ uint64_t find_random()
 
 Whereabouts here;
 
-void be_named() { here.process = here.process >> number_bits << number_bits | static_cast<uint64_t>(getpid()); }
+// With random bits of its own: the number may have been another child's.
+void be_named()
+{
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now); // it may be called in any state
+    const uint64_t other = here.process ^ static_cast<uint64_t>(now.tv_sec * 1000000000 + now.tv_nsec) * 0x9e3779b97f4a7c15;
+    here.process = other >> number_bits << number_bits | static_cast<uint64_t>(getpid());
+}
 
 } // namespace
 

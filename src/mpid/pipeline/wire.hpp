@@ -3,7 +3,8 @@
 // checked whole before anything of them is used.
 //
 //   envelope  sender to receiver, by whatever matches messages; it may say where the bytes lie, and that they lie there
-//             only on offer (offers.hpp)
+//             only on offer (offers.hpp). Then an answer is nothing to wait for: by reference, it asks where they lie; by
+//             value, for all of them at once
 //   answer    receiver to sender: how the message is to come, and how many chunks may so far. The number counts from
 //             the beginning, so that answers may overtake each other. A higher round begins the message anew.
 //   chunk     sender to receiver: with its bytes behind it, or with a loan, which says where they can be read
@@ -12,6 +13,8 @@
 //   declined  sender to receiver: there is nothing to lend; by value, please
 //   failed    either way: this end of the message has failed, and uses nothing of the other's any more
 //   refused   receiver to sender: nobody takes the message
+//   pushed    sender to receiver: all bytes of a message that was on offer, before or after it was matched; it is answered by
+//             returned
 #pragma once
 
 #include "../../gpu/backend.hpp"
@@ -51,16 +54,16 @@ void write_envelope(const Envelope &envelope, void *bytes);
 // Errors: FORMAT, VERSION.
 int read_envelope(const void *bytes, Envelope &envelope);
 
-enum class Kind : uint8_t { answer = 1, chunk, returned, declined, failed, refused };
+enum class Kind : uint8_t { answer = 1, chunk, returned, declined, failed, refused, pushed };
 
 struct Header {
     Kind kind{};
     Mode mode = Mode::value;
     uint16_t round = 0;  // of answers
     uint64_t to = 0;     // the message that it is for, at the end that it goes to
-    uint64_t from = 0;   // answer: the receiver's number for it
+    uint64_t from = 0;   // answer: the receiver's number for it; pushed: the sender's
     int64_t offset = 0;  // chunk, returned: of the packed bytes
-    int64_t bytes = 0;   // chunk, returned: its bytes; answer: all that the receiver wants
+    int64_t bytes = 0;   // chunk, returned: its bytes; answer: all that the receiver wants; pushed: all
     int64_t chunk = 0;   // answer: bytes of a chunk
     int64_t granted = 0; // answer: how many chunks may be sent: by value in all, lent ones at a time
     int error = 0;       // refused

@@ -90,6 +90,8 @@ static inline int pack(const void *inbuf, MPI_Aint incount, MPI_Datatype datatyp
         *actual_pack_bytes = 0;
         return MPI_SUCCESS;
     }
+    if (max_pack_bytes < 0) /* SIZE_MAX: UCX's protocols of 1.13 and later say so of what they know to fit */
+        max_pack_bytes = PTRDIFF_MAX;
 
     if (unlikely(MPII_heddle_on_device(inbuf, datatype) || MPII_heddle_on_device(outbuf, MPI_BYTE)))
         return pack_on_device(inbuf, incount, datatype, inoffset, outbuf, max_pack_bytes, actual_pack_bytes);

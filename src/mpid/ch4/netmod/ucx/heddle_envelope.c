@@ -106,12 +106,9 @@ int MPIDI_UCX_envelope_send(const void *buf, MPI_Aint count, MPI_Datatype dataty
     if (!*sent) {
         if (error != HEDDLE_SUCCESS)
             mpi_errno = MPIR_Typerep_error(error);
-        if (*request == NULL) {
-            MPIR_Request_free(sreq);
-            MPIR_Request_free(sreq);
-        } else {
-            MPIR_Request_free(sreq);
-        }
+        if (*request == NULL)
+            MPIDI_CH4_REQUEST_FREE(sreq);
+        MPIDI_CH4_REQUEST_FREE(sreq);
         goto fn_fail;
     }
     *request = sreq;
@@ -193,12 +190,12 @@ void MPIDI_UCX_host_met_envelope(MPIR_Request *rreq, const ucp_tag_recv_info_t *
     /* The buffer's first bytes are the envelope, if it has so many. */
     char envelope[HEDDLE_ENVELOPE_BYTES];
     const bool fits = info->length == 0 || posted.count * size >= HEDDLE_ENVELOPE_BYTES;
-    if (info->length > 0 && fits && MPIR_Typerep_read(posted.buf, posted.count, posted.datatype, envelope, sizeof(envelope)) != MPI_SUCCESS) {
+    if (info->length > 0 && fits && MPIR_Typerep_read(posted.buf, posted.count, posted.datatype, envelope, sizeof(envelope)) != MPI_SUCCESS)
         fail(rreq, MPI_ERR_INTERN);
-        return;
-    }
-    MPIDI_UCX_envelope_met(rreq, posted.buf, posted.count, posted.datatype, posted.comm, vni, fits ? envelope : NULL,
-                           info);
+    else
+        MPIDI_UCX_envelope_met(rreq, posted.buf, posted.count, posted.datatype, posted.comm, vni, fits ? envelope : NULL,
+                               info);
+    MPIR_Datatype_release_if_not_builtin(posted.datatype);
 }
 
 /* ---- probing ------------------------------------------------------------------------------------ */
@@ -341,7 +338,11 @@ int MPIDI_UCX_gpu_recv(void *buf, MPI_Aint count, MPI_Datatype datatype, int ran
     const uint64_t tag_mask = MPIDI_UCX_tag_mask(tag, rank);
     const uint64_t ucx_tag = MPIDI_UCX_recv_tag(tag, rank, comm->recvcontext_id + context_offset);
     struct MPIDI_UCX_parked *p = find_parked(vni, ucx_tag, tag_mask, true);
-    if (p == NULL && (!MPIDI_UCX_gpu_takes(buf, count, datatype) || MPIDI_UCX_is_direct(buf, datatype, addr)))
+    MPI_Aint size;
+    MPIR_Datatype_get_size_macro(datatype, size);
+    if (p == NULL
+        && (!MPIDI_UCX_gpu_takes(buf, count, datatype)
+            || (count * size > MPIR_CVAR_CH4_UCX_GPU_ONESHOT && MPIDI_UCX_is_direct(buf, datatype, addr))))
         return MPIDI_UCX_recv(buf, count, datatype, rank, tag, comm, context_offset, addr, vni, request);
 
     if (rreq == NULL)
@@ -350,7 +351,7 @@ int MPIDI_UCX_gpu_recv(void *buf, MPI_Aint count, MPI_Datatype datatype, int ran
         MPIR_Request_add_ref(rreq);
     MPIR_ERR_CHKANDSTMT(rreq == NULL, mpi_errno, MPIX_ERR_NOREQ, goto fn_fail, "**nomemreq");
     *request = rreq;
-    MPIDI_UCX_remember(rreq, buf, count, datatype, comm);
+    MPIDI_UCX_note_buffer(rreq, buf, count, datatype, comm);
     if (p != NULL && p->message == NULL) {
         receive_parked(rreq, buf, count, datatype, vni, p);
     } else {

@@ -95,13 +95,9 @@ MPL_STATIC_INLINE_PREFIX bool MPIDI_UCX_gpu_takes(const void *buf, MPI_Aint coun
     return ENABLE_GPU && count > 0 && MPIR_Typerep_message_is_on_device(buf, datatype);
 }
 
-/* A receive that is given to UCX remembers its buffer, for it may meet an envelope. Where nobody asks above, no
- * envelope comes. */
-#ifndef MPIDI_UCX_PLAIN
-#define MPIDI_UCX_remember(rreq, buf, count, datatype, comm)
-#else
-MPL_STATIC_INLINE_PREFIX void MPIDI_UCX_remember(MPIR_Request *rreq, void *buf, MPI_Aint count,
-                                                 MPI_Datatype datatype, MPIR_Comm *comm)
+/* A receive remembers its buffer, for it may meet an envelope. Where nobody asks above, no envelope comes. */
+MPL_STATIC_INLINE_PREFIX void MPIDI_UCX_note_buffer(MPIR_Request *rreq, void *buf, MPI_Aint count,
+                                                    MPI_Datatype datatype, MPIR_Comm *comm)
 {
     struct MPIDI_UCX_posted *posted = &MPIDI_UCX_REQ(rreq).posted;
     posted->buf = buf;
@@ -113,7 +109,22 @@ MPL_STATIC_INLINE_PREFIX void MPIDI_UCX_remember(MPIR_Request *rreq, void *buf, 
         MPIR_Comm_add_ref(comm);
     }
 }
+
+/* One that is given to UCX keeps the type as well, until UCX is done with it. */
+#ifndef MPIDI_UCX_PLAIN
+#define MPIDI_UCX_remember(rreq, buf, count, datatype, comm)
+#else
+#define MPIDI_UCX_remember(rreq, buf, count, datatype, comm)         \
+    do {                                                             \
+        MPIDI_UCX_note_buffer((rreq), (buf), (count), (datatype), (comm)); \
+        MPIR_Datatype_add_ref_if_not_builtin(datatype);              \
+    } while (0)
 #endif
+MPL_STATIC_INLINE_PREFIX void MPIDI_UCX_forget(MPIR_Request *rreq)
+{
+    if (unlikely(MPIDI_UCX_watch & MPIDI_UCX_WATCH_GPU))
+        MPIR_Datatype_release_if_not_builtin(MPIDI_UCX_REQ(rreq).posted.datatype);
+}
 
 /* A receive is UCX's to cancel until its message has come. Where nothing is remembered, it always is. */
 #define MPIDI_UCX_RECV_CAME(rreq) \
@@ -181,6 +192,7 @@ int MPIDI_UCX_port_dropped(ucp_ep_h ep, uint64_t key);
                            have_request, is_sync) MPI_ERR_INTERN
 #define MPIDI_UCX_gpu_recv(buf, count, datatype, rank, tag, comm, context_offset, addr, vni, request) MPI_ERR_INTERN
 #define MPIDI_UCX_remember(rreq, buf, count, datatype, comm)
+#define MPIDI_UCX_forget(rreq)
 #define MPIDI_UCX_gpu_imrecv_takes(buf, count, datatype, message) 0
 #define MPIDI_UCX_gpu_imrecv(buf, count, datatype, vci, message) MPI_ERR_INTERN
 #define MPIDI_UCX_host_met_envelope(rreq, info)

@@ -41,11 +41,15 @@ static int send_am(unsigned id, ucp_ep_h ep, heddle_port *port, const void *head
     s->port = port;
     s->token = token;
     memcpy(s->header, header, header_bytes);
-    const ucp_request_param_t param = {
+    ucp_request_param_t param = {
         .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA,
         .cb.send = sent,
         .user_data = s,
     };
+    if (bytes > 0 && (MPI_Aint) bytes <= MPIR_CVAR_CH4_UCX_GPU_ONESHOT) { /* it may be pushed, and no more asked of us */
+        param.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
+        param.flags = UCP_AM_SEND_FLAG_EAGER;
+    }
     void *request = ucp_am_send_nbx(ep, id, s->header, header_bytes, data, bytes, &param);
     if (request != NULL && !UCS_PTR_IS_ERR(request)) {
         *done = 0;

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What both kinds of sender's ends have in common: an envelope, a key by which it is known before it is answered, and a
+// receiver that may be of this same port, and moves everything itself.
+#pragma once
+
+#include "message.hpp"
+
+namespace heddle::pipeline {
+
+class Outgoing : public Message {
+public:
+    Outgoing(Port &port, void *peer, const heddle_side &from, int64_t bytes, uint64_t key, heddle_message_ended ended,
+             void *argument)
+        : Message(port, peer, from, bytes, ended, argument), key_(key), total_(bytes)
+    {
+    }
+
+    virtual Envelope envelope() const = 0;
+    uint64_t key() const { return key_; }
+    // It is known to have been matched.
+    bool answered() const { return answered_; }
+    // It was matched by nobody who wants any of it.
+    void dropped();
+    // A receiver of this port moves so many bytes itself, out of what side() says, until it calls given().
+    bool can_give() const { return !answered_ && !failed(); }
+    void give(int64_t bytes);
+    void given(int error);
+    heddle_side side() const { return buffer_.after(0); }
+
+    int place(const Header &header, size_t bytes, void **where, Chunk **chunk) override;
+    void drop_chunks() override;
+
+protected:
+    // Where this process is, and its port.
+    Envelope addressed() const;
+
+    const uint64_t key_;
+    const int64_t total_;
+    bool answered_ = false;
+    bool gives_ = false; // a receiver of this port reads the buffer
+};
+
+} // namespace heddle::pipeline
