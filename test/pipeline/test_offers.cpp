@@ -141,8 +141,8 @@ TEST_CASE("who reads and does not come back keeps nobody", "[offers]")
 
 TEST_CASE("who is being read is more patient", "[offers]")
 {
-    const Switched on("reset delay_us=3000");
-    Patient network(1000);
+    const Switched on("reset delay_us=60000");
+    Patient network(20000);
     const Counts counts;
     Exchange exchange(network, network.a, network.b, contiguous(), 1);
     REQUIRE(exchange.offer());
@@ -314,6 +314,31 @@ TEST_CASE("where it cannot be copied, and its receiver cannot read it, both ends
     CHECK(exchange.sent.error == HEDDLE_ERR_DEVICE);
     CHECK(exchange.received.error == HEDDLE_ERR_PEER);
     CHECK(exchange.sent.calls == 1);
+}
+
+/* The simulated device stays failed, as a GPU does. */
+TEST_CASE("a receiver whose device fails keeps nobody", "[offers]")
+{
+    const Switched on("reset fail=execute:1");
+    Patient network(for_ever);
+    Exchange exchange(network, network.a, network.b, contiguous(), 1);
+    REQUIRE(exchange.offer());
+    exchange.receive();
+    run(network, [&] { return exchange.over(); });
+    CHECK(exchange.sent.error == HEDDLE_SUCCESS); /* it was pushed */
+    CHECK(exchange.received.error == HEDDLE_ERR_DEVICE);
+}
+
+TEST_CASE("what can neither be read nor copied fails at both ends", "[offers]")
+{
+    const Switched on("reset fail=execute:1+");
+    Patient network(for_ever);
+    Exchange exchange(network, network.a, network.b, contiguous(), 1);
+    REQUIRE(exchange.offer());
+    exchange.receive();
+    run(network, [&] { return exchange.over(); });
+    CHECK(exchange.sent.error == HEDDLE_ERR_DEVICE);
+    CHECK(exchange.received.error == HEDDLE_ERR_PEER);
 }
 
 /* A receiver that has taken one says nothing of it. */

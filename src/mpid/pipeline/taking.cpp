@@ -80,7 +80,7 @@ void Taking::moved(Chunk &, int error)
     over();
 }
 
-// Another error than a withdrawal is met again by what is pushed, if it is one that lasts.
+// An error that lasts is met again by what is pushed, or by its sender.
 void Taking::was_read(int error)
 {
     if (!error && take(process_, offer_, other_)) {
@@ -88,6 +88,8 @@ void Taking::was_read(int error)
         over();
     } else if (pushed_.at) {
         unpack();
+    } else if (error) {
+        answer(Mode::value, false);
     }
 }
 
