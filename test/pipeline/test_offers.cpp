@@ -101,15 +101,22 @@ TEST_CASE("what nobody wants is copied, and its sender's buffer is its own", "[o
 
 static int64_t begun() { return launches() + gpu::Machine::get().count("copy"); }
 
+/* Its sender has lost its patience. How much had begun before. */
+static int64_t offer_until_copied(Patient &network, Exchange &exchange)
+{
+    const int64_t before = begun();
+    REQUIRE(exchange.offer());
+    network.run_sender([&] { return begun() > before; });
+    return before;
+}
+
 TEST_CASE("a read that is overtaken by the copy is for nothing", "[offers]")
 {
     const Switched on("reset delay_us=20000");
     Patient network(at_once);
     const Counts counts;
     Exchange exchange(network, network.a, network.b, contiguous(), 1);
-    const int64_t before = begun();
-    REQUIRE(exchange.offer());
-    network.run_sender([&] { return begun() > before; });
+    const int64_t before = offer_until_copied(network, exchange);
     exchange.receive();
     network.progress(network.b);
     CHECK(begun() == before + 2); /* it reads what is copied */
@@ -289,9 +296,7 @@ TEST_CASE("where it cannot be copied, it waits for its receiver", "[offers]")
     Patient network(at_once);
     const Counts counts;
     Exchange exchange(network, network.a, network.b, contiguous(), 1);
-    const int64_t before = begun();
-    REQUIRE(exchange.offer());
-    network.run_sender([&] { return begun() > before; });
+    offer_until_copied(network, exchange);
     for (int i = 0; i < 1000; ++i)
         network.progress(network.a);
     CHECK(!exchange.sent.over);

@@ -10,6 +10,8 @@ pipeline_sources = \
     src/mpid/pipeline/counters.hpp \
     src/mpid/pipeline/exports.cpp \
     src/mpid/pipeline/exports.hpp \
+    src/mpid/pipeline/incoming.cpp \
+    src/mpid/pipeline/incoming.hpp \
     src/mpid/pipeline/lending.cpp \
     src/mpid/pipeline/lending.hpp \
     src/mpid/pipeline/limits.cpp \

@@ -70,6 +70,14 @@ void Message::fail_alone(int error)
     port_.ready(*this);
 }
 
+void Message::tell(Kind kind)
+{
+    Header header;
+    header.kind = kind;
+    header.to = other_;
+    port_.send(*this, header);
+}
+
 void Message::finish()
 {
     ending_.bytes = done_;

@@ -61,9 +61,9 @@ public:
     // A header for it came; FORMAT where it makes no sense.
     virtual int arrived(const Header &header, const void *data, size_t bytes) = 0;
     // Where the bytes of a chunk are to go; null: nowhere. `chunk` is what they belong to.
-    virtual int place(const Header &header, size_t bytes, void **where, Chunk **chunk) = 0;
+    virtual int place(const Header &, size_t, void **, Chunk **) { return HEDDLE_ERR_FORMAT; }
     // The transport is done with the memory of a chunk.
-    virtual void carried(Chunk &chunk, int error) = 0;
+    virtual void carried(Chunk &, int) {}
     // A chunk was packed or unpacked.
     virtual void moved(Chunk &chunk, int error);
 
@@ -76,10 +76,12 @@ public:
 
 protected:
     // What granted() says.
-    virtual bool use(int error, Block block) = 0;
+    virtual bool use(int, Block) { return false; }
     // The other end is to know that this one has failed.
     virtual void failing() {}
     bool failed() const { return ending_.error != HEDDLE_SUCCESS; }
+    // The other end, what needs no answer: if that fails, nobody can be told.
+    void tell(Kind kind);
     // It has ended.
     void finish();
     int64_t bytes_at(int64_t offset) const { return std::min(chunk_bytes_, wanted_ - offset); }

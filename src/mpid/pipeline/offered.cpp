@@ -136,12 +136,8 @@ void Offered::carried(Chunk &, int error)
 
 void Offered::failing()
 {
-    if (!other_)
-        return;
-    Header header;
-    header.kind = Kind::failed;
-    header.to = other_;
-    port_.send(*this, header); // if this fails, too, nobody can be told
+    if (other_)
+        tell(Kind::failed);
 }
 
 void Offered::advance()
@@ -179,10 +175,7 @@ int Offered::arrived(const Header &header, const void *, size_t bytes)
         dropped();
         return HEDDLE_SUCCESS;
     case Kind::refused:
-        if (header.error)
-            fail_alone(HEDDLE_ERR_PEER);
-        else
-            dropped();
+        refused(header.error);
         return HEDDLE_SUCCESS;
     default:
         return HEDDLE_ERR_FORMAT;

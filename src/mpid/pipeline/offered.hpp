@@ -36,7 +36,6 @@ public:
     void drop_chunks() override;
 
 private:
-    bool use(int, Block) override { return false; }
     bool is_over() const { return answered_ && done_ == wanted_; }
     void failing() override;
     void was_taken();

@@ -126,8 +126,11 @@ private:
     std::map<uint64_t, std::unique_ptr<MemoryFile>> boards_; // null: it cannot be seen
 };
 
-Board *board_of(uint64_t process)
+// Null where there is no such offer to be seen.
+Board *board_with(uint16_t offer, uint64_t process)
 {
+    if (offer == 0 || offer > words)
+        return nullptr;
     return process == whereabouts().process ? Own::get().board() : Others::get().board(process);
 }
 
@@ -162,7 +165,7 @@ bool Offer::withdraw() { return change_standing(*Own::get().board(), number_, na
 
 Sight begin_reading(uint64_t process, uint16_t offer, uint64_t message)
 {
-    Board *const board = offer > 0 && offer <= words ? board_of(process) : nullptr;
+    Board *const board = board_with(offer, process);
     if (!board)
         return Sight::none;
     return change(*board, offer, name_of(message) | open, name_of(message) | read) ? Sight::open : Sight::withdrawn;
@@ -170,7 +173,7 @@ Sight begin_reading(uint64_t process, uint16_t offer, uint64_t message)
 
 bool take(uint64_t process, uint16_t offer, uint64_t message)
 {
-    Board *const board = offer > 0 && offer <= words ? board_of(process) : nullptr;
+    Board *const board = board_with(offer, process);
     return board && change_standing(*board, offer, name_of(message), name_of(message) | taken);
 }
 

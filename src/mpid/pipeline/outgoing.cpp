@@ -26,6 +26,14 @@ void Outgoing::dropped()
     port_.ready(*this);
 }
 
+void Outgoing::refused(int error)
+{
+    if (error)
+        fail_alone(HEDDLE_ERR_PEER);
+    else
+        dropped();
+}
+
 void Outgoing::give(int64_t bytes)
 {
     answered_ = true;
@@ -49,7 +57,5 @@ void Outgoing::drop_chunks()
     gives_ = false;
     Message::drop_chunks();
 }
-
-int Outgoing::place(const Header &, size_t, void **, Chunk **) { return HEDDLE_ERR_FORMAT; }
 
 } // namespace heddle::pipeline

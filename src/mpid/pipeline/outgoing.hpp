@@ -27,10 +27,11 @@ public:
     void given(int error);
     heddle_side side() const { return buffer_.after(0); }
 
-    int place(const Header &header, size_t bytes, void **where, Chunk **chunk) override;
     void drop_chunks() override;
 
 protected:
+    // The receiver said that nobody takes it, and why.
+    void refused(int error);
     // Where this process is, and its port.
     Envelope addressed() const;
 

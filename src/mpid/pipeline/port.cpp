@@ -4,7 +4,6 @@
 #include "../../gpu/error_detail.hpp"
 #include "counters.hpp"
 #include "offered.hpp"
-#include "receiving.hpp"
 #include "taking.hpp"
 
 #include <algorithm>
@@ -54,6 +53,17 @@ Port::~Port()
 }
 
 // ---- messages ----
+
+template <class F> int Port::with(Message &message, F &&what)
+{
+    const int e = guard(what);
+    if (e)
+        guard([&] {
+            message.fail(e);
+            return HEDDLE_SUCCESS;
+        });
+    return e;
+}
 
 Message *Port::find(uint64_t id)
 {
@@ -114,6 +124,14 @@ void Port::update_active()
 {
     active_ = !ready_.empty() || !ended_.empty() || !told_.empty() || !offered_.empty() || !transfers_.empty() || receiving_.anyone_waits() ||
               std::any_of(sending_.begin(), sending_.end(), [](const Staging &one) { return one.anyone_waits(); });
+}
+
+void Port::begin(Incoming &message)
+{
+    with(message, [&] {
+        message.begin();
+        return HEDDLE_SUCCESS;
+    });
 }
 
 // ---- progress ----
@@ -344,17 +362,12 @@ int Port::place(const Header &header, size_t bytes, void **where, void **token)
 
 void Port::confirm()
 {
-    const auto of = [&](auto *receiver) {
-        if (receiver)
-            with(*receiver, [&] {
-                receiver->confirm();
+    for (const auto &[id, message] : messages_)
+        if (auto *const incoming = dynamic_cast<Incoming *>(message.get()))
+            with(*incoming, [&] {
+                incoming->confirm();
                 return HEDDLE_SUCCESS;
             });
-    };
-    for (const auto &[id, message] : messages_) {
-        of(dynamic_cast<Receiving *>(message.get()));
-        of(dynamic_cast<Taking *>(message.get()));
-    }
 }
 
 int Port::dropped(const void *peer, uint64_t key)

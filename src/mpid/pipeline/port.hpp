@@ -13,9 +13,9 @@
 
 namespace heddle::pipeline {
 
+class Incoming;
 class Offered;
 class Outgoing;
-class Taking;
 
 class Port {
 public:
@@ -33,13 +33,7 @@ public:
         messages_.emplace(added.id(), std::move(message));
         return added;
     }
-    template <class M> void begin(M &message)
-    {
-        with(message, [&] {
-            message.begin();
-            return HEDDLE_SUCCESS;
-        });
-    }
+    void begin(Incoming &message);
     int progress();
     void sent(void *token, int error);
     int arrived(const Header &header, const void *data, size_t bytes);
@@ -109,16 +103,7 @@ private:
     Message *find(uint64_t id);
     Outgoing *find_unanswered(const void *peer, uint64_t key);
     // Carries out what concerns a message; an exception ends it.
-    template <class F> int with(Message &message, F &&what)
-    {
-        const int e = guard(what);
-        if (e)
-            guard([&] {
-                message.fail(e);
-                return HEDDLE_SUCCESS;
-            });
-        return e;
-    }
+    template <class F> int with(Message &message, F &&what);
     int advance_ready();
     int serve();
     int tell_endings();

@@ -3,42 +3,19 @@
 
 #include "borrowing.hpp"
 #include "counters.hpp"
-#include "port.hpp"
 #include "outgoing.hpp"
+#include "port.hpp"
 
 #include <cstring>
 #include <utility>
 
 namespace heddle::pipeline {
 
-namespace {
-
-// The fastest way that both ends know of.
-Mode mode_for(const Envelope &envelope, const Buffer &buffer, const Limits &limits)
-{
-    const uint64_t here = whereabouts().node;
-    if (!buffer.on_device() || envelope.node != here || !here)
-        return Mode::value;
-    const auto can = [&](Mode mode, bool own) {
-        return allows(limits, mode) && !cannot_borrow(*buffer.device(), envelope.process, mode, own);
-    };
-    if (envelope.lends && can(Mode::reference, envelope.in_place()))
-        return Mode::reference;
-    return envelope.shares && can(Mode::shared, false) ? Mode::shared : Mode::value;
-}
-
-} // namespace
-
 Receiving::Receiving(Port &port, void *peer, const Envelope &envelope, const heddle_side &to,
                      int64_t capacity, heddle_message_ended ended, void *argument)
-    : Message(port, peer, to, std::min(envelope.bytes, capacity), ended, argument),
-      process_(envelope.process), bytes_(envelope.bytes),
-      chunk_(std::max(smallest_chunk, std::min(envelope.chunk, port.limits().chunk))),
-      own_(envelope.own), truncated_(envelope.bytes > capacity)
+    : Incoming(port, peer, envelope, to, capacity, ended, argument),
+      chunk_(std::max(smallest_chunk, std::min(envelope.chunk, port.limits().chunk)))
 {
-    other_ = envelope.message;
-    wanted_ = std::min(envelope.bytes, capacity);
-    mode_ = mode_for(envelope, buffer_, port.limits());
     cut();
 }
 
@@ -168,11 +145,8 @@ void Receiving::advance()
     if (failed()) {
         if (!chunks_.empty())
             return;
-        Header header;
-        header.kind = Kind::failed;
-        header.to = other_;
         if (!alone_)
-            port_.send(*this, header); // if this fails, too, nobody can be told
+            tell(Kind::failed);
         return finish();
     }
     if (falling_back_) {
@@ -181,9 +155,7 @@ void Receiving::advance()
         return;
     }
     if (done_ == wanted_) {
-        if (truncated_)
-            ending_.error = HEDDLE_ERR_TRUNCATE;
-        return finish();
+        return finish_received();
     }
     if (mode_ == Mode::value && wants_room()) {
         if (buffer_.direct())

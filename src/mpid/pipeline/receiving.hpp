@@ -4,7 +4,7 @@
 #pragma once
 
 #include "borrowing.hpp"
-#include "message.hpp"
+#include "incoming.hpp"
 
 #include <vector>
 
@@ -12,15 +12,14 @@ namespace heddle::pipeline {
 
 class Outgoing;
 
-class Receiving final : public Message {
+class Receiving final : public Incoming {
 public:
     Receiving(Port &port, void *peer, const Envelope &envelope, const heddle_side &to, int64_t capacity,
               heddle_message_ended ended, void *argument);
 
     // Takes room and answers, or reads at once.
-    void begin();
-    // Answers after all, that the sender may know that it was matched.
-    void confirm();
+    void begin() override;
+    void confirm() override;
 
     bool is_within() const override { return source_ != nullptr; }
     void advance() override;
@@ -51,11 +50,7 @@ private:
     int64_t chunks() const { return (wanted_ + chunk_bytes_ - 1) / chunk_bytes_; }
     bool wants_room() const;
 
-    const uint64_t process_; // the sender's
-    const int64_t bytes_;    // that it sends, or would
-    const int64_t chunk_;    // the lower limit of both ports
-    const Loan own_;         // where the sender's own memory is lent: nothing is packed, if it comes by reference
-    const bool truncated_;
+    const int64_t chunk_; // the lower limit of both ports
     bool falling_back_ = false;
     bool unanswered_ = false;   // reads at once
     Outgoing *source_ = nullptr; // in this port: all is moved out of its buffer

@@ -52,10 +52,7 @@ int Sending::arrived(const Header &header, const void *, size_t bytes)
     case Kind::refused:
         if (answered_)
             return HEDDLE_ERR_FORMAT;
-        if (header.error)
-            fail_alone(HEDDLE_ERR_PEER);
-        else
-            dropped();
+        refused(header.error);
         return HEDDLE_SUCCESS;
     default:
         return HEDDLE_ERR_FORMAT;
@@ -329,12 +326,8 @@ void Sending::end_chunk(const Chunk &chunk)
 
 void Sending::failing()
 {
-    if (!answered_)
-        return;
-    Header header;
-    header.kind = Kind::failed;
-    header.to = other_;
-    port_.send(*this, header); // if this fails, too, nobody can be told
+    if (answered_)
+        tell(Kind::failed);
 }
 
 } // namespace heddle::pipeline

@@ -11,18 +11,8 @@ namespace heddle::pipeline {
 
 Taking::Taking(Port &port, void *peer, const Envelope &envelope, const heddle_side &to, int64_t capacity,
                heddle_message_ended ended, void *argument)
-    : Message(port, peer, to, std::min(envelope.bytes, capacity), ended, argument), process_(envelope.process),
-      node_(envelope.node), bytes_(envelope.bytes), offer_(envelope.offer), own_(envelope.own),
-      truncated_(envelope.bytes > capacity)
+    : Incoming(port, peer, envelope, to, capacity, ended, argument), offer_(envelope.offer)
 {
-    other_ = envelope.message;
-    wanted_ = std::min(envelope.bytes, capacity);
-}
-
-bool Taking::can_read() const
-{
-    return buffer_.on_device() && node_ && node_ == whereabouts().node && allows(port_.limits(), Mode::reference) &&
-           !cannot_borrow(*buffer_.device(), process_, Mode::reference, true);
 }
 
 void Taking::begin()
@@ -31,7 +21,7 @@ void Taking::begin()
     if (port_.find_pushed(other_, pushed))
         return came(std::move(pushed));
     Borrowed borrowed;
-    if (!can_read())
+    if (mode_ != Mode::reference)
         answer(Mode::value, false);
     else if (borrow_open(*buffer_.device(), process_, own_, wanted_, borrowed))
         read(std::move(borrowed));
@@ -43,7 +33,6 @@ void Taking::read(Borrowed &&borrowed)
 {
     switch (begin_reading(process_, offer_, other_)) {
     case Sight::open:
-        mode_ = Mode::reference;
         return move(borrowed.at, std::move(borrowed.open));
     case Sight::none:
         return answer(Mode::value, false);
@@ -135,11 +124,8 @@ void Taking::advance()
             tell(Kind::failed);
         return finish();
     }
-    if (!over_)
-        return;
-    if (truncated_)
-        ending_.error = HEDDLE_ERR_TRUNCATE;
-    finish();
+    if (over_)
+        finish_received();
 }
 
 // ---- between the two ----
@@ -156,14 +142,6 @@ void Taking::answer(Mode mode, bool asks_where)
     header.granted = asks_where;
     if (const int e = port_.send(*this, header))
         fail(e);
-}
-
-void Taking::tell(Kind kind)
-{
-    Header header;
-    header.kind = kind;
-    header.to = other_;
-    port_.send(*this, header); // nobody waits for it
 }
 
 void Taking::confirm()
@@ -192,9 +170,5 @@ int Taking::arrived(const Header &header, const void *, size_t bytes)
         read(std::move(borrowed));
     return HEDDLE_SUCCESS;
 }
-
-int Taking::place(const Header &, size_t, void **, Chunk **) { return HEDDLE_ERR_FORMAT; }
-
-void Taking::carried(Chunk &, int) {}
 
 } // namespace heddle::pipeline

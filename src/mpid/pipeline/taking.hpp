@@ -5,19 +5,18 @@
 #pragma once
 
 #include "borrowing.hpp"
-#include "message.hpp"
+#include "incoming.hpp"
 #include "pushed.hpp"
 
 namespace heddle::pipeline {
 
-class Taking final : public Message {
+class Taking final : public Incoming {
 public:
     Taking(Port &port, void *peer, const Envelope &envelope, const heddle_side &to, int64_t capacity,
            heddle_message_ended ended, void *argument);
 
-    void begin();
-    // Answers, that the sender may know that it was matched.
-    void confirm();
+    void begin() override;
+    void confirm() override;
     // Of the sender's message.
     uint64_t name() const { return other_; }
     // All its bytes.
@@ -25,27 +24,17 @@ public:
 
     void advance() override;
     int arrived(const Header &header, const void *data, size_t bytes) override;
-    int place(const Header &header, size_t bytes, void **where, Chunk **chunk) override;
-    void carried(Chunk &chunk, int error) override;
     void moved(Chunk &chunk, int error) override;
 
 private:
-    bool use(int, Block) override { return false; }
-    bool can_read() const;
     void read(Borrowed &&borrowed);
     void was_read(int error);
     void unpack();
     void move(const void *from, std::shared_ptr<const void> open);
     void over();
     void answer(Mode mode, bool asks_where);
-    void tell(Kind kind);
 
-    const uint64_t process_; // the sender's
-    const uint64_t node_;
-    const int64_t bytes_; // that it sends
     const uint16_t offer_;
-    const Loan own_;
-    const bool truncated_;
     Pushed pushed_;
     bool answered_ = false;
     bool unpacks_ = false;
