@@ -38,6 +38,20 @@ void ByHand::receive()
     stream_.wait();
 }
 
+void ByHand::offer()
+{
+    const int64_t at = 0;
+    MPI_Send(&at, 1, MPI_INT64_T, other_, 1, MPI_COMM_WORLD);
+}
+
+void ByHand::read()
+{
+    int64_t at;
+    MPI_Recv(&at, 1, MPI_INT64_T, other_, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    BENCH_CUDA(cudaMemcpyAsync(user_, there_.get() + at, static_cast<size_t>(made_.bytes), cudaMemcpyDefault, stream_));
+    stream_.wait();
+}
+
 double ByHand::copy()
 {
     const Event begin, end;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a user writes who trusts no MPI with a datatype on a GPU: kernels for exactly this layout, which pack
 // into the other process's device memory (CUDA IPC), a message of no bytes, and kernels that unpack. One
-// block needs no kernel: it is copied to its place.
+// block needs no kernel: it is copied to its place, or, where its sender does not know that, as in MPI, read from its own
+// by who was told of it.
 #pragma once
 
 #include "../gpu/layout.hpp"
@@ -35,6 +36,10 @@ public:
 
     void send();
     void receive();
+    // The same, of one block: a message says where in the sender's memory it begins, and the receiver reads it there. When it has
+    // is told by what it sends next.
+    void offer();
+    void read();
     // Microseconds of one copy of the packed bytes into the other's memory.
     double copy();
 

@@ -7,6 +7,7 @@ STYLE = {("default", "heddle"): ("Heddle", {"color": "#c0392b", "marker": "o", "
          ("host", "heddle"): ("Heddle, host path", {"color": "#e59866", "marker": "o"}),
          ("value", "heddle"): ("Heddle, by value", {"color": "#7fb3d5", "marker": "o"}),
          ("default", "hand"): ("by hand", {"color": "#555555", "marker": "x", "linestyle": "--"}),
+         ("default", "hand, read"): ("by hand, read", {"color": "#555555", "marker": "+", "linestyle": ":"}),
          ("default", "peer copy"): ("copy between the GPUs", {"color": "#111111", "linestyle": ":"})}
 
 
@@ -59,7 +60,9 @@ def write(data, path, source):
     lines = ["# Messages between two GPUs", "",
              "Half a ping-pong of `MPI_Send` and `MPI_Recv` of a derived datatype, both buffers on devices; medians.",
              "By hand: kernels for exactly that layout that pack into the other GPU's memory (CUDA IPC), a message of no",
-             "bytes, and a kernel that unpacks; one block is copied to its place. MPI and the hand-written exchange took",
+             "bytes, and a kernel that unpacks; one block is copied to its place. That takes a receiver's address that its sender",
+             "knows beforehand, as MPI's do not: \"hand, read\" is one block by hand where the receiver is told where it lies, and",
+             "reads it there (nobody asks for that row; it is how far a message can come). MPI and the hand-written ones took",
              "turns of 20; everyone's data was checked first. \"host\" is `HEDDLE_PEER=shared`: chunks through host memory that",
              "both processes map; \"value\" is `HEDDLE_PEER=value`: chunks that UCX carries, as between hosts (no target names",
              "it). UCX is the distribution's, without CUDA.",

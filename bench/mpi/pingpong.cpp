@@ -131,19 +131,25 @@ void measure_device(const Layout &layout, int64_t size)
             [&] { MPI_Recv(user.get(), count, type.get(), other, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE); });
     };
     const auto by_hand = [&] { there_and_back([&] { hand.send(); }, [&] { hand.receive(); }); };
+    const auto by_reading = [&] { there_and_back([&] { hand.offer(); }, [&] { hand.read(); }); };
 
     const bool mpi_right = arrives(made, user.get(), by_mpi), hand_right = arrives(made, user.get(), by_hand);
-    Times mpi, hands, copies;
+    const bool reading_right = !dense || arrives(made, user.get(), by_reading);
+    Times mpi, hands, readings, copies;
     const double begin = MPI_Wtime();
     for (int turn = 0; more(turn, begin); ++turn) {
         mpi.add(by_mpi);
         hands.add(by_hand);
+        if (dense)
+            readings.add(by_reading);
         if (rank == 0)
             copies.add(hand.copy());
         MPI_Barrier(MPI_COMM_WORLD);
     }
     mpi.print(layout.name.c_str(), size, made.bytes, "heddle", mpi_right);
     hands.print(layout.name.c_str(), size, made.bytes, "hand", hand_right);
+    if (dense)
+        readings.print(layout.name.c_str(), size, made.bytes, "hand, read", reading_right);
     copies.print(layout.name.c_str(), size, made.bytes, "peer copy", true);
 }
 

@@ -79,6 +79,10 @@ def judge(cases, halo):
             mine = median(cases, "default", case["layout"], case["size"])
             rows.append(row("default", case["layout"], case["size"], "times the hand-written exchange",
                             mine / case["median"], HAND, True))
+        if case["way"] == "default" and case["who"] == "hand, read":
+            mine = median(cases, "default", case["layout"], case["size"])
+            rows.append(row("default", case["layout"], case["size"], "times the hand-written one whose receiver reads",
+                            mine / case["median"], HAND, True))
     return rows
 
 
