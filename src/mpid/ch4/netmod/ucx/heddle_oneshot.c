@@ -37,34 +37,47 @@ static MPI_Aint packed_size(MPI_Aint count, MPI_Datatype datatype)
 }
 
 /* A receive longer than one-shots are is met by a message out of host memory, or by an envelope: then its memory was not
- * needed, and nobody touched more of it than a page. Malloc maps and unmaps what is this long each time, which takes 10 us
- * for 50 MB: so a few such are kept for receives to come, the latest first. */
-#define LEAST_LANDING_BYTES ((MPI_Aint) 32 << 20)
-#define MOST_LANDINGS 16
-static struct landing {
+ * needed, and nobody touched more of it than a page. Malloc takes long over what is this long (0.5 us for 64 KiB, 10 us for 50
+ * MB, which it maps and unmaps each time): so some are kept for receives to come, the latest first. */
+#define MOST_LANDINGS 64
+#define MOST_LANDING_BYTES ((MPI_Aint) 4 << 30) /* in all: addresses are not memory, but some systems count them */
+struct landing {
     void *memory;
     MPI_Aint bytes;
-} landings[MPIDI_CH4_MAX_VCIS][MOST_LANDINGS];
+};
+static struct landing landings[MPIDI_CH4_MAX_VCIS][MOST_LANDINGS];
 
-static void *take_landing(int vni, MPI_Aint bytes)
+/* Of at least `bytes` bytes, and not of many more, which somebody else may want; none: its memory is null. */
+static struct landing take_landing(int vni, MPI_Aint bytes)
 {
-    for (int i = 0; i < MOST_LANDINGS; i++) {
+    struct landing found = {NULL, bytes};
+    for (int i = 0; i < MOST_LANDINGS && found.memory == NULL; i++) {
         struct landing *l = &landings[vni][i];
-        if (l->memory != NULL && l->bytes == bytes) {
-            void *memory = l->memory;
+        if (l->memory != NULL && l->bytes >= bytes && l->bytes / 2 <= bytes) {
+            found = *l;
             l->memory = NULL;
-            return memory;
         }
     }
-    return NULL;
+    return found;
 }
 
-static void keep_landing(int vni, void *memory, MPI_Aint bytes)
+static void keep_landing(int vni, struct landing landing)
 {
     struct landing *kept = landings[vni];
-    heddle_staging_free(kept[MOST_LANDINGS - 1].memory);
-    memmove(kept + 1, kept, (MOST_LANDINGS - 1) * sizeof(*kept));
-    kept[0] = (struct landing) {memory, bytes};
+    int last = 0;
+    while (last < MOST_LANDINGS - 1 && kept[last].memory != NULL)
+        last++;
+    heddle_staging_free(kept[last].memory);
+    memmove(kept + 1, kept, last * sizeof(*kept));
+    kept[0] = landing;
+    MPI_Aint bytes = 0;
+    for (int i = 0; i <= last; i++) {
+        bytes += kept[i].memory != NULL ? kept[i].bytes : 0;
+        if (bytes > MOST_LANDING_BYTES) {
+            heddle_staging_free(kept[i].memory);
+            kept[i].memory = NULL;
+        }
+    }
 }
 
 void MPIDI_UCX_landings_free(int vni)
@@ -265,18 +278,17 @@ struct receive {
     MPI_Aint count;
     MPI_Datatype datatype; /* holds a reference */
     MPIR_Comm *comm;
-    void *staging;
-    MPI_Aint bytes;
+    struct landing staging;
     int vni;
     bool enveloped;
 };
 
 static void free_receive(struct receive *r)
 {
-    if (r->enveloped && r->bytes >= LEAST_LANDING_BYTES)
-        keep_landing(r->vni, r->staging, r->bytes);
+    if (r->enveloped && r->staging.bytes > MPIR_CVAR_CH4_UCX_GPU_ONESHOT)
+        keep_landing(r->vni, r->staging);
     else
-        heddle_staging_free(r->staging);
+        heddle_staging_free(r->staging.memory);
     MPIR_Datatype_release_if_not_builtin(r->datatype);
     MPL_free(r);
 }
@@ -324,10 +336,10 @@ static void received(void *request, ucs_status_t status, const ucp_tag_recv_info
     if (status != UCS_ERR_CANCELED && (info->sender_tag & MPIDI_UCX_ENVELOPE_BIT)) {
         r->enveloped = true;
         MPIDI_UCX_envelope_met(r->rreq, r->buf, r->count, r->datatype, r->comm, r->vni,
-                               status == UCS_ERR_MESSAGE_TRUNCATED ? NULL : r->staging, info);
+                               status == UCS_ERR_MESSAGE_TRUNCATED ? NULL : r->staging.memory, info);
         MPIDI_UCX_move_none(r->vni, &r->unpack);
     } else if (has_data(r, status, info)) {
-        r->unpack.move = (heddle_move) {staged(r->staging, info->length), MPIDI_UCX_side(r->buf, r->count, r->datatype),
+        r->unpack.move = (heddle_move) {staged(r->staging.memory, info->length), MPIDI_UCX_side(r->buf, r->count, r->datatype),
                                         info->length, HEDDLE_OP_REPLACE};
         MPIDI_UCX_move_begin(r->vni, &r->unpack);
     } else {
@@ -348,11 +360,12 @@ int MPIDI_UCX_oneshot_recv(void *buf, MPI_Aint count, MPI_Datatype datatype, uin
     MPIR_ERR_CHKANDJUMP(r == NULL, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
     *r = (struct receive) {
         .unpack.moved = unpacked, .rreq = rreq, .buf = buf, .count = count, .datatype = datatype, .comm = comm,
-        .staging = bytes >= LEAST_LANDING_BYTES ? take_landing(vni, bytes) : NULL, .bytes = bytes, .vni = vni,
+        .staging = bytes > MPIR_CVAR_CH4_UCX_GPU_ONESHOT ? take_landing(vni, bytes) : (struct landing) {NULL, bytes},
+        .vni = vni,
     };
     MPIR_Datatype_add_ref_if_not_builtin(datatype);
-    if (r->staging == NULL)
-        mpi_errno = stage(bytes, buf, datatype, &r->staging);
+    if (r->staging.memory == NULL)
+        mpi_errno = stage(bytes, buf, datatype, &r->staging.memory);
     MPIR_ERR_CHECK(mpi_errno);
     const ucp_request_param_t param = {
         .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FLAG_NO_IMM_CMPL,
@@ -360,8 +373,8 @@ int MPIDI_UCX_oneshot_recv(void *buf, MPI_Aint count, MPI_Datatype datatype, uin
         .user_data = r,
     };
     MPIDI_UCX_ucp_request_t *ucp_request =
-        matched != NULL ? ucp_tag_msg_recv_nbx(worker, r->staging, bytes, matched, &param)
-                        : ucp_tag_recv_nbx(worker, r->staging, bytes, ucx_tag, tag_mask, &param);
+        matched != NULL ? ucp_tag_msg_recv_nbx(worker, r->staging.memory, bytes, matched, &param)
+                        : ucp_tag_recv_nbx(worker, r->staging.memory, bytes, ucx_tag, tag_mask, &param);
     MPIDI_UCX_CHK_REQUEST(ucp_request);
     MPIDI_UCX_REQ(rreq).ucp_request = ucp_request;
     if (matched != NULL)
