@@ -36,4 +36,5 @@ gpu_sources = \
     src/gpu/staging.cpp \
     src/gpu/tasks.hpp \
     src/gpu/transfer.cpp \
+    src/gpu/transfer.hpp \
     src/gpu/work.hpp

@@ -4,6 +4,7 @@
 
 #include "devices.hpp"
 #include "ends.hpp"
+#include "transfer.hpp"
 
 #include <vector>
 
@@ -39,6 +40,14 @@ public:
     MemoryMap(const Backend *backend, bool several) : backend_(backend), several_(several) {}
 
     Memory at(const char *address);
+    // What the next addresses may name.
+    void expect(const Known &known)
+    {
+        if (known.from)
+            last_[0] = *known.from;
+        if (known.to)
+            last_[1] = *known.to;
+    }
 
 private:
     const Backend *backend_;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The C API of transfers on any memory.
+#include "transfer.hpp"
+
 #include "error_detail.hpp"
 #include "tasks.hpp"
 
@@ -11,6 +13,13 @@ using namespace heddle;
 using namespace heddle::gpu;
 
 struct heddle_request {
+    // The types of a move that is about to begin.
+    void keep(const Move &move)
+    {
+        types.emplace_back(move.from.type);
+        types.emplace_back(move.to.type);
+    }
+
     std::vector<TypeRef> types;
     Tasks tasks; // end before the types that they read
     int error = HEDDLE_SUCCESS;
@@ -25,8 +34,10 @@ bool is_simple(const heddle_move &asked)
     return asked.from.buf && asked.to.buf;
 }
 
+bool is_nothing(const Move &move) { return move.bytes == 0 || move.op == HEDDLE_OP_NO_OP; }
+
 // Checks all of them before the first byte moves.
-int resolve(const heddle_move *asked, int64_t n, std::vector<Move> &moves)
+int resolve(const heddle_move *asked, int64_t n, std::span<const Known> known, std::vector<Move> &moves)
 {
     if (n < 0 || (n > 0 && !asked))
         return HEDDLE_ERR_ARG;
@@ -38,7 +49,9 @@ int resolve(const heddle_move *asked, int64_t n, std::vector<Move> &moves)
         Move &move = moves.emplace_back();
         if (const int e = check_move(asked[i], move))
             return e;
-        if (move.bytes == 0 || move.op == HEDDLE_OP_NO_OP)
+        if (!known.empty())
+            map.expect(known[static_cast<size_t>(i)]);
+        if (is_nothing(move))
             moves.pop_back();
         else
             resolve_last(devices, map, moves);
@@ -127,24 +140,70 @@ int begin_moves(const std::vector<Move> &moves, bool awaited, Tasks &tasks)
 }
 
 // A single transfer, with nothing in the way of the one launch that it is most of the time.
-int transfer_one(const heddle_move &asked)
-{
+struct One {
     Move move;
-    if (const int e = check_move(asked, move))
+    Direct direct{&move, Method::host};
+};
+
+int resolve_one(const heddle_move &asked, std::span<const Known> known, One &one)
+{
+    if (const int e = check_move(asked, one.move); e || is_nothing(one.move))
         return e;
-    if (move.bytes == 0 || move.op == HEDDLE_OP_NO_OP)
-        return HEDDLE_SUCCESS;
     Devices *const devices = Devices::open();
     MemoryMap map(devices ? &devices->backend() : nullptr, false);
-    place_move(move, devices, map);
-    Direct d(&move, Method::host);
-    if (const int e = choose(d, true))
-        return e;
-    Tasks tasks;
-    if (!is_one_launch(d.method))
-        if (const int e = begin_stages(d, tasks))
+    if (!known.empty())
+        map.expect(known[0]);
+    place_move(one.move, devices, map);
+    return choose(one.direct, true);
+}
+
+// Whether anything is left to launch; then nothing is among `tasks`.
+int begin_one(One &one, Tasks &tasks, bool &launches)
+{
+    launches = false;
+    if (is_nothing(one.move))
+        return HEDDLE_SUCCESS;
+    if (!is_one_launch(one.direct.method))
+        if (const int e = begin_stages(one.direct, tasks))
             return e;
-    return is_one_launch(d.method) ? run_direct(*move.device, d) : tasks.wait();
+    launches = is_one_launch(one.direct.method);
+    return HEDDLE_SUCCESS;
+}
+
+int transfer_one(const heddle_move &asked)
+{
+    One one;
+    Tasks tasks;
+    bool launches;
+    if (const int e = resolve_one(asked, {}, one))
+        return e;
+    if (const int e = begin_one(one, tasks, launches))
+        return e;
+    return launches ? run_direct(*one.move.device, one.direct) : tasks.wait();
+}
+
+int begin_one(const heddle_move &asked, std::span<const Known> known, heddle_request &request)
+{
+    One one;
+    bool launches;
+    if (const int e = resolve_one(asked, known, one))
+        return e;
+    request.types.reserve(2);
+    request.keep(one.move);
+    if (const int e = begin_one(one, request.tasks, launches))
+        return e;
+    return launches ? begin_direct(*one.move.device, {&one.direct, 1}, false, request.tasks) : HEDDLE_SUCCESS;
+}
+
+int begin_several(std::span<const heddle_move> asked, std::span<const Known> known, heddle_request &request)
+{
+    std::vector<Move> moves;
+    if (const int e = resolve(asked.data(), static_cast<int64_t>(asked.size()), known, moves))
+        return e;
+    request.types.reserve(2 * moves.size());
+    for (const Move &move : moves)
+        request.keep(move);
+    return begin_moves(moves, false, request.tasks);
 }
 
 } // namespace
@@ -157,7 +216,7 @@ int heddle_transfer(const heddle_move *asked, int64_t n)
             return transfer_one(*asked);
         std::vector<Move> moves;
         Tasks tasks;
-        if (const int e = resolve(asked, n, moves))
+        if (const int e = resolve(asked, n, {}, moves))
             return e;
         const int begun = begin_moves(moves, true, tasks);
         const int ended = tasks.wait();
@@ -165,29 +224,26 @@ int heddle_transfer(const heddle_move *asked, int64_t n)
     });
 }
 
+int heddle::gpu::begin_transfer(std::span<const heddle_move> asked, std::span<const Known> known, heddle_request **request)
+{
+    clear_error_detail();
+    return guard([&] {
+        auto begun = std::make_unique<heddle_request>();
+        const int e = asked.size() == 1 && is_simple(asked[0]) ? begin_one(asked[0], known, *begun)
+                                                               : begin_several(asked, known, *begun);
+        if (e)
+            return e;
+        *request = begun->tasks.empty() ? nullptr : begun.release();
+        return int{HEDDLE_SUCCESS};
+    });
+}
+
 int heddle_transfer_begin(const heddle_move *asked, int64_t n, heddle_request **request)
 {
     clear_error_detail();
-    if (!request)
+    if (!request || n < 0 || (n > 0 && !asked))
         return HEDDLE_ERR_ARG;
-    return guard([&] {
-        std::vector<Move> moves;
-        if (const int e = resolve(asked, n, moves))
-            return e;
-        auto begun = std::make_unique<heddle_request>();
-        if (const int e = begin_moves(moves, false, begun->tasks))
-            return e;
-        if (begun->tasks.empty()) {
-            *request = nullptr;
-            return int{HEDDLE_SUCCESS};
-        }
-        for (const Move &move : moves) {
-            begun->types.emplace_back(move.from.type);
-            begun->types.emplace_back(move.to.type);
-        }
-        *request = begun.release();
-        return int{HEDDLE_SUCCESS};
-    });
+    return begin_transfer({asked, static_cast<size_t>(n)}, {}, request);
 }
 
 int heddle_test(heddle_request **request, int *done)
@@ -238,7 +294,7 @@ int heddle_transfer_on_stream(const heddle_move *asked, int64_t n, void *stream)
     clear_error_detail();
     return guard([&] {
         std::vector<Move> moves;
-        if (const int e = resolve(asked, n, moves))
+        if (const int e = resolve(asked, n, {}, moves))
             return e;
         return moves.empty() ? int{HEDDLE_SUCCESS} : put_on_stream(moves, stream);
     });

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Dense buffers that the receiver has open already, as two ports of one process always have: it reads them on the
- * envelope's word, and says so when it has.
+ * envelope's word, and takes them when it has, or says how much it read.
  */
 #include "two.hpp"
 
@@ -45,7 +45,8 @@ TEST_CASE("a dense buffer is read on the envelope's word", "[at_once]")
         exchange.begin();
         run(network, [&] { return exchange.over(); });
         exchange.check();
-        CHECK(heard.kinds == std::vector{wire::Kind::returned});
+        /* that all of it was read is told by a word */
+        CHECK(heard.kinds == (capacity < bytes ? std::vector{wire::Kind::returned} : std::vector<wire::Kind>{}));
         CHECK(exchange.sent.error == HEDDLE_SUCCESS);
         CHECK(exchange.received.error == (capacity < bytes ? HEDDLE_ERR_TRUNCATE : HEDDLE_SUCCESS));
         CHECK(exchange.sent.bytes == std::min(bytes, capacity));
@@ -116,6 +117,60 @@ TEST_CASE("what is read at once is confirmed before another message is dropped",
         first.check();
     }
     heddle_port_confirm(nullptr);
+}
+
+/* A receiver that has read all says nothing of it. */
+TEST_CASE("what was read at once is not what was dropped", "[at_once]")
+{
+    const Switched on("reset");
+    Two network;
+    const Heard heard(network);
+    Exchange read(network, network.a, network.b, read_at_once(), 1), dropped(network, network.a, network.b, read_at_once(), 2);
+    read.send(9);
+    dropped.send(9);
+    read.receive();
+    network.run_receiver([&] { return read.received.over; }, network.b);
+    CHECK(heddle_port_dropped(network.port(network.a), network.peer(network.b), 9) == HEDDLE_SUCCESS);
+    CHECK(heddle_port_dropped(network.port(network.a), network.peer(network.b), 9) == HEDDLE_ERR_RANGE);
+    run(network, [&] { return read.over() && dropped.sent.over; });
+    CHECK(heard.kinds.empty());
+    read.check();
+    CHECK(read.sent.bytes == bytes);
+    CHECK(dropped.sent.bytes == 0);
+    dropped.received.over = true;
+}
+
+TEST_CASE("of very many that may be read at once, the last are told of by headers", "[at_once]")
+{
+    constexpr size_t looked_at = 64, more = 6;
+    const Switched on("reset");
+    Two network;
+    const Heard heard(network);
+    std::vector<std::unique_ptr<Exchange>> all;
+    for (size_t i = 0; i < looked_at + more; ++i) {
+        all.push_back(std::make_unique<Exchange>(network, network.a, network.b,
+                                                 plan(dense(device0, 100000), dense(device1, 100000), 100000), i));
+        all.back()->send();
+    }
+    for (const auto &exchange : all)
+        exchange->receive();
+    run(network, [&] { return std::all_of(all.begin(), all.end(), [](const auto &each) { return each->over(); }); });
+    CHECK(heard.kinds == std::vector<wire::Kind>(more, wire::Kind::returned));
+    for (const auto &exchange : all)
+        exchange->check();
+}
+
+TEST_CASE("who is lost before it has read ends the message once", "[at_once]")
+{
+    const Switched on("reset delay_us=100000");
+    Two network;
+    Exchange exchange(network, network.a, network.b, read_at_once(), 1);
+    exchange.begin();
+    network.progress(network.b);
+    heddle_port_lost(network.port(network.a), network.peer(network.b), HEDDLE_ERR_PEER);
+    run(network, [&] { return exchange.over(); });
+    CHECK(exchange.sent.error == HEDDLE_ERR_PEER);
+    CHECK(exchange.sent.calls == 1);
 }
 
 TEST_CASE("a receiver that fails while it reads tells the sender", "[at_once]")

@@ -22,19 +22,6 @@ struct Patient : Two {
         : Two(HEDDLE_PEER_AUTO, chunk, at_receiver, 0, patience)
     {
     }
-    /* One end works, the other is busy with other things. */
-    void run_sender(const std::function<bool()> &done)
-    {
-        while (!done())
-            progress(a);
-    }
-    void run_receiver(const std::function<bool()> &done, size_t end)
-    {
-        while (!done()) {
-            step();
-            progress(end);
-        }
-    }
 };
 
 struct Counts {

@@ -27,6 +27,20 @@ struct Two : Network {
           b(add({chunk_bytes, 4, staging, at_receiver ? at_receiver : peer, 0, patience}))
     {
     }
+    /* One end works, the other is busy with other things. */
+    void run_sender(const std::function<bool()> &done)
+    {
+        while (!done())
+            progress(a);
+    }
+    void run_receiver(const std::function<bool()> &done, size_t end)
+    {
+        while (!done()) {
+            step();
+            progress(end);
+        }
+    }
+
     size_t a, b;
 };
 

@@ -86,12 +86,16 @@ Memory CudaBackend::query(const void *ptr, bool range) const
     unsigned type = 0;
     int ordinal = -1;
     unsigned managed = 0;
-    CUpointer_attribute attributes[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
-                                        CU_POINTER_ATTRIBUTE_IS_MANAGED};
-    void *answers[] = {&type, &ordinal, &managed}; // zero for a pointer that CUDA does not know
+    CUdeviceptr start = 0;
+    size_t size = 0;
+    unsigned long long id = 0;
+    CUpointer_attribute attributes[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE,      CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+                                        CU_POINTER_ATTRIBUTE_IS_MANAGED,       CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
+                                        CU_POINTER_ATTRIBUTE_RANGE_SIZE,       CU_POINTER_ATTRIBUTE_BUFFER_ID};
+    void *answers[] = {&type, &ordinal, &managed, &start, &size, &id}; // zero for a pointer that CUDA does not know
     const auto address = reinterpret_cast<CUdeviceptr>(ptr);
     Memory memory;
-    if (!ptr || cuPointerGetAttributes(3, attributes, answers, address) != CUDA_SUCCESS)
+    if (!ptr || cuPointerGetAttributes(range ? 6 : 3, attributes, answers, address) != CUDA_SUCCESS)
         return memory;
     if (managed)
         memory.kind = MemoryKind::managed;
@@ -105,19 +109,9 @@ Memory CudaBackend::query(const void *ptr, bool range) const
     if (memory.kind != MemoryKind::device)
         return memory;
     memory.imported = imports_.hold(address);
-    if (!range)
-        return memory;
-    CUdeviceptr start = 0;
-    size_t size = 0;
-    unsigned long long id = 0;
-    CUpointer_attribute range_attributes[] = {CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE,
-                                              CU_POINTER_ATTRIBUTE_BUFFER_ID};
-    void *range_answers[] = {&start, &size, &id};
-    if (cuPointerGetAttributes(3, range_attributes, range_answers, address) == CUDA_SUCCESS) {
-        memory.base = reinterpret_cast<char *>(start);
-        memory.size = size;
-        memory.id = id;
-    }
+    memory.base = reinterpret_cast<char *>(start);
+    memory.size = size;
+    memory.id = id;
     return memory;
 }
 

@@ -117,7 +117,10 @@ int heddle_message_send(heddle_port *port, void *peer, const heddle_side *from, 
             return e;
         Sending &made = p.add(std::make_unique<Sending>(p, peer, *from, bytes, key, ended, argument));
         made.pack_early();
-        write_envelope(made.envelope(), envelope);
+        const Envelope its = made.envelope();
+        write_envelope(its, envelope);
+        if (its.offer)
+            p.watch(made);
         if (message)
             *message = made.id();
         return int{HEDDLE_SUCCESS};
@@ -174,7 +177,7 @@ int heddle_message_receive(heddle_port *port, void *peer, const void *envelope, 
     return with(port, [&](Port &p) {
         if (const int error = Buffer::check(*to, capacity))
             return error;
-        if (e.offer)
+        if (e.withdraws)
             p.begin(p.add(std::make_unique<Taking>(p, peer, e, *to, capacity, ended, argument)));
         else
             p.begin(p.add(std::make_unique<Receiving>(p, peer, e, *to, capacity, ended, argument)));

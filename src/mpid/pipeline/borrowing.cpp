@@ -42,11 +42,12 @@ public:
         if (const int e = device_.backend().import_memory(device_.ordinal(), handle, &at))
             return e;
         at_ = static_cast<char *>(at);
-        const gpu::Memory memory = device_.backend().query(at_, true);
-        if (memory.base)
-            bytes_ = memory.size - static_cast<size_t>(at_ - memory.base);
+        memory_ = device_.backend().query(at_, true);
+        if (memory_.base)
+            bytes_ = memory_.size - static_cast<size_t>(at_ - memory_.base);
         return HEDDLE_SUCCESS;
     }
+    const gpu::Memory &memory() const { return memory_; }
     // Null where it does not reach so far.
     char *find(uint64_t at, size_t bytes) const
     {
@@ -58,6 +59,7 @@ private:
     SharedMemory shared_; // if it is the host's
     char *at_ = nullptr;
     size_t bytes_ = 0; // 0: not known
+    gpu::Memory memory_;
 };
 
 class Borrower {
@@ -135,6 +137,13 @@ private:
     std::map<std::pair<int, uint64_t>, Process> processes_; // by the device that reads and who lends
 };
 
+void lend_out(std::shared_ptr<const Opened> opened, const Loan &loan, int64_t bytes, Borrowed &borrowed)
+{
+    borrowed.at = opened->find(loan.at, static_cast<size_t>(bytes));
+    borrowed.memory = &opened->memory();
+    borrowed.open = std::move(opened);
+}
+
 } // namespace
 
 int borrow(gpu::Device &device, uint64_t process, Mode mode, const Loan &loan, int64_t bytes, Borrowed &borrowed)
@@ -145,8 +154,7 @@ int borrow(gpu::Device &device, uint64_t process, Mode mode, const Loan &loan, i
         std::shared_ptr<const Opened> opened;
         if (const int e = Borrower::get().open(device, process, mode, loan, opened))
             return e;
-        borrowed.at = opened->find(loan.at, static_cast<size_t>(bytes));
-        borrowed.open = std::move(opened);
+        lend_out(std::move(opened), loan, bytes, borrowed);
     }
     return borrowed.at ? HEDDLE_SUCCESS : HEDDLE_ERR_FORMAT;
 }
@@ -155,9 +163,8 @@ bool borrow_open(gpu::Device &device, uint64_t process, const Loan &loan, int64_
 {
     if (process == whereabouts().process) {
         borrowed.at = is_own(loan) ? find_own(loan, bytes) : nullptr;
-    } else if (const auto opened = Borrower::get().open_own(device, process, loan)) {
-        borrowed.at = opened->find(loan.at, static_cast<size_t>(bytes));
-        borrowed.open = opened;
+    } else if (auto opened = Borrower::get().open_own(device, process, loan)) {
+        lend_out(std::move(opened), loan, bytes, borrowed);
     }
     return borrowed.at;
 }

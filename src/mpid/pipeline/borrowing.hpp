@@ -13,6 +13,7 @@ namespace heddle::pipeline {
 struct Borrowed {
     char *at = nullptr;
     std::shared_ptr<const void> open;
+    const gpu::Memory *memory = nullptr; // that it lies in, where that is known
 };
 
 // Where `bytes` bytes that a process lent in that mode can be read by `device`.

@@ -21,18 +21,19 @@ Buffer::Buffer(const heddle_side &side, int64_t bytes) : side_(side), type_(side
     if (bytes == 0 || gpu::make_end(side, bytes, end) != HEDDLE_SUCCESS)
         return;
     gpu::Devices *const devices = gpu::Devices::open();
-    const gpu::Memory memory = devices ? devices->backend().query(end.base(), false) : gpu::Memory{};
+    if (devices)
+        memory_ = devices->backend().query(end.base(), true);
     if (end.dense())
         first_ = end.address();
     // Absolute addresses may lead into memory of several kinds.
     const bool one_kind = side.buf || end.dense();
     of_host_ =
-        !devices || (one_kind && (memory.kind == MemoryKind::host || memory.kind == MemoryKind::pinned));
+        !devices || (one_kind && (memory_.kind == MemoryKind::host || memory_.kind == MemoryKind::pinned));
     direct_ = of_host_ && end.dense();
     if (of_host_)
         return;
-    device_ = &devices->device(std::max(memory.device, 0));
-    on_device_ = one_kind && memory.kind == MemoryKind::device;
+    device_ = &devices->device(std::max(memory_.device, 0));
+    on_device_ = one_kind && memory_.kind == MemoryKind::device;
 }
 
 heddle_side Buffer::after(int64_t at) const

@@ -25,6 +25,8 @@ public:
     gpu::Device *device() const { return device_; }
     // They lie on that device, all of them.
     bool on_device() const { return on_device_; }
+    // That its first byte lies in, with its range, for as long as the message is on its way.
+    const gpu::Memory &memory() const { return memory_; }
 
     // They are one run.
     bool dense() const { return first_ != nullptr; }
@@ -36,6 +38,7 @@ public:
 private:
     heddle_side side_;
     gpu::TypeRef type_;
+    gpu::Memory memory_;
     char *first_ = nullptr;
     gpu::Device *device_ = nullptr;
     bool of_host_ = true;

@@ -68,9 +68,8 @@ private:
 
 } // namespace
 
-std::optional<Loan> export_own(gpu::Device &device, const char *at, int64_t bytes, int64_t least)
+std::optional<Loan> export_own(gpu::Device &device, const gpu::Memory &memory, const char *at, int64_t bytes, int64_t least)
 {
-    const gpu::Memory memory = device.backend().query(at, true);
     if (memory.kind != gpu::MemoryKind::device || memory.device != device.ordinal() || !memory.id ||
         !memory.base || static_cast<size_t>(bytes) > memory.size - static_cast<size_t>(at - memory.base))
         return std::nullopt;

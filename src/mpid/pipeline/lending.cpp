@@ -38,6 +38,7 @@ struct Lent {
     Size size;
     gpu::Slab slab;           // the device's
     SharedMemory shared;      // or the host's
+    gpu::Memory memory;
     Loan loan;                // of its beginning
     std::vector<char *> idle; // room for all of them
 
@@ -134,6 +135,7 @@ private:
             mute_.insert({&device, mode});
         if (e)
             return e;
+        lent->memory = device.backend().query(lent->at(), true);
         lent->loan.allocation = ++made_;
         lent->idle.reserve(size.pieces);
         for (size_t i = size.pieces; i > 0; --i)
@@ -170,6 +172,8 @@ Piece::~Piece()
     if (lent_)
         Lender::get().give_back(*lent_, at_);
 }
+
+const gpu::Memory &Piece::memory() const { return lent_->memory; }
 
 int lend(gpu::Device &device, Mode mode, size_t bytes, bool beyond, Piece &piece)
 {

@@ -35,6 +35,7 @@ public:
     explicit operator bool() const { return lent_ != nullptr; }
     char *at() const { return at_; }
     const Loan &loan() const { return loan_; }
+    const gpu::Memory &memory() const;
 
 private:
     Lent *lent_ = nullptr;

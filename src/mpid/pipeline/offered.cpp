@@ -28,7 +28,7 @@ Offered::Offered(Port &port, void *peer, bool within, const heddle_side &from, i
     if (within_ || !buffer_.on_device() || !buffer_.dense() || total_ < HEDDLE_ENVELOPE_BYTES ||
         !allows(port.limits(), Mode::reference))
         return;
-    own_ = export_own(*buffer_.device(), buffer_.address(0), bytes, port.limits().in_place);
+    own_ = export_own(*buffer_.device(), buffer_.memory(), buffer_.address(0), bytes, port.limits().in_place);
     if (own_)
         offer_ = Offer(id());
 }
@@ -37,6 +37,7 @@ Envelope Offered::envelope() const
 {
     Envelope envelope = addressed();
     envelope.offer = offer_.number();
+    envelope.withdraws = envelope.offer;
     envelope.lends = own_.has_value();
     envelope.own = own_.value_or(Loan{});
     return envelope;
@@ -78,7 +79,8 @@ void Offered::copy()
     copy_ = new_bytes(total_, buffer_.dense() ? buffer_.address(0) : nullptr);
     copies_ = copy_ && HEDDLE_SUCCESS == guard([&] {
         port_.transfers().ask(*this, all_,
-                              {buffer_.after(0), packed_side(copy_.get(), total_), total_, HEDDLE_OP_REPLACE});
+                              {buffer_.after(0), packed_side(copy_.get(), total_), total_, HEDDLE_OP_REPLACE},
+                              {&buffer_.memory(), nullptr});
         return HEDDLE_SUCCESS;
     });
     if (!copies_ && depends_)

@@ -9,25 +9,21 @@
 #include "outgoing.hpp"
 #include "pushed.hpp"
 
-#include <chrono>
 #include <optional>
 
 namespace heddle::pipeline {
 
 class Offered final : public Outgoing {
 public:
-    using Clock = std::chrono::steady_clock;
-
     Offered(Port &port, void *peer, bool within, const heddle_side &from, int64_t bytes, uint64_t key,
             heddle_message_ended ended, void *argument);
 
     // Right after it was made. Otherwise nothing has happened.
     bool can_be() const { return within_ || offer_.number(); }
     Envelope envelope() const override;
-    // Sees what became of it. False where there is nothing to see any more.
-    bool look(Clock::time_point now);
-    // The same, for whether it was taken alone.
-    bool was_seen_taken();
+    bool look(Clock::time_point now) override;
+    bool was_seen_taken() override;
+    bool withdraws() const override { return true; }
 
     void advance() override;
     int arrived(const Header &header, const void *data, size_t bytes) override;

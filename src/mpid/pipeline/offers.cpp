@@ -171,7 +171,7 @@ Sight begin_reading(uint64_t process, uint16_t offer, uint64_t message)
     return change(*board, offer, name_of(message) | open, name_of(message) | read) ? Sight::open : Sight::withdrawn;
 }
 
-bool take(uint64_t process, uint16_t offer, uint64_t message)
+bool take_offer(uint64_t process, uint16_t offer, uint64_t message)
 {
     Board *const board = board_with(offer, process);
     return board && change_standing(*board, offer, name_of(message), name_of(message) | taken);

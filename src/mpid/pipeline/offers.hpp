@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Messages that lie in their sender's memory for as long as nobody is late. Who receives one reads it, and then takes it,
-// which tells that what was read was right; who sent it withdraws it when it wants its memory back. Either is one
-// compare-and-swap of a word in memory that both map: nobody waits for the other.
+// which tells that what was read was right; who sent it withdraws it when it wants its memory back, or, if it is long, leaves it
+// there until it was taken. Either is one compare-and-swap of a word in memory that both map: nobody waits for the other.
 #pragma once
 
 #include <cstdint>
@@ -48,6 +48,6 @@ enum class Sight {
 // Tells the sender that it is about to be read.
 Sight begin_reading(uint64_t process, uint16_t offer, uint64_t message);
 // After it was. False where it was withdrawn meanwhile, so that anything may have been read.
-bool take(uint64_t process, uint16_t offer, uint64_t message);
+bool take_offer(uint64_t process, uint16_t offer, uint64_t message);
 
 } // namespace heddle::pipeline

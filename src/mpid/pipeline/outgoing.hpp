@@ -5,10 +5,14 @@
 
 #include "message.hpp"
 
+#include <chrono>
+
 namespace heddle::pipeline {
 
 class Outgoing : public Message {
 public:
+    using Clock = std::chrono::steady_clock;
+
     Outgoing(Port &port, void *peer, const heddle_side &from, int64_t bytes, uint64_t key, heddle_message_ended ended,
              void *argument)
         : Message(port, peer, from, bytes, ended, argument), key_(key), total_(bytes)
@@ -16,6 +20,13 @@ public:
     }
 
     virtual Envelope envelope() const = 0;
+    // What lies on offer (offers.hpp) may have been taken; nobody else tells. Sees what became of it, and does what is to be
+    // done if it was not. False where there is nothing to see any more.
+    virtual bool look(Clock::time_point now) = 0;
+    // The same, for whether it was taken alone.
+    virtual bool was_seen_taken() = 0;
+    // Its offer may be withdrawn, which is not free.
+    virtual bool withdraws() const { return false; }
     uint64_t key() const { return key_; }
     // It is known to have been matched.
     bool answered() const { return answered_; }
@@ -26,6 +37,7 @@ public:
     void give(int64_t bytes);
     void given(int error);
     heddle_side side() const { return buffer_.after(0); }
+    const gpu::Memory &memory() const { return buffer_.memory(); }
 
     void drop_chunks() override;
 

@@ -3,7 +3,7 @@
 
 #include "../../gpu/error_detail.hpp"
 #include "counters.hpp"
-#include "offered.hpp"
+#include "outgoing.hpp"
 #include "taking.hpp"
 
 #include <algorithm>
@@ -95,7 +95,7 @@ void Port::note_refusal(const void *peer) { noted_[peer].refusals = most_refusal
 
 bool Port::is_worth_an_offer(const void *peer)
 {
-    if (!offered_.empty())
+    if (std::any_of(watched_.begin(), watched_.end(), [](const Outgoing *each) { return each->withdraws(); }))
         return false;
     const auto noted = noted_.find(peer);
     if (noted == noted_.end() || noted->second.refusals == 0)
@@ -114,7 +114,7 @@ void Port::end(Message &message)
 {
     message.leave();
     message.ended_ = true;
-    std::erase_if(offered_, [&](const Message *each) { return each == &message; });
+    std::erase_if(watched_, [&](const Message *each) { return each == &message; });
     const auto found = messages_.find(message.id());
     ended_.push_back(std::move(found->second));
     messages_.erase(found);
@@ -122,7 +122,8 @@ void Port::end(Message &message)
 
 void Port::update_active()
 {
-    active_ = !ready_.empty() || !ended_.empty() || !told_.empty() || !offered_.empty() || !transfers_.empty() || receiving_.anyone_waits() ||
+    active_ = !ready_.empty() || !ended_.empty() || !told_.empty() || !watched_.empty() || !transfers_.empty() ||
+              receiving_.anyone_waits() ||
               std::any_of(sending_.begin(), sending_.end(), [](const Staging &one) { return one.anyone_waits(); });
 }
 
@@ -150,16 +151,16 @@ int Port::progress()
 
 int Port::look_at_offers()
 {
-    if (offered_.empty())
+    if (watched_.empty())
         return 0;
-    const auto now = Offered::Clock::now();
-    return static_cast<int>(std::erase_if(offered_, [&](Offered *each) { return !each->look(now); }));
+    const auto now = Outgoing::Clock::now();
+    return static_cast<int>(std::erase_if(watched_, [&](Outgoing *each) { return !each->look(now); }));
 }
 
 // Before anything is concluded from what was not answered.
 void Port::see_taken()
 {
-    std::erase_if(offered_, [](Offered *each) { return each->was_seen_taken(); });
+    std::erase_if(watched_, [](Outgoing *each) { return each->was_seen_taken(); });
 }
 
 int Port::advance_ready()
@@ -194,16 +195,19 @@ int Port::tell_endings()
     const auto tell_of = [](const Ending &ending) {
         if (!ending.ended)
             return;
-        gpu::set_error_detail(ending.detail.data());
+        if (ending.error)
+            gpu::set_error_detail(ending.detail.data());
         ending.ended(ending.argument, ending.error, ending.bytes);
     };
     const std::vector<Ending> told = std::exchange(told_, {});
     for (const Ending &ending : told)
         tell_of(ending);
-    const std::vector<std::unique_ptr<Message>> ended = std::exchange(ended_, {});
-    for (const auto &message : ended)
+    std::swap(ending_, ended_);
+    for (const auto &message : ending_)
         tell_of(message->ending_);
-    return static_cast<int>(told.size() + ended.size());
+    const size_t events = told.size() + ending_.size();
+    ending_.clear();
+    return static_cast<int>(events);
 }
 
 // ---- to the transport ----

@@ -14,7 +14,6 @@
 namespace heddle::pipeline {
 
 class Incoming;
-class Offered;
 class Outgoing;
 
 class Port {
@@ -67,8 +66,9 @@ public:
     // another is on offer, for many do better packed in few launches (H200, 64 of 1 KiB: 2.4 us each, on offer 4).
     void note_refusal(const void *peer);
     bool is_worth_an_offer(const void *peer);
-    // It is to be looked at.
-    void watch(Offered &message) { offered_.push_back(&message); }
+    // It lies on offer, and is to be looked at until there is nothing to see any more. Each look takes a while: so only some.
+    void watch(Outgoing &message) { watched_.push_back(&message); }
+    bool can_watch() const { return watched_.size() < 64; }
     // Its caller is told of its end before it comes.
     void tell(const Ending &ending) { told_.push_back(ending); }
     // What came of a message before it was asked for.
@@ -120,12 +120,12 @@ private:
     Staging receiving_;
     Staging early_;
     std::map<const void *, Noted> noted_;
-    std::vector<Offered *> offered_;
+    std::vector<Outgoing *> watched_;
     std::map<uint64_t, Pushed> pushed_; // by the sender's name for the message
     std::list<Errand> errands_;
     std::map<uint64_t, std::unique_ptr<Message>> messages_; // in the order of their making
     std::vector<Message *> ready_, advancing_;
-    std::vector<std::unique_ptr<Message>> ended_;
+    std::vector<std::unique_ptr<Message>> ended_, ending_;
     std::vector<Ending> told_;
     Transfers transfers_; // end before the messages that they are of
 };

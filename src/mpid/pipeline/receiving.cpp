@@ -3,6 +3,7 @@
 
 #include "borrowing.hpp"
 #include "counters.hpp"
+#include "offers.hpp"
 #include "outgoing.hpp"
 #include "port.hpp"
 
@@ -13,7 +14,7 @@ namespace heddle::pipeline {
 
 Receiving::Receiving(Port &port, void *peer, const Envelope &envelope, const heddle_side &to,
                      int64_t capacity, heddle_message_ended ended, void *argument)
-    : Incoming(port, peer, envelope, to, capacity, ended, argument),
+    : Incoming(port, peer, envelope, to, capacity, ended, argument), offer_(envelope.offer),
       chunk_(std::max(smallest_chunk, std::min(envelope.chunk, port.limits().chunk)))
 {
     cut();
@@ -66,7 +67,8 @@ void Receiving::take(Outgoing &sender)
         Chunk &chunk = chunks_.emplace_back();
         chunk.bytes = wanted_;
         const int e = guard([&] {
-            port_.transfers().ask(*this, chunk, {sender.side(), buffer_.after(0), wanted_, HEDDLE_OP_REPLACE});
+            port_.transfers().ask(*this, chunk, {sender.side(), buffer_.after(0), wanted_, HEDDLE_OP_REPLACE},
+                                  {&sender.memory(), &buffer_.memory()});
             return HEDDLE_SUCCESS;
         });
         if (e) {
@@ -259,7 +261,7 @@ int Receiving::arrived_chunk(const Header &header, const void *data, size_t byte
         end_chunk(chunk);
     } else {
         std::memcpy(chunk.block.at(), data, bytes);
-        begin_move(chunk, chunk.block.at());
+        begin_move(chunk, chunk.block.at(), chunk.block.memory());
     }
     return HEDDLE_SUCCESS;
 }
@@ -300,19 +302,20 @@ void Receiving::carried(Chunk &chunk, int error)
     } else if (buffer_.direct()) {
         end_chunk(chunk);
     } else {
-        begin_move(chunk, chunk.block.at());
+        begin_move(chunk, chunk.block.at(), chunk.block.memory());
     }
 }
 
 // ---- chunks ----
 
-void Receiving::begin_move(Chunk &chunk, const void *from)
+void Receiving::begin_move(Chunk &chunk, const void *from, const gpu::Memory *memory)
 {
     chunk.state = Chunk::State::moving;
     const int e = guard([&] {
         port_.transfers().ask(
             *this, chunk,
-            {packed_side(from, chunk.bytes), buffer_.after(chunk.offset), chunk.bytes, HEDDLE_OP_REPLACE});
+            {packed_side(from, chunk.bytes), buffer_.after(chunk.offset), chunk.bytes, HEDDLE_OP_REPLACE},
+            {memory, &buffer_.memory()});
         return HEDDLE_SUCCESS;
     });
     if (e) { // nobody moves it
@@ -325,17 +328,17 @@ void Receiving::begin_move(const Header &header, Borrowed &&borrowed)
 {
     Chunk &chunk = begin_chunk(header);
     chunk.borrowed = std::move(borrowed.open);
-    begin_move(chunk, borrowed.at);
+    begin_move(chunk, borrowed.at, borrowed.memory);
 }
 
 void Receiving::moved(Chunk &chunk, int error)
 {
-    unanswered_ = false;
+    const bool at_once = std::exchange(unanswered_, false);
     if (error)
         fail(error);
     if (source_)
         source_->given(error);
-    else if (!failed() && mode_ != Mode::value)
+    else if (!failed() && mode_ != Mode::value && !(at_once && !truncated_ && take_offer(process_, offer_, other_)))
         give_back(chunk);
     end_chunk(chunk);
 }

@@ -36,7 +36,7 @@ private:
     Verdict judge(const Header &header, size_t bytes) const;
     int accept(const Header &header, size_t bytes, bool &wanted);
     Chunk &begin_chunk(const Header &header);
-    void begin_move(Chunk &chunk, const void *from);
+    void begin_move(Chunk &chunk, const void *from, const gpu::Memory *memory);
     void begin_move(const Header &header, Borrowed &&borrowed);
     int arrived_chunk(const Header &header, const void *data, size_t bytes);
     int arrived_loan(const Header &header);
@@ -50,6 +50,7 @@ private:
     int64_t chunks() const { return (wanted_ + chunk_bytes_ - 1) / chunk_bytes_; }
     bool wants_room() const;
 
+    const uint16_t offer_;
     const int64_t chunk_; // the lower limit of both ports
     bool falling_back_ = false;
     bool unanswered_ = false;   // reads at once

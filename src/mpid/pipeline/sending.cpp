@@ -15,7 +15,9 @@ Sending::Sending(Port &port, void *peer, const heddle_side &from, int64_t bytes,
     : Outgoing(port, peer, from, bytes, key, ended, argument), lends_(can(Mode::reference)), shares_(can(Mode::shared))
 {
     if (lends_ && buffer_.dense() && bytes > 0)
-        own_ = export_own(*buffer_.device(), buffer_.address(0), bytes, port.limits().in_place);
+        own_ = export_own(*buffer_.device(), buffer_.memory(), buffer_.address(0), bytes, port.limits().in_place);
+    if (own_ && whole_chunk(bytes) >= bytes && port.can_watch())
+        offer_ = Offer(id());
 }
 
 // Whether its chunks can stay, in that way.
@@ -30,7 +32,18 @@ Envelope Sending::envelope() const
     envelope.lends = lends_;
     envelope.shares = shares_;
     envelope.own = own_.value_or(Loan{});
+    envelope.offer = offer_.number();
     return envelope;
+}
+
+bool Sending::look(Clock::time_point) { return !answered_ && !failed() && !was_seen_taken(); }
+
+bool Sending::was_seen_taken()
+{
+    if (answered_ || failed() || !offer_.is_taken())
+        return false;
+    read_at_once(total_);
+    return true;
 }
 
 // ---- what the receiver says ----
@@ -213,8 +226,9 @@ bool Sending::use(int error, Block block)
 void Sending::pack(Chunk &chunk)
 {
     port_.transfers().ask(*this, chunk,
-                            {buffer_.after(chunk.offset), packed_side(chunk.block.at(), chunk.bytes),
-                             chunk.bytes, HEDDLE_OP_REPLACE});
+                          {buffer_.after(chunk.offset), packed_side(chunk.block.at(), chunk.bytes), chunk.bytes,
+                           HEDDLE_OP_REPLACE},
+                          {&buffer_.memory(), chunk.block.memory()});
 }
 
 // If the answer is another one than the last, this was for nothing, and is thrown away. It begins before the envelope is

@@ -29,6 +29,8 @@ public:
 
     explicit operator bool() const { return staging_ != nullptr; }
     char *at() const { return plain_ ? plain_.get() : piece_ ? piece_.at() : slab_.at(); }
+    // What it lies in; null where that is to be asked for.
+    const gpu::Memory *memory() const { return piece_ ? &piece_.memory() : nullptr; }
     // How another process finds it, if it is lent.
     const Loan &loan() const { return piece_.loan(); }
 

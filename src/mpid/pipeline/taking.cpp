@@ -33,7 +33,7 @@ void Taking::read(Borrowed &&borrowed)
 {
     switch (begin_reading(process_, offer_, other_)) {
     case Sight::open:
-        return move(borrowed.at, std::move(borrowed.open));
+        return move(std::move(borrowed));
     case Sight::none:
         return answer(Mode::value, false);
     default: // it is pushed
@@ -41,13 +41,15 @@ void Taking::read(Borrowed &&borrowed)
     }
 }
 
-void Taking::move(const void *from, std::shared_ptr<const void> open)
+void Taking::move(Borrowed &&from)
 {
     Chunk &chunk = chunks_.emplace_back();
     chunk.bytes = wanted_;
-    chunk.borrowed = std::move(open);
+    chunk.borrowed = std::move(from.open);
     const int e = guard([&] {
-        port_.transfers().ask(*this, chunk, {packed_side(from, wanted_), buffer_.after(0), wanted_, HEDDLE_OP_REPLACE});
+        port_.transfers().ask(*this, chunk,
+                              {packed_side(from.at, wanted_), buffer_.after(0), wanted_, HEDDLE_OP_REPLACE},
+                              {from.memory, &buffer_.memory()});
         return HEDDLE_SUCCESS;
     });
     if (e) { // nobody moves it
@@ -72,7 +74,7 @@ void Taking::moved(Chunk &, int error)
 // An error that lasts is met again by what is pushed, or by its sender.
 void Taking::was_read(int error)
 {
-    if (!error && take(process_, offer_, other_)) {
+    if (!error && take_offer(process_, offer_, other_)) {
         count(Counter::claimed);
         over();
     } else if (pushed_.at) {
@@ -108,7 +110,7 @@ void Taking::unpack()
     unpacks_ = true;
     mode_ = Mode::value;
     if (wanted_ > 0 && !buffer_.of_host())
-        return move(pushed_.at.get(), nullptr);
+        return move({static_cast<char *>(pushed_.at.get()), nullptr, nullptr});
     const heddle_move move{packed_side(pushed_.at.get(), wanted_), buffer_.after(0), wanted_, HEDDLE_OP_REPLACE};
     if (const int e = heddle_transfer(&move, wanted_ > 0))
         return fail(e);

@@ -30,7 +30,7 @@ private:
     void read(Borrowed &&borrowed);
     void was_read(int error);
     void unpack();
-    void move(const void *from, std::shared_ptr<const void> open);
+    void move(Borrowed &&from);
     void over();
     void answer(Mode mode, bool asks_where);
 

@@ -5,7 +5,6 @@
 #include "limits.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <utility>
 
 namespace heddle::pipeline {
@@ -13,7 +12,10 @@ namespace heddle::pipeline {
 void Transfers::Running::fail(int what)
 {
     error = what;
-    std::snprintf(detail.data(), detail.size(), "%s", heddle_error_detail());
+    guard([&] { // memory may have run out
+        detail = heddle_error_detail();
+        return HEDDLE_SUCCESS;
+    });
 }
 
 // What is larger keeps a device busy by itself, and is told of the sooner.
@@ -39,10 +41,9 @@ int Transfers::begin_next()
                (first.is_small() && each.is_small() && each.message->block_device() == first.message->block_device() &&
                 (several || each.move.bytes <= worth_a_launch(Mode::value)));
     };
-    std::vector<Part> parts, others;
-    for (const Part &each : asked_)
-        (joins(each) ? parts : others).push_back(each);
-    asked_ = std::move(others);
+    std::vector<Part> parts;
+    std::copy_if(asked_.begin(), asked_.end(), std::back_inserter(parts), joins);
+    std::erase_if(asked_, joins);
     const auto begun = static_cast<int>(parts.size());
     begin_together(std::move(parts));
     return begun;
@@ -61,12 +62,15 @@ void Transfers::begin_last()
 
 void Transfers::begin_together(std::vector<Part> parts)
 {
-    std::vector<heddle_move> moves;
-    for (const Part &part : parts)
-        moves.push_back(part.move);
+    moves_.clear();
+    known_.clear();
+    for (const Part &part : parts) {
+        moves_.push_back(part.move);
+        known_.push_back(part.known);
+    }
     running_.reserve(running_.size() + parts.size());
     Running running;
-    running.error = heddle_transfer_begin(moves.data(), static_cast<int64_t>(moves.size()), &running.request);
+    running.error = gpu::begin_transfer(moves_, known_, &running.request);
     if (running.error && parts.size() > 1) { // it is not all of them that fail, perhaps
         for (const Part &part : parts)
             begin_together({part});
@@ -99,7 +103,8 @@ int Transfers::progress()
         running_.pop_back();
         ended += static_cast<int>(over.parts.size());
         for (const Part &part : over.parts) {
-            gpu::set_error_detail(over.detail.data());
+            if (over.error)
+                gpu::set_error_detail(over.detail.c_str());
             guard([&] { // whatever becomes of one message, the others hear of theirs
                 part.message->moved(*part.chunk, over.error);
                 return HEDDLE_SUCCESS;

@@ -4,8 +4,10 @@
 // what has ended is told of, and sent, in between.
 #pragma once
 
+#include "../../gpu/transfer.hpp"
 #include "message.hpp"
 
+#include <string>
 #include <vector>
 
 namespace heddle::pipeline {
@@ -16,8 +18,11 @@ public:
     Transfers(const Transfers &) = delete;
     ~Transfers() { wait(); }
 
-    // To be begun by begin_next().
-    void ask(Message &message, Chunk &chunk, const heddle_move &move) { asked_.push_back({&message, &chunk, move}); }
+    // To be begun by begin_next(). What is known of the memory is so until then.
+    void ask(Message &message, Chunk &chunk, const heddle_move &move, const gpu::Known &known = {})
+    {
+        asked_.push_back({&message, &chunk, move, known});
+    }
     // One launch. Of how many. What another port waits for comes first.
     int begin_next();
     // Begins what was asked for last, if waiting is of no use: nothing runs, or it would share its launch with no other.
@@ -33,6 +38,7 @@ private:
         Message *message;
         Chunk *chunk;
         heddle_move move;
+        gpu::Known known;
 
         bool is_small() const;
     };
@@ -40,7 +46,7 @@ private:
         std::vector<Part> parts;
         heddle_request *request = nullptr;
         int error = HEDDLE_SUCCESS;
-        std::array<char, 256> detail{};
+        std::string detail;
 
         void fail(int what);
     };
@@ -49,6 +55,8 @@ private:
 
     std::vector<Part> asked_;
     std::vector<Running> running_;
+    std::vector<heddle_move> moves_; // of one launch, while it begins
+    std::vector<gpu::Known> known_;
 };
 
 } // namespace heddle::pipeline

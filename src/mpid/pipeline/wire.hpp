@@ -3,13 +3,13 @@
 // checked whole before anything of them is used.
 //
 //   envelope  sender to receiver, by whatever matches messages; it may say where the bytes lie, and that they lie there
-//             only on offer (offers.hpp). Then an answer is nothing to wait for: by reference, it asks where they lie; by
-//             value, for all of them at once
+//             on offer (offers.hpp): then who has read them there takes it. If it may be withdrawn, an answer is nothing to wait
+//             for: by reference, it asks where they lie; by value, for all of them at once
 //   answer    receiver to sender: how the message is to come, and how many chunks may so far. The number counts from
 //             the beginning, so that answers may overtake each other. A higher round begins the message anew.
 //   chunk     sender to receiver: with its bytes behind it, or with a loan, which says where they can be read
 //   returned  receiver to sender: the bytes of a loan were read; in the place of an answer: out of where the envelope
-//             says that they lie, all that the receiver wants
+//             says that they lie, all that the receiver wants, which may be less than there is
 //   declined  sender to receiver: there is nothing to lend; by value, please
 //   failed    either way: this end of the message has failed, and uses nothing of the other's any more
 //   refused   receiver to sender: nobody takes the message
@@ -42,7 +42,8 @@ struct Envelope {
     uint64_t node = 0; // where the sender is (whereabouts.hpp)
     uint64_t process = 0;
     uint16_t number = 0; // of its port
-    uint16_t offer = 0;  // 0: it is none
+    uint16_t offer = 0;  // 0: there is none
+    bool withdraws = false; // the offer may be withdrawn
     bool lends = false;  // it can leave chunks on its device
     bool shares = false; // it can leave chunks in host memory
     Loan own;            // the sender's own memory, unpacked; there is no handle in it. Allocation 0: it is not lent
