@@ -123,6 +123,7 @@ public:
     // Device memory of this process for another process of the node, and back.
     static constexpr size_t handle_bytes = 80;
     virtual int export_memory(int device, void *ptr, unsigned char handle[handle_bytes]) = 0;
+    // NO_MEMORY, too, where it cannot be opened for now: something else is open that has its addresses.
     virtual int import_memory(int device, const unsigned char handle[handle_bytes], void **ptr) = 0;
     virtual int close_memory(int device, void *ptr) = 0;
 

@@ -38,6 +38,7 @@ struct Traffic {
     bool keeps = true;           /* otherwise each message is in memory of its own */
     bool offers = false;
     int64_t patience = 100000000; /* microseconds */
+    bool frees = true;            /* what a message was in, before the next */
 
     int64_t stride() const { return block + gap; }
     int64_t blocks() const { return (bytes + block - 1) / block; }
@@ -45,6 +46,8 @@ struct Traffic {
 };
 constexpr Traffic spaced{"inside: the receiving process", 3, block};
 constexpr Traffic dense_ones{"inside: the process that receives dense messages", 24, 0, HEDDLE_PEER_AUTO, false};
+constexpr Traffic dense_apart{"inside: the process that receives dense messages from everywhere", 24, 0, HEDDLE_PEER_AUTO, false,
+                              false, 100000000, false};
 constexpr Traffic dense_again{"inside: the process that receives out of one buffer", 5, 0};
 constexpr Traffic on_offer{"inside: the process that claims", 5, 0, HEDDLE_PEER_AUTO, true, true};
 constexpr Traffic racing{"inside: the process that may be late", 60, 0, HEDDLE_PEER_AUTO, true, true, 200};
@@ -172,15 +175,16 @@ void ended(void *argument, int error, int64_t) { *static_cast<End *>(argument) =
 void send_all(Wire &wire, const Traffic &traffic)
 {
     const oracle::Type type = type_of(traffic);
-    std::optional<gpu::Memory> memory;
+    std::deque<gpu::Memory> all;
     for (int message = 0; message < traffic.messages; ++message) {
         const std::vector<char> contents = spread(traffic, message);
-        if (!memory || !traffic.keeps) {
-            memory.reset(); /* the next may well have its address */
-            memory.emplace(device0, contents.size());
-        }
-        const heddle_side side{memory->at(), traffic.count(), type.get(), 0};
-        memory->write(0, contents.data(), contents.size());
+        if (traffic.frees && !traffic.keeps)
+            all.clear(); /* the next has its address */
+        if (all.empty() || !traffic.keeps)
+            all.emplace_back(device0, contents.size());
+        gpu::Memory &memory = all.back();
+        const heddle_side side{memory.at(), traffic.count(), type.get(), 0};
+        memory.write(0, contents.data(), contents.size());
         char envelope[HEDDLE_ENVELOPE_BYTES];
         End end;
         int offered = 0;
@@ -284,10 +288,19 @@ TEST_CASE("inside: the receiving process", "[.][inside]")
         CHECK(gpu::Machine::get().count("import_memory") == 1);
 }
 
-/* Each message is in memory of its own; of 24, the receiver keeps 16 open. */
+/* Each message is in memory of its own, where the last one's was: while that is open, this cannot be opened. */
 TEST_CASE("inside: the process that receives dense messages", "[.][inside]")
 {
     if (!receive_as_lent(dense_ones))
+        return;
+    CHECK(gpu::Machine::get().count("import_memory") == 24);
+    CHECK(gpu::Machine::get().count("close_memory") == 23);
+}
+
+/* The same, each somewhere else; of 24, the receiver keeps 16 open. */
+TEST_CASE("inside: the process that receives dense messages from everywhere", "[.][inside]")
+{
+    if (!receive_as_lent(dense_apart))
         return;
     CHECK(gpu::Machine::get().count("import_memory") == 24);
     CHECK(gpu::Machine::get().count("close_memory") == 8);
@@ -342,6 +355,7 @@ TEST_CASE("dense buffers are read where they lie, and freed afterwards", "[refer
 {
     between_processes(dense_ones, 0, "reorder=1 delay_us=20", dense_ones.messages, 0);
     between_processes(dense_ones, 1, "reorder=1 delay_us=20", dense_ones.messages, 0);
+    between_processes(dense_apart, 1, "reorder=1 delay_us=20", dense_apart.messages, 0);
 }
 
 TEST_CASE("a buffer that the receiver has open is read with no answer", "[reference][processes]")

@@ -500,9 +500,9 @@ int CudaBackend::import_memory(int device, const unsigned char handle[handle_byt
         return e;
     Handle whole{};
     std::memcpy(&whole, handle, sizeof whole);
-    if (const int e = check("cudaIpcOpenMemHandle",
-                            cudaIpcOpenMemHandle(ptr, whole.memory, cudaIpcMemLazyEnablePeerAccess)))
-        return e;
+    const cudaError_t opened = cudaIpcOpenMemHandle(ptr, whole.memory, cudaIpcMemLazyEnablePeerAccess);
+    if (const int e = check("cudaIpcOpenMemHandle", opened))
+        return opened == cudaErrorAlreadyMapped ? int{HEDDLE_ERR_NO_MEMORY} : e;
     if (std::memcmp(&whole.device, &d->uuid(), sizeof whole.device) == 0)
         return HEDDLE_SUCCESS;
     const Memory all = query(*ptr, true);

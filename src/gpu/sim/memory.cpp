@@ -85,6 +85,13 @@ struct Memories::Handle {
     int32_t file = 0;
     int32_t device = 0;
     int32_t unused = 0;
+    uint64_t id = 0; // of the allocation
+
+    // Other memory at some of the same addresses, of which one must have been freed.
+    bool collides(const Handle &other) const
+    {
+        return inode == other.inode && id != other.id && offset < other.offset + other.size && other.offset < offset + size;
+    }
 };
 
 int64_t &Memories::slab_bytes(const Range &range)
@@ -246,6 +253,7 @@ Error Memories::export_to(int device, const void *ptr, unsigned char handle[Back
     out.process = getpid();
     out.file = arena.file();
     out.device = device;
+    out.id = block->id;
     std::memset(handle, 0, Backend::handle_bytes);
     std::memcpy(handle, &out, sizeof out);
     return {};
@@ -264,12 +272,19 @@ Error Memories::import_from(int device, const unsigned char handle[Backend::hand
     const std::vector<unsigned char> key(handle, handle + Backend::handle_bytes);
 
     const std::unique_lock lock(mutex_);
-    for (auto &[begin, block] : blocks_)
-        if (block.origin == Origin::imported && block.handle == key) {
+    for (auto &[begin, block] : blocks_) {
+        if (block.origin != Origin::imported)
+            continue;
+        if (block.handle == key) {
             ++block.uses;
             *ptr = reinterpret_cast<void *>(block.handed_out);
             return {};
         }
+        Handle other;
+        std::memcpy(&other, block.handle.data(), sizeof other);
+        if (in.collides(other)) // CUDA opens none either
+            return {HEDDLE_ERR_NO_MEMORY, "sim: import: resource already mapped"};
+    }
     const File file("/proc/" + std::to_string(in.process) + "/fd/" + std::to_string(in.file));
     if (file.number() < 0)
         return device_error(std::string("sim: import: ") + std::strerror(errno));

@@ -5,6 +5,7 @@
 #include "lending.hpp"
 #include "shared_memory.hpp"
 
+#include <algorithm>
 #include <array>
 #include <list>
 #include <map>
@@ -19,6 +20,9 @@ namespace {
 // Of the memory that is a caller's own, and that one process lent to one device. What is open stays in being,
 // even if its owner has freed it.
 constexpr size_t most_own = 16;
+// What is open of memory that its owner has freed is in the way of opening what the owner was given at the same addresses
+// since (cudaErrorAlreadyMapped). Small allocations share a block of this many bytes, which is what is opened.
+constexpr uint64_t block_bytes = 2 << 20;
 
 // An allocation of another process.
 class Opened {
@@ -78,15 +82,13 @@ public:
         const std::lock_guard lock(mutex_);
         Process &its = processes_[{device.ordinal(), process}];
         if (const auto known = its.open.find(loan.allocation); known != its.open.end()) {
-            opened = known->second;
+            opened = known->second.opened;
+        } else if (const int e = is_own(loan) ? open_new_own(device, its, loan, opened) : open_new(device, mode, loan, opened)) {
+            if (e != HEDDLE_ERR_NO_MEMORY) // it may go with the next message
+                (is_own(loan) ? its.own_closed : its.closed[static_cast<size_t>(mode)]) = true;
+            return e;
         } else {
-            const auto made = std::make_shared<Opened>(device);
-            if (const int e = made->open(mode, loan.handle)) {
-                if (e != HEDDLE_ERR_NO_MEMORY) // there may be some for the next message
-                    (is_own(loan) ? its.own_closed : its.closed[static_cast<size_t>(mode)]) = true;
-                return e;
-            }
-            opened = its.open[loan.allocation] = made;
+            its.open[loan.allocation] = {opened, loan.base, loan.size};
         }
         if (is_own(loan))
             used(its, loan.allocation);
@@ -102,7 +104,7 @@ public:
         if (known == its.open.end() || !is_own(loan))
             return nullptr;
         used(its, loan.allocation);
-        return known->second;
+        return known->second.opened;
     }
 
     bool is_closed(const gpu::Device &device, uint64_t process, Mode mode, bool own)
@@ -114,12 +116,51 @@ public:
     }
 
 private:
+    struct Known {
+        std::shared_ptr<const Opened> opened;
+        uint64_t base = 0; // at its owner
+        uint64_t size = 0;
+    };
     struct Process {
-        std::map<uint64_t, std::shared_ptr<const Opened>> open; // by the allocation
-        std::list<uint64_t> own;                                // the latest used first
-        std::array<bool, modes> closed{};                       // by mode
+        std::map<uint64_t, Known> open;   // by the allocation
+        std::list<uint64_t> own;          // the latest used first
+        std::array<bool, modes> closed{}; // by mode
         bool own_closed = false;
     };
+
+    static int open_new(gpu::Device &device, Mode mode, const Loan &loan, std::shared_ptr<const Opened> &opened)
+    {
+        const auto made = std::make_shared<Opened>(device);
+        if (const int e = made->open(mode, loan.handle))
+            return e;
+        opened = made;
+        return HEDDLE_SUCCESS;
+    }
+
+    static int open_new_own(gpu::Device &device, Process &its, const Loan &loan, std::shared_ptr<const Opened> &opened)
+    {
+        drop_freed(its, loan, 1);
+        int e = open_new(device, Mode::reference, loan, opened);
+        if (e && drop_freed(its, loan, block_bytes))
+            e = open_new(device, Mode::reference, loan, opened);
+        return e;
+    }
+
+    // Closes what its owner must have freed, for another allocation lies in the same blocks of so many bytes. Whether there was
+    // any.
+    static bool drop_freed(Process &its, const Loan &loan, uint64_t block)
+    {
+        const auto first = [&](uint64_t base) { return base / block; };
+        const auto last = [&](uint64_t base, uint64_t size) { return (base + std::max<uint64_t>(size, 1) - 1) / block; };
+        return its.own.remove_if([&](uint64_t allocation) {
+            const auto known = its.open.find(allocation);
+            const Known &other = known->second;
+            if (first(other.base) > last(loan.base, loan.size) || first(loan.base) > last(other.base, other.size))
+                return false;
+            its.open.erase(known);
+            return true;
+        }) > 0;
+    }
 
     static void used(Process &its, uint64_t allocation)
     {

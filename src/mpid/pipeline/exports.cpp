@@ -81,6 +81,8 @@ std::optional<Loan> export_own(gpu::Device &device, const gpu::Memory &memory, c
     Loan loan;
     loan.allocation = memory.id | own;
     loan.at = static_cast<uint64_t>(at - memory.base);
+    loan.base = reinterpret_cast<uintptr_t>(memory.base);
+    loan.size = memory.size;
     std::copy(std::begin(exported.handle), std::end(exported.handle), loan.handle);
     return loan;
 }

@@ -48,6 +48,8 @@ struct RawHeader {
 struct RawLoan {
     uint64_t allocation;
     uint64_t at;
+    uint64_t base;
+    uint64_t size;
     unsigned char handle[gpu::Backend::handle_bytes];
 };
 // Behind either: the check.
@@ -107,7 +109,7 @@ int read_envelope(const void *bytes, Envelope &e)
          (raw.flags & withdraws_flag) != 0,
          (raw.flags & lends_flag) != 0,
          (raw.flags & shares_flag) != 0,
-         {raw.allocation, raw.at, {}}};
+         {raw.allocation, raw.at, 0, 0, {}}};
     return HEDDLE_SUCCESS;
 }
 
@@ -130,7 +132,7 @@ HeaderBytes write_header(const Header &h)
     std::memcpy(out.bytes, &raw, sizeof raw);
     out.size = sizeof raw;
     if (has_loan(h.kind, h.mode)) {
-        RawLoan loan{h.loan.allocation, h.loan.at, {}};
+        RawLoan loan{h.loan.allocation, h.loan.at, h.loan.base, h.loan.size, {}};
         std::memcpy(loan.handle, h.loan.handle, sizeof loan.handle);
         std::memcpy(out.bytes + out.size, &loan, sizeof loan);
         out.size += sizeof loan;
@@ -176,6 +178,8 @@ int read_header(const void *bytes, size_t size, Header &h)
         std::memcpy(&loan, static_cast<const char *>(bytes) + sizeof raw, sizeof loan);
         h.loan.allocation = loan.allocation;
         h.loan.at = loan.at;
+        h.loan.base = loan.base;
+        h.loan.size = loan.size;
         std::memcpy(h.loan.handle, loan.handle, sizeof loan.handle);
     }
     return HEDDLE_SUCCESS;
