@@ -12,19 +12,19 @@ Opened::Opened(char *mine, int other, MPI_Comm comm)
     BENCH_CUDA(cudaIpcOpenMemHandle(&at_, there, cudaIpcMemLazyEnablePeerAccess));
 }
 
-ByHand::ByHand(const Case &made, bool dense, char *user, int other)
-    : made_(made), dense_(dense), user_(user), other_(other), landing_(dense ? 1 : made.bytes),
-      there_(dense ? user : landing_.get(), other)
+ByHand::ByHand(const Case &made, bool dense, const Buffers &buffers, int other)
+    : made_(made), dense_(dense), user_(buffers.user.get()), landing_(buffers.landing.get()),
+      there_(dense ? buffers.their_user.get() : buffers.their_landing.get()), other_(other)
 {
 }
 
 void ByHand::send()
 {
     if (dense_)
-        BENCH_CUDA(cudaMemcpyAsync(there_.get(), user_, static_cast<size_t>(made_.bytes), cudaMemcpyDefault,
+        BENCH_CUDA(cudaMemcpyAsync(there_, user_, static_cast<size_t>(made_.bytes), cudaMemcpyDefault,
                                    stream_));
     else
-        made_.hand({user_, there_.get(), true}, stream_);
+        made_.hand({user_, there_, true}, stream_);
     stream_.wait();
     MPI_Send(nullptr, 0, MPI_BYTE, other_, 1, MPI_COMM_WORLD);
 }
@@ -34,7 +34,7 @@ void ByHand::receive()
     MPI_Recv(nullptr, 0, MPI_BYTE, other_, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     if (dense_)
         return;
-    made_.hand({user_, landing_.get(), false}, stream_);
+    made_.hand({user_, landing_, false}, stream_);
     stream_.wait();
 }
 
@@ -48,7 +48,7 @@ void ByHand::read()
 {
     int64_t at;
     MPI_Recv(&at, 1, MPI_INT64_T, other_, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    BENCH_CUDA(cudaMemcpyAsync(user_, there_.get() + at, static_cast<size_t>(made_.bytes), cudaMemcpyDefault, stream_));
+    BENCH_CUDA(cudaMemcpyAsync(user_, there_ + at, static_cast<size_t>(made_.bytes), cudaMemcpyDefault, stream_));
     stream_.wait();
 }
 
@@ -56,7 +56,7 @@ double ByHand::copy()
 {
     const Event begin, end;
     BENCH_CUDA(cudaEventRecord(begin, stream_));
-    BENCH_CUDA(cudaMemcpyAsync(there_.get(), dense_ ? user_ : landing_.get(),
+    BENCH_CUDA(cudaMemcpyAsync(there_, dense_ ? user_ : landing_,
                                static_cast<size_t>(made_.bytes), cudaMemcpyDefault, stream_));
     BENCH_CUDA(cudaEventRecord(end, stream_));
     stream_.wait();

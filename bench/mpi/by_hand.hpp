@@ -29,10 +29,23 @@ private:
     void *at_ = nullptr;
 };
 
+// What both processes have, and the other's of each. Made once: while a library has open what was freed, nothing else at its
+// addresses can be opened.
+struct Buffers {
+    Buffers(int64_t span, int64_t packed, int other)
+        : user(span), landing(packed), their_user(user.get(), other), their_landing(landing.get(), other)
+    {
+    }
+
+    Device user;
+    Device landing; // for what the other packs
+    Opened their_user, their_landing;
+};
+
 class ByHand {
 public:
-    // `user`: this process's buffer, the beginning of an allocation. `dense`: the layout is one block.
-    ByHand(const Case &made, bool dense, char *user, int other);
+    // `dense`: the layout is one block.
+    ByHand(const Case &made, bool dense, const Buffers &buffers, int other);
 
     void send();
     void receive();
@@ -46,10 +59,9 @@ public:
 private:
     const Case &made_;
     const bool dense_;
-    char *const user_;
+    char *const user_, *const landing_;
+    char *const there_; // where the other wants it
     const int other_;
-    Device landing_; // for what the other packs
-    Opened there_;
     Stream stream_;
 };
 

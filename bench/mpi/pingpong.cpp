@@ -116,15 +116,15 @@ template <class Once> bool arrives(const Case &made, char *user, Once &&once)
     return everywhere(differing(user, expected.get(), made.span) == 0);
 }
 
-void measure_device(const Layout &layout, int64_t size)
+void measure_device(const Layout &layout, int64_t size, const Buffers &buffers)
 {
     const Case made = layout.make(size);
     const bool dense = made.span == made.bytes;
     const int other = 1 - rank;
     const MpiType type(made.type);
     const auto count = static_cast<int>(made.count);
-    const Device user(made.span);
-    ByHand hand(made, dense, user.get(), other);
+    const Device &user = buffers.user;
+    ByHand hand(made, dense, buffers, other);
     const auto by_mpi = [&] {
         there_and_back(
             [&] { MPI_Send(user.get(), count, type.get(), other, 1, MPI_COMM_WORLD); },
@@ -189,13 +189,22 @@ void measure_all(const std::string &only, int64_t most)
     for (const int64_t bytes : {KiB, 64 * KiB, MiB, 16 * MiB, 64 * MiB, 256 * MiB})
         if (wanted("host") && bytes <= most)
             measure_host(bytes, false);
-    const std::vector<Layout> all = layouts();
+    std::vector<std::pair<Layout, int64_t>> cases;
+    int64_t span = 1, packed = 1;
     for (const Choice &choice : choices)
-        for (const Layout &layout : all)
-            if (layout.name == choice.layout && wanted(layout.name))
-                for (const int64_t size : choice.sizes)
-                    if (size <= most)
-                        measure_device(layout, size);
+        for (const Layout &layout : layouts())
+            for (const int64_t size : choice.sizes)
+                if (layout.name == choice.layout && wanted(layout.name) && size <= most) {
+                    const Case made = layout.make(size);
+                    cases.emplace_back(layout, size);
+                    span = std::max(span, made.span);
+                    packed = std::max(packed, made.bytes);
+                }
+    {
+        const Buffers buffers(span, packed, 1 - rank);
+        for (const auto &[layout, size] : cases)
+            measure_device(layout, size, buffers);
+    }
     if (wanted("host")) // last: once the key was asked for, types are looked at
         measure_host(KiB, true);
 }
