@@ -5,10 +5,7 @@
  */
 #include "two.hpp"
 
-#include "../../src/mpid/pipeline/wire.hpp"
-
 using namespace pipeline_test;
-namespace wire = heddle::pipeline;
 
 namespace {
 
@@ -16,20 +13,6 @@ constexpr gpu::Place device0{gpu::Kind::device, 0}, device1{gpu::Kind::device, 1
 constexpr int64_t bytes = (int64_t{1} << 20) + 100; /* far above HEDDLE_MESSAGE_IN_PLACE */
 
 Plan read_at_once() { return plan(dense(device0, bytes), blocks(device1, bytes), bytes); }
-
-/* The kinds of headers that pass, in order; of a network in which they do not overtake each other. */
-struct Heard {
-    explicit Heard(Network &network)
-    {
-        network.loses = [this](size_t, const std::vector<unsigned char> &raw) {
-            wire::Header header;
-            CHECK(wire::read_header(raw.data(), raw.size(), header) == HEDDLE_SUCCESS);
-            kinds.push_back(header.kind);
-            return false;
-        };
-    }
-    std::vector<wire::Kind> kinds;
-};
 
 } // namespace
 

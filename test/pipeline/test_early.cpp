@@ -4,7 +4,7 @@
  */
 #include "two.hpp"
 
-#include "../../src/mpid/pipeline/wire.hpp"
+#include <chrono>
 
 using namespace pipeline_test;
 
@@ -13,16 +13,19 @@ namespace {
 constexpr gpu::Place device0{gpu::Kind::device, 0}, device1{gpu::Kind::device, 1}, pageable{};
 constexpr int64_t bytes = 5 * Two::lent + 100;
 
+using Clock = std::chrono::steady_clock;
+
 Plan to_device1() { return spaced(device0, device1, bytes); }
 
 /* Two ports of which one has sent to the other by reference. */
 struct Acquainted : Two {
     explicit Acquainted(int64_t staging = 0) : Two(HEDDLE_PEER_AUTO, chunk, HEDDLE_PEER_DEFAULT, staging) { pass(*this, to_device1()); }
-    /* Lets the sender work as long as it has something to do. */
+    /* Lets the sender work as long as it has something to do, which may be no more than to look whether somebody has read. */
     void work_alone()
     {
-        while (*heddle_port_active(port(a)))
-            progress(a);
+        for (auto last = Clock::now(); *heddle_port_active(port(a)) && Clock::now() - last < std::chrono::milliseconds(10);)
+            if (progress(a))
+                last = Clock::now();
     }
 };
 
@@ -179,6 +182,161 @@ TEST_CASE("packing early that fails is tried again, and then told", "[early]")
             CHECK(exchange.received.error == HEDDLE_SUCCESS);
             exchange.check();
         }
+    }
+}
+
+/* Packed as a whole: then no answer is needed, and none comes. */
+
+namespace {
+
+constexpr int64_t one_chunk = 60000;
+Plan whole() { return spaced(device0, device1, one_chunk); }
+
+} // namespace
+
+TEST_CASE("what is packed as a whole is read on the envelope's word", "[early]")
+{
+    const Switched on("reset reorder=1 delay_us=20");
+    Acquainted network;
+    const Heard heard(network);
+    for (const bool packed_before : {false, true}) {
+        Exchange exchange(network, network.a, network.b, whole(), 1);
+        exchange.send();
+        if (packed_before)
+            network.work_alone();
+        exchange.receive();
+        run(network, [&] { return exchange.over(); });
+        exchange.check();
+        CHECK(exchange.sent.error == HEDDLE_SUCCESS);
+        CHECK(exchange.sent.bytes == one_chunk);
+    }
+    CHECK(heard.kinds.empty());
+}
+
+TEST_CASE("but only as a whole", "[early]")
+{
+    const Switched on("reset");
+    Acquainted network;
+    const Heard heard(network);
+    Plan made = whole();
+    made.capacity = one_chunk / 2;
+    Exchange exchange(network, network.a, network.b, made, 1);
+    take_late(network, exchange, made.capacity);
+    CHECK(exchange.received.error == HEDDLE_ERR_TRUNCATE);
+    CHECK(heard.kinds == std::vector{wire::Kind::answer, wire::Kind::chunk, wire::Kind::returned});
+}
+
+TEST_CASE("who waits long for it to be packed answers after all", "[early]")
+{
+    const Switched on("reset delay_us=20000");
+    Acquainted network;
+    const Heard heard(network);
+    pass(network, whole());
+    CHECK(heard.kinds == std::vector{wire::Kind::answer, wire::Kind::chunk, wire::Kind::returned});
+}
+
+TEST_CASE("it is packed again if that failed", "[early]")
+{
+    Acquainted network;
+    const Heard heard(network);
+    const Switched on("reset fail=launch:1");
+    for (const bool waits : {true, false}) {
+        gpu::Machine::get().configure("reset fail=launch:1");
+        Exchange exchange(network, network.a, network.b, whole(), 1);
+        exchange.send();
+        if (waits)
+            exchange.receive();
+        network.work_alone();
+        if (!waits)
+            exchange.receive();
+        run(network, [&] { return exchange.over(); });
+        exchange.check();
+        CHECK(exchange.sent.error == HEDDLE_SUCCESS);
+    }
+    CHECK(heard.kinds.size() == 6);
+}
+
+TEST_CASE("what was read so is not what was dropped", "[early]")
+{
+    const Switched on("reset");
+    Acquainted network;
+    const Heard heard(network);
+    Exchange read(network, network.a, network.b, whole(), 1), dropped(network, network.a, network.b, whole(), 2);
+    read.send(9);
+    dropped.send(9);
+    network.work_alone();
+    read.receive();
+    network.run_receiver([&] { return read.received.over; }, network.b);
+    CHECK(heddle_port_dropped(network.port(network.a), network.peer(network.b), 9) == HEDDLE_SUCCESS);
+    CHECK(heddle_port_dropped(network.port(network.a), network.peer(network.b), 9) == HEDDLE_ERR_RANGE);
+    run(network, [&] { return read.over() && dropped.sent.over; });
+    CHECK(heard.kinds.empty());
+    read.check();
+    CHECK(dropped.sent.bytes == 0);
+    dropped.received.over = true;
+}
+
+TEST_CASE("nor is what is being packed or read, once that is confirmed", "[early]")
+{
+    for (const bool packed : {false, true}) {
+        const Switched on(packed ? "reset" : "reset delay_us=50000");
+        Acquainted network;
+        const Heard heard(network);
+        Exchange first(network, network.a, network.b, whole(), 1), second(network, network.a, network.b, whole(), 2);
+        first.send(9);
+        second.send(9);
+        if (packed)
+            network.work_alone();
+        gpu::Machine::get().configure("reset delay_us=50000");
+        first.receive();
+        network.progress(network.b);
+        heddle_port_confirm(network.port(network.b));
+        heddle_port_confirm(network.port(network.b)); /* once is enough */
+        while (!network.quiet())
+            network.step();
+        CHECK(heard.kinds == std::vector{wire::Kind::answer});
+        CHECK(heddle_port_dropped(network.port(network.a), network.peer(network.b), 9) == HEDDLE_SUCCESS);
+        run(network, [&] { return second.sent.over && first.over(); });
+        CHECK(second.sent.bytes == 0);
+        CHECK(first.sent.bytes == one_chunk);
+        first.check();
+        CHECK(heard.kinds == (packed ? std::vector{wire::Kind::answer, wire::Kind::returned}
+                                     : std::vector{wire::Kind::answer, wire::Kind::chunk, wire::Kind::returned}));
+        second.received.over = true;
+    }
+}
+
+TEST_CASE("a receiver that fails as it reads it tells the sender", "[early]")
+{
+    const Switched on("reset");
+    Acquainted network;
+    Exchange exchange(network, network.a, network.b, whole(), 1);
+    exchange.send();
+    network.work_alone();
+    gpu::Machine::get().configure("reset fail=launch:1+");
+    exchange.receive();
+    run(network, [&] { return exchange.over(); });
+    CHECK(exchange.received.error == HEDDLE_ERR_DEVICE);
+    CHECK(exchange.sent.error == HEDDLE_ERR_PEER);
+    gpu::Machine::get().configure("reset");
+    pass(network, whole());
+}
+
+TEST_CASE("who is lost while it is packed or waited for ends it at the other end", "[early]")
+{
+    for (const bool sender : {false, true}) {
+        const Switched on("reset delay_us=100000");
+        Acquainted network;
+        Exchange exchange(network, network.a, network.b, whole(), 1);
+        exchange.begin();
+        network.progress(network.b);
+        const size_t stays = sender ? network.b : network.a, goes = sender ? network.a : network.b;
+        network.destroy(goes);
+        heddle_port_lost(network.port(stays), network.peer(goes), HEDDLE_ERR_PEER);
+        run(network, [&] { return exchange.over(); });
+        CHECK(exchange.sent.error == HEDDLE_ERR_PEER);
+        CHECK(exchange.received.error == HEDDLE_ERR_PEER);
+        CHECK(exchange.sent.calls + exchange.received.calls == 2);
     }
 }
 

@@ -7,6 +7,7 @@
 #include "exchange.hpp"
 
 #include "../../src/mpid/pipeline/counters.hpp"
+#include "../../src/mpid/pipeline/wire.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -17,6 +18,7 @@
 namespace pipeline_test {
 
 using heddle::pipeline::Counter;
+namespace wire = heddle::pipeline;
 
 struct Two : Network {
     static constexpr int64_t chunk = 4096, lent = 16 * chunk; /* bytes of a chunk, most of one by reference */
@@ -42,6 +44,20 @@ struct Two : Network {
     }
 
     size_t a, b;
+};
+
+/* The kinds of headers that pass, in order; of a network in which they do not overtake each other. */
+struct Heard {
+    explicit Heard(Network &network)
+    {
+        network.loses = [this](size_t, const std::vector<unsigned char> &raw) {
+            wire::Header header;
+            CHECK(wire::read_header(raw.data(), raw.size(), header) == HEDDLE_SUCCESS);
+            kinds.push_back(header.kind);
+            return false;
+        };
+    }
+    std::vector<wire::Kind> kinds;
 };
 
 /* What a counter counted since. */

@@ -83,7 +83,7 @@ public:
         Process &its = processes_[{device.ordinal(), process}];
         if (const auto known = its.open.find(loan.allocation); known != its.open.end()) {
             opened = known->second.opened;
-        } else if (const int e = is_own(loan) ? open_new_own(device, its, loan, opened) : open_new(device, mode, loan, opened)) {
+        } else if (const int e = is_own(loan) ? open_own(device, its, loan, opened) : open_new(device, mode, loan, opened)) {
             if (e != HEDDLE_ERR_NO_MEMORY) // it may go with the next message
                 (is_own(loan) ? its.own_closed : its.closed[static_cast<size_t>(mode)]) = true;
             return e;
@@ -96,14 +96,15 @@ public:
     }
 
     // Null where it is not open.
-    std::shared_ptr<const Opened> open_own(const gpu::Device &device, uint64_t process, const Loan &loan)
+    std::shared_ptr<const Opened> find(const gpu::Device &device, uint64_t process, const Loan &loan)
     {
         const std::lock_guard lock(mutex_);
         Process &its = processes_[{device.ordinal(), process}];
         const auto known = its.open.find(loan.allocation);
-        if (known == its.open.end() || !is_own(loan))
+        if (known == its.open.end())
             return nullptr;
-        used(its, loan.allocation);
+        if (is_own(loan))
+            used(its, loan.allocation);
         return known->second.opened;
     }
 
@@ -137,7 +138,7 @@ private:
         return HEDDLE_SUCCESS;
     }
 
-    static int open_new_own(gpu::Device &device, Process &its, const Loan &loan, std::shared_ptr<const Opened> &opened)
+    static int open_own(gpu::Device &device, Process &its, const Loan &loan, std::shared_ptr<const Opened> &opened)
     {
         drop_freed(its, loan, 1);
         int e = open_new(device, Mode::reference, loan, opened);
@@ -203,8 +204,8 @@ int borrow(gpu::Device &device, uint64_t process, Mode mode, const Loan &loan, i
 bool borrow_open(gpu::Device &device, uint64_t process, const Loan &loan, int64_t bytes, Borrowed &borrowed)
 {
     if (process == whereabouts().process) {
-        borrowed.at = is_own(loan) ? find_own(loan, bytes) : nullptr;
-    } else if (auto opened = Borrower::get().open_own(device, process, loan)) {
+        borrowed.at = is_own(loan) ? find_own(loan, bytes) : find_lent(loan, bytes);
+    } else if (auto opened = Borrower::get().find(device, process, loan)) {
         lend_out(std::move(opened), loan, bytes, borrowed);
     }
     return borrowed.at;

@@ -19,7 +19,7 @@ struct Borrowed {
 // Where `bytes` bytes that a process lent in that mode can be read by `device`.
 int borrow(gpu::Device &device, uint64_t process, Mode mode, const Loan &loan, int64_t bytes, Borrowed &borrowed);
 
-// The same for what is a caller's own and open already; the loan needs no handle. Whether it is.
+// The same by reference for what is open already; the loan needs no handle. Whether it is.
 bool borrow_open(gpu::Device &device, uint64_t process, const Loan &loan, int64_t bytes, Borrowed &borrowed);
 
 // Whether something of that process could not be opened for `device` before: of what it makes to be lent in that

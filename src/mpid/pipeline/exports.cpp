@@ -14,8 +14,6 @@ namespace heddle::pipeline {
 
 namespace {
 
-// Tells them from the allocations of lending.hpp.
-constexpr uint64_t own = uint64_t{1} << 63;
 // What was freed is not heard of; so no more are kept than are likely to be in use.
 constexpr size_t most_kept = 256;
 
@@ -79,7 +77,7 @@ std::optional<Loan> export_own(gpu::Device &device, const gpu::Memory &memory, c
     if (!exported.opens)
         return std::nullopt;
     Loan loan;
-    loan.allocation = memory.id | own;
+    loan.allocation = memory.id | callers_own;
     loan.at = static_cast<uint64_t>(at - memory.base);
     loan.base = reinterpret_cast<uintptr_t>(memory.base);
     loan.size = memory.size;
@@ -87,12 +85,10 @@ std::optional<Loan> export_own(gpu::Device &device, const gpu::Memory &memory, c
     return loan;
 }
 
-bool is_own(const Loan &loan) { return loan.allocation & own; }
-
 char *find_own(const Loan &loan, int64_t bytes)
 {
     return bytes < 0 ? nullptr
-                     : Exports::get().find(loan.allocation & ~own, loan.at, static_cast<size_t>(bytes));
+                     : Exports::get().find(loan.allocation & ~callers_own, loan.at, static_cast<size_t>(bytes));
 }
 
 } // namespace heddle::pipeline

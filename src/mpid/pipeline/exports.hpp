@@ -16,8 +16,8 @@ namespace heddle::pipeline {
 // or where it is scratch memory that goes when it comes back.
 std::optional<Loan> export_own(gpu::Device &device, const gpu::Memory &memory, const char *at, int64_t bytes, int64_t least);
 
-// Whether a loan is of such memory, which its owner may free once it was read.
-bool is_own(const Loan &loan);
+// Whether a loan is of such memory.
+inline bool is_own(const Loan &loan) { return loan.allocation & callers_own; }
 
 // Where this very process has it; null where it is none of its own.
 char *find_own(const Loan &loan, int64_t bytes);

@@ -27,7 +27,7 @@ Mode mode_for(const Envelope &envelope, const Buffer &buffer, const Limits &limi
 Incoming::Incoming(Port &port, void *peer, const Envelope &envelope, const heddle_side &to, int64_t capacity,
                    heddle_message_ended ended, void *argument)
     : Message(port, peer, to, std::min(envelope.bytes, capacity), ended, argument), process_(envelope.process),
-      bytes_(envelope.bytes), own_(envelope.own), truncated_(envelope.bytes > capacity)
+      bytes_(envelope.bytes), at_(envelope.at), truncated_(envelope.bytes > capacity)
 {
     other_ = envelope.message;
     wanted_ = std::min(envelope.bytes, capacity);

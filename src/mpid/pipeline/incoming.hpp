@@ -15,6 +15,8 @@ public:
     virtual void begin() = 0;
     // Answers after all, that the sender may know that it was matched.
     virtual void confirm() = 0;
+    // What it waits for, no header tells: sees whether it is there. False where it waits no more.
+    virtual bool look(Clock::time_point) { return false; }
 
 protected:
     // It is all there, as far as it is wanted.
@@ -22,7 +24,7 @@ protected:
 
     const uint64_t process_; // the sender's
     const int64_t bytes_;    // that it sends, or would
-    const Loan own_;         // where the sender's own memory is lent: nothing is packed, if it comes by reference
+    const Loan at_;          // where all of it lies, or will
     const bool truncated_;
 };
 

@@ -43,6 +43,8 @@ struct Ending {
 
 class Message : public Waiter {
 public:
+    using Clock = std::chrono::steady_clock;
+
     Message(Port &port, void *peer, const heddle_side &side, int64_t bytes, heddle_message_ended ended,
             void *argument);
     virtual ~Message() = default;

@@ -39,7 +39,7 @@ Envelope Offered::envelope() const
     envelope.offer = offer_.number();
     envelope.withdraws = envelope.offer;
     envelope.lends = own_.has_value();
-    envelope.own = own_.value_or(Loan{});
+    envelope.at = own_.value_or(Loan{});
     return envelope;
 }
 

@@ -28,7 +28,7 @@ struct Board {
     uint64_t word[words];
 };
 constexpr uint64_t free_word = 0; // withdrawn, too
-enum Standing : uint64_t { open, read, taken };
+enum Standing : uint64_t { open, read, taken, packing };
 
 uint64_t name_of(uint64_t message) { return message << 2; }
 
@@ -147,7 +147,10 @@ bool change_standing(Board &board, uint16_t number, uint64_t name, uint64_t to)
 
 } // namespace
 
-Offer::Offer(uint64_t message) : name_(name_of(message)) { number_ = Own::get().take(name_ | open); }
+Offer::Offer(uint64_t message, bool open) : name_(name_of(message))
+{
+    number_ = Own::get().take(name_ | (open ? Standing::open : packing));
+}
 
 Offer::~Offer()
 {
@@ -161,6 +164,8 @@ bool Offer::is_taken() const { return word() == (name_ | taken); }
 
 bool Offer::is_read() const { return word() == (name_ | read); }
 
+void Offer::open() { change(*Own::get().board(), number_, name_ | packing, name_ | Standing::open); }
+
 bool Offer::withdraw() { return change_standing(*Own::get().board(), number_, name_, free_word); }
 
 Sight begin_reading(uint64_t process, uint16_t offer, uint64_t message)
@@ -169,6 +174,17 @@ Sight begin_reading(uint64_t process, uint16_t offer, uint64_t message)
     if (!board)
         return Sight::none;
     return change(*board, offer, name_of(message) | open, name_of(message) | read) ? Sight::open : Sight::withdrawn;
+}
+
+Sight look_at_offer(uint64_t process, uint16_t offer, uint64_t message)
+{
+    Board *const board = board_with(offer, process);
+    if (!board)
+        return Sight::none;
+    const uint64_t word = word_of(*board, offer).load(std::memory_order_acquire);
+    return word == (name_of(message) | open)      ? Sight::open
+           : word == (name_of(message) | packing) ? Sight::packing
+                                                  : Sight::withdrawn;
 }
 
 bool take_offer(uint64_t process, uint16_t offer, uint64_t message)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Messages that lie in their sender's memory for as long as nobody is late. Who receives one reads it, and then takes it,
 // which tells that what was read was right; who sent it withdraws it when it wants its memory back, or, if it is long, leaves it
-// there until it was taken. Either is one compare-and-swap of a word in memory that both map: nobody waits for the other.
+// there until it was taken; what is not packed yet is opened once it is. Each of these is one compare-and-swap of a word in
+// memory that both map: nobody waits for the other.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +14,8 @@ namespace heddle::pipeline {
 class Offer {
 public:
     Offer() = default;
-    // Without a number where there is no room for another, or no such memory.
-    explicit Offer(uint64_t message);
+    // Without a number where there is no room for another, or no such memory. `open`: it can be read at once.
+    explicit Offer(uint64_t message, bool open = true);
     Offer(Offer &&other) noexcept : number_(std::exchange(other.number_, uint16_t{0})), name_(other.name_) {}
     Offer &operator=(Offer &&other) noexcept
     {
@@ -29,6 +30,8 @@ public:
     bool is_taken() const;
     // Somebody has begun to read; it may be withdrawn all the same.
     bool is_read() const;
+    // It can be read from now on.
+    void open();
     // False where it was taken.
     bool withdraw();
 
@@ -42,11 +45,14 @@ private:
 // The receiver's end of it.
 enum class Sight {
     open,
+    packing,
     withdrawn,
     none // the sender's offers cannot be seen
 };
 // Tells the sender that it is about to be read.
 Sight begin_reading(uint64_t process, uint16_t offer, uint64_t message);
+// Tells it nothing.
+Sight look_at_offer(uint64_t process, uint16_t offer, uint64_t message);
 // After it was. False where it was withdrawn meanwhile, so that anything may have been read.
 bool take_offer(uint64_t process, uint16_t offer, uint64_t message);
 

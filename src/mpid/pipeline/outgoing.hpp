@@ -5,14 +5,10 @@
 
 #include "message.hpp"
 
-#include <chrono>
-
 namespace heddle::pipeline {
 
 class Outgoing : public Message {
 public:
-    using Clock = std::chrono::steady_clock;
-
     Outgoing(Port &port, void *peer, const heddle_side &from, int64_t bytes, uint64_t key, heddle_message_ended ended,
              void *argument)
         : Message(port, peer, from, bytes, ended, argument), key_(key), total_(bytes)

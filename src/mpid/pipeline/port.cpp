@@ -114,7 +114,8 @@ void Port::end(Message &message)
 {
     message.leave();
     message.ended_ = true;
-    std::erase_if(watched_, [&](const Message *each) { return each == &message; });
+    std::erase(watched_, &message);
+    std::erase(awaited_, &message);
     const auto found = messages_.find(message.id());
     ended_.push_back(std::move(found->second));
     messages_.erase(found);
@@ -122,7 +123,7 @@ void Port::end(Message &message)
 
 void Port::update_active()
 {
-    active_ = !ready_.empty() || !ended_.empty() || !told_.empty() || !watched_.empty() || !transfers_.empty() ||
+    active_ = !ready_.empty() || !ended_.empty() || !told_.empty() || !watched_.empty() || !awaited_.empty() || !transfers_.empty() ||
               receiving_.anyone_waits() ||
               std::any_of(sending_.begin(), sending_.end(), [](const Staging &one) { return one.anyone_waits(); });
 }
@@ -151,10 +152,18 @@ int Port::progress()
 
 int Port::look_at_offers()
 {
-    if (watched_.empty())
+    if (watched_.empty() && awaited_.empty())
         return 0;
-    const auto now = Outgoing::Clock::now();
-    return static_cast<int>(std::erase_if(watched_, [&](Outgoing *each) { return !each->look(now); }));
+    const auto now = Message::Clock::now();
+    const auto is_over = [&](auto *each) {
+        bool goes_on = false;
+        with(*each, [&] {
+            goes_on = each->look(now);
+            return HEDDLE_SUCCESS;
+        });
+        return !goes_on;
+    };
+    return static_cast<int>(std::erase_if(watched_, is_over) + std::erase_if(awaited_, is_over));
 }
 
 // Before anything is concluded from what was not answered.

@@ -66,8 +66,10 @@ public:
     // another is on offer, for many do better packed in few launches (H200, 64 of 1 KiB: 2.4 us each, on offer 4).
     void note_refusal(const void *peer);
     bool is_worth_an_offer(const void *peer);
-    // It lies on offer, and is to be looked at until there is nothing to see any more. Each look takes a while: so only some.
+    // It lies on offer, or waits for one, and is to be looked at until there is nothing to see any more. Each look takes a
+    // while: so only some are offered.
     void watch(Outgoing &message) { watched_.push_back(&message); }
+    void watch(Incoming &message) { awaited_.push_back(&message); }
     bool can_watch() const { return watched_.size() < 64; }
     // Its caller is told of its end before it comes.
     void tell(const Ending &ending) { told_.push_back(ending); }
@@ -121,6 +123,7 @@ private:
     Staging early_;
     std::map<const void *, Noted> noted_;
     std::vector<Outgoing *> watched_;
+    std::vector<Incoming *> awaited_; // what is to be read out of such
     std::map<uint64_t, Pushed> pushed_; // by the sender's name for the message
     std::list<Errand> errands_;
     std::map<uint64_t, std::unique_ptr<Message>> messages_; // in the order of their making

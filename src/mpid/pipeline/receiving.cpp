@@ -3,6 +3,7 @@
 
 #include "borrowing.hpp"
 #include "counters.hpp"
+#include "exports.hpp"
 #include "offers.hpp"
 #include "outgoing.hpp"
 #include "port.hpp"
@@ -11,6 +12,13 @@
 #include <utility>
 
 namespace heddle::pipeline {
+
+namespace {
+
+// For what is packed as a rule in some microseconds.
+constexpr auto patience = std::chrono::milliseconds(1);
+
+} // namespace
 
 Receiving::Receiving(Port &port, void *peer, const Envelope &envelope, const heddle_side &to,
                      int64_t capacity, heddle_message_ended ended, void *argument)
@@ -23,7 +31,7 @@ Receiving::Receiving(Port &port, void *peer, const Envelope &envelope, const hed
 void Receiving::cut()
 {
     chunk_bytes_ =
-        mode_ == Mode::reference && own_.allocation ? whole_chunk(bytes_) : chunk_of(mode_, bytes_, chunk_);
+        mode_ == Mode::reference && is_own(at_) ? whole_chunk(bytes_) : chunk_of(mode_, bytes_, chunk_);
     came_.assign(static_cast<size_t>(chunks()), false);
 }
 
@@ -39,25 +47,63 @@ void Receiving::begin()
     send_answer();
 }
 
-// Out of the sender's own memory, where that is open already. The sender hears of it when all was read, or when it has to
-// know (heddle_port_confirm).
+// Out of the sender's memory, where that is open already; if it is packed there, as soon as it is. The sender hears of it when
+// all was read, or when it has to know (heddle_port_confirm).
 bool Receiving::reads_at_once()
 {
     Borrowed borrowed;
-    if (mode_ != Mode::reference || chunks() != 1 ||
-        !borrow_open(*buffer_.device(), process_, own_, wanted_, borrowed))
+    const bool packed = at_.allocation && !is_own(at_);
+    if (mode_ != Mode::reference || !at_.allocation || chunks() != 1 || (packed && truncated_) ||
+        !borrow_open(*buffer_.device(), process_, at_, wanted_, borrowed))
         return false;
     told_ = 0;
+    if (!packed) {
+        read_all(std::move(borrowed));
+    } else {
+        packing_ = std::move(borrowed);
+        until_ = Clock::now() + patience;
+        port_.watch(*this);
+    }
+    return true;
+}
+
+void Receiving::read_all(Borrowed &&borrowed)
+{
     unanswered_ = true;
     Header whole;
     whole.bytes = wanted_;
     begin_move(whole, std::move(borrowed));
-    return true;
+}
+
+// Its sender may be far from progress, and does not hear of it otherwise if this process fails, nor this one if that does.
+bool Receiving::look(Clock::time_point now)
+{
+    if (!packing_.at || failed())
+        return false;
+    const Sight sight = look_at_offer(process_, offer_, other_);
+    if (sight == Sight::packing && now < until_)
+        return true;
+    if (sight == Sight::open)
+        read_all(std::exchange(packing_, {}));
+    else
+        answer_after_all();
+    return false;
+}
+
+void Receiving::answer_after_all()
+{
+    packing_ = {};
+    begin_round();
+    send_answer();
 }
 
 void Receiving::confirm()
 {
-    if (std::exchange(unanswered_, false) && !alone_)
+    if (alone_ || failed())
+        return;
+    if (packing_.at)
+        answer_after_all();
+    else if (std::exchange(unanswered_, false))
         send_answer(); // nothing is granted
 }
 

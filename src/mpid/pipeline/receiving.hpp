@@ -20,6 +20,7 @@ public:
     // Takes room and answers, or reads at once.
     void begin() override;
     void confirm() override;
+    bool look(Clock::time_point now) override;
 
     bool is_within() const override { return source_ != nullptr; }
     void advance() override;
@@ -32,6 +33,8 @@ private:
     bool use(int error, Block block) override;
     void take(Outgoing &sender);
     bool reads_at_once();
+    void read_all(Borrowed &&borrowed);
+    void answer_after_all();
     enum class Verdict { wanted, stray, senseless };
     Verdict judge(const Header &header, size_t bytes) const;
     int accept(const Header &header, size_t bytes, bool &wanted);
@@ -54,6 +57,8 @@ private:
     const int64_t chunk_; // the lower limit of both ports
     bool falling_back_ = false;
     bool unanswered_ = false;   // reads at once
+    Borrowed packing_;          // where it will, if that is packed soon
+    Clock::time_point until_;   // it waits for that
     Outgoing *source_ = nullptr; // in this port: all is moved out of its buffer
     std::vector<Block> room_; // for chunks that the sender was told of
     std::vector<bool> came_;  // by chunk

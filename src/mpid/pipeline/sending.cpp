@@ -31,8 +31,11 @@ Envelope Sending::envelope() const
     Envelope envelope = addressed();
     envelope.lends = lends_;
     envelope.shares = shares_;
-    envelope.own = own_.value_or(Loan{});
     envelope.offer = offer_.number();
+    if (own_)
+        envelope.at = *own_;
+    else if (envelope.offer)
+        envelope.at = chunks_.front().block.loan();
     return envelope;
 }
 
@@ -42,6 +45,7 @@ bool Sending::was_seen_taken()
 {
     if (answered_ || failed() || !offer_.is_taken())
         return false;
+    chunks_.clear();
     read_at_once(total_);
     return true;
 }
@@ -119,10 +123,14 @@ void Sending::begin_round(const Header &header)
     round_ = header.round;
     granted_ = begun_ = next_ = done_ = 0;
     if (has_first) {
-        chunks_.front().round = round_;
-        next_ = chunks_.front().bytes;
+        Chunk &first = chunks_.front();
+        first.round = round_;
+        if (header.granted == 0 && first.state == Chunk::State::moved)
+            first.state = Chunk::State::lent; // it is being read
+        next_ = first.bytes;
         begun_ = 1;
     }
+    offer_ = Offer();
     if (mode_ != Mode::reference)
         own_.reset();
     else if (own_)
@@ -157,7 +165,8 @@ void Sending::read_at_once(int64_t bytes)
     mode_ = Mode::reference;
     wanted_ = done_ = bytes;
     count(Counter::sent_by_reference);
-    count(Counter::sent_in_place);
+    if (own_)
+        count(Counter::sent_in_place);
     port_.note_mode(peer_, mode_);
     port_.ready(*this);
 }
@@ -253,6 +262,8 @@ void Sending::pack_early()
         chunks_.clear();
     if (chunks_.empty())
         return;
+    if (chunks_.front().bytes == total_ && port_.can_watch())
+        offer_ = Offer(id(), false);
     guard([&] { // otherwise it begins with the port's progress
         port_.transfers().begin_last();
         return HEDDLE_SUCCESS;
@@ -261,6 +272,12 @@ void Sending::pack_early()
 
 void Sending::moved(Chunk &chunk, int error)
 {
+    if (!answered_ && !failed() && offer_.number()) {
+        if (error)
+            offer_ = Offer();
+        else
+            offer_.open();
+    }
     if (!error || chunk.round == round_)
         return Message::moved(chunk, error);
     erase(chunk); // nobody wants it, or it is packed again once somebody does

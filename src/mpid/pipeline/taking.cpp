@@ -23,7 +23,7 @@ void Taking::begin()
     Borrowed borrowed;
     if (mode_ != Mode::reference)
         answer(Mode::value, false);
-    else if (borrow_open(*buffer_.device(), process_, own_, wanted_, borrowed))
+    else if (borrow_open(*buffer_.device(), process_, at_, wanted_, borrowed))
         read(std::move(borrowed));
     else
         answer(Mode::reference, true);

@@ -83,7 +83,7 @@ void write_envelope(const Envelope &e, void *bytes)
     const auto flags = static_cast<uint8_t>((e.lends ? lends_flag : 0) | (e.shares ? shares_flag : 0) | (e.withdraws ? withdraws_flag : 0));
     const auto chunk = static_cast<uint8_t>(std::countr_zero(static_cast<uint64_t>(e.chunk)));
     RawEnvelope raw{envelope_magic, version,          flags,    chunk,    e.message, e.bytes, e.node,
-                    e.process,      e.own.allocation, e.own.at, e.number, e.offer,   0};
+                    e.process,      e.at.allocation, e.at.at, e.number, e.offer,   0};
     raw.check = check_of(raw);
     std::memcpy(bytes, &raw, sizeof raw);
 }

@@ -2,9 +2,9 @@
 // What two ports tell each other: envelopes and headers, as values and as bytes. Bytes from elsewhere are
 // checked whole before anything of them is used.
 //
-//   envelope  sender to receiver, by whatever matches messages; it may say where the bytes lie, and that they lie there
-//             on offer (offers.hpp): then who has read them there takes it. If it may be withdrawn, an answer is nothing to wait
-//             for: by reference, it asks where they lie; by value, for all of them at once
+//   envelope  sender to receiver, by whatever matches messages; it may say where the bytes lie, or will when they are packed,
+//             and that they lie there on offer (offers.hpp): then who has read them there takes it. If it may be withdrawn, an
+//             answer is nothing to wait for: by reference, it asks where they lie; by value, for all of them at once
 //   answer    receiver to sender: how the message is to come, and how many chunks may so far. The number counts from
 //             the beginning, so that answers may overtake each other. A higher round begins the message anew.
 //   chunk     sender to receiver: with its bytes behind it, or with a loan, which says where they can be read
@@ -28,6 +28,9 @@ enum class Mode : uint8_t {
 };
 constexpr size_t modes = 3;
 
+// In the number of an allocation that is the sender's caller's, and may be freed once it was read; others stay.
+constexpr uint64_t callers_own = uint64_t{1} << 63;
+
 // Where lent bytes can be read.
 struct Loan {
     uint64_t allocation = 0; // which of the sender's allocations: the same number, the same memory
@@ -48,9 +51,10 @@ struct Envelope {
     bool withdraws = false; // the offer may be withdrawn
     bool lends = false;  // it can leave chunks on its device
     bool shares = false; // it can leave chunks in host memory
-    Loan own;            // the sender's own memory, unpacked; there is no handle in it. Allocation 0: it is not lent
+    Loan at;             // where all of it lies: unpacked, in the sender's caller's memory, or packed, once the offer is open;
+                         // there is no handle in it. Allocation 0: nowhere yet
 
-    bool in_place() const { return own.allocation != 0; }
+    bool in_place() const { return at.allocation & callers_own; }
 };
 
 void write_envelope(const Envelope &envelope, void *bytes);
