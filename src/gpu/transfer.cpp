@@ -13,11 +13,14 @@ using namespace heddle;
 using namespace heddle::gpu;
 
 struct heddle_request {
-    // The types of a move that is about to begin.
-    void keep(const Move &move)
+    // The types of what has begun.
+    void keep(std::span<const heddle_move> moves)
     {
-        types.emplace_back(move.from.type);
-        types.emplace_back(move.to.type);
+        types.reserve(2 * moves.size());
+        for (const heddle_move &move : moves) {
+            types.emplace_back(move.from.type);
+            types.emplace_back(move.to.type);
+        }
     }
 
     std::vector<TypeRef> types;
@@ -188,8 +191,6 @@ int begin_one(const heddle_move &asked, std::span<const Known> known, heddle_req
     bool launches;
     if (const int e = resolve_one(asked, known, one))
         return e;
-    request.types.reserve(2);
-    request.keep(one.move);
     if (const int e = begin_one(one, request.tasks, launches))
         return e;
     return launches ? begin_direct(*one.move.device, {&one.direct, 1}, false, request.tasks) : HEDDLE_SUCCESS;
@@ -200,10 +201,23 @@ int begin_several(std::span<const heddle_move> asked, std::span<const Known> kno
     std::vector<Move> moves;
     if (const int e = resolve(asked.data(), static_cast<int64_t>(asked.size()), known, moves))
         return e;
-    request.types.reserve(2 * moves.size());
-    for (const Move &move : moves)
-        request.keep(move);
     return begin_moves(moves, false, request.tasks);
+}
+
+int begin(std::span<const heddle_move> asked, std::span<const Known> known, bool keeps, heddle_request **request)
+{
+    clear_error_detail();
+    return guard([&] {
+        auto begun = std::make_unique<heddle_request>();
+        const int e = asked.size() == 1 && is_simple(asked[0]) ? begin_one(asked[0], known, *begun)
+                                                               : begin_several(asked, known, *begun);
+        if (e)
+            return e;
+        if (keeps && !begun->tasks.empty())
+            begun->keep(asked);
+        *request = begun->tasks.empty() ? nullptr : begun.release();
+        return int{HEDDLE_SUCCESS};
+    });
 }
 
 } // namespace
@@ -226,16 +240,7 @@ int heddle_transfer(const heddle_move *asked, int64_t n)
 
 int heddle::gpu::begin_transfer(std::span<const heddle_move> asked, std::span<const Known> known, heddle_request **request)
 {
-    clear_error_detail();
-    return guard([&] {
-        auto begun = std::make_unique<heddle_request>();
-        const int e = asked.size() == 1 && is_simple(asked[0]) ? begin_one(asked[0], known, *begun)
-                                                               : begin_several(asked, known, *begun);
-        if (e)
-            return e;
-        *request = begun->tasks.empty() ? nullptr : begun.release();
-        return int{HEDDLE_SUCCESS};
-    });
+    return begin(asked, known, false, request);
 }
 
 int heddle_transfer_begin(const heddle_move *asked, int64_t n, heddle_request **request)
@@ -243,7 +248,7 @@ int heddle_transfer_begin(const heddle_move *asked, int64_t n, heddle_request **
     clear_error_detail();
     if (!request || n < 0 || (n > 0 && !asked))
         return HEDDLE_ERR_ARG;
-    return begin_transfer({asked, static_cast<size_t>(n)}, {}, request);
+    return begin({asked, static_cast<size_t>(n)}, {}, true, request);
 }
 
 int heddle_test(heddle_request **request, int *done)

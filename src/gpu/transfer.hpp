@@ -13,7 +13,7 @@ struct Known {
     const Memory *to = nullptr;
 };
 
-// As heddle_transfer_begin. `known`: of each move, or empty.
+// As heddle_transfer_begin, but the caller keeps the types until it has ended. `known`: of each move, or empty.
 int begin_transfer(std::span<const heddle_move> moves, std::span<const Known> known, heddle_request **request);
 
 } // namespace heddle::gpu

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <list>
 #include <map>
 #include <memory>
@@ -84,8 +85,10 @@ public:
         if (const auto known = its.open.find(loan.allocation); known != its.open.end()) {
             opened = known->second.opened;
         } else if (const int e = is_own(loan) ? open_own(device, its, loan, opened) : open_new(device, mode, loan, opened)) {
-            if (e != HEDDLE_ERR_NO_MEMORY) // it may go with the next message
+            if (e != HEDDLE_ERR_NO_MEMORY) { // it may go with the next message
                 (is_own(loan) ? its.own_closed : its.closed[static_cast<size_t>(mode)]) = true;
+                any_closed_ = true;
+            }
             return e;
         } else {
             its.open[loan.allocation] = {opened, loan.base, loan.size};
@@ -110,6 +113,8 @@ public:
 
     bool is_closed(const gpu::Device &device, uint64_t process, Mode mode, bool own)
     {
+        if (!any_closed_.load(std::memory_order_relaxed))
+            return false;
         const std::lock_guard lock(mutex_);
         const auto its = processes_.find({device.ordinal(), process});
         return its != processes_.end() &&
@@ -176,6 +181,7 @@ private:
     }
 
     std::mutex mutex_;
+    std::atomic<bool> any_closed_{false};
     std::map<std::pair<int, uint64_t>, Process> processes_; // by the device that reads and who lends
 };
 

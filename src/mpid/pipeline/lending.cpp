@@ -5,6 +5,7 @@
 #include "../../gpu/settings.hpp"
 #include "shared_memory.hpp"
 
+#include <atomic>
 #include <bit>
 #include <memory>
 #include <mutex>
@@ -91,6 +92,8 @@ public:
 
     bool can(const gpu::Device &device, Mode mode)
     {
+        if (!any_mute_.load(std::memory_order_relaxed))
+            return true;
         const std::lock_guard lock(mutex_);
         return !mute_.contains({&device, mode});
     }
@@ -131,8 +134,10 @@ private:
         const int e = not_made ? not_made : lent->publish();
         // Memory that ran out may be there another time; devices say it in whatever words.
         const bool may_pass = e == HEDDLE_ERR_NO_MEMORY || (not_made && mode == Mode::reference);
-        if (e && !may_pass)
+        if (e && !may_pass) {
             mute_.insert({&device, mode});
+            any_mute_ = true;
+        }
         if (e)
             return e;
         lent->memory = device.backend().query(lent->at(), true);
@@ -157,6 +162,7 @@ private:
     std::vector<std::unique_ptr<Lent>> all_;
     uint64_t made_ = 0;
     std::set<std::pair<const gpu::Device *, Mode>> mute_;
+    std::atomic<bool> any_mute_{false};
 };
 
 const gpu::Source held([](gpu::Counts &counts) {

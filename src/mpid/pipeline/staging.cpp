@@ -76,7 +76,7 @@ void Staging::wait(Waiter &waiter)
     waiter.line_ = this;
 }
 
-int Staging::serve()
+int Staging::serve_line()
 {
     int served = 0;
     while (!line_.empty()) {

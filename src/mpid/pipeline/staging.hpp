@@ -76,7 +76,7 @@ public:
     // Puts it at the end of the line, if it does not stand there already.
     void wait(Waiter &waiter);
     // Serves the line as far as there are blocks. How many were served.
-    int serve();
+    int serve() { return line_.empty() ? 0 : serve_line(); }
     // A block without waiting; NO_MEMORY where the limit allows none.
     int take_spare(const Waiter &waiter, Block &block) { return take(waiter, false, block); }
     bool anyone_waits() const { return !line_.empty(); }
@@ -86,6 +86,7 @@ private:
     friend class Waiter;
     using Clock = std::chrono::steady_clock;
 
+    int serve_line();
     int take(const Waiter &waiter, bool beyond, Block &block);
     int take_host(gpu::Device *device, size_t bytes, bool beyond, Block &block);
     void came_back(int64_t bytes);
