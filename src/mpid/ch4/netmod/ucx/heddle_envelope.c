@@ -338,11 +338,8 @@ int MPIDI_UCX_gpu_recv(void *buf, MPI_Aint count, MPI_Datatype datatype, int ran
     const uint64_t tag_mask = MPIDI_UCX_tag_mask(tag, rank);
     const uint64_t ucx_tag = MPIDI_UCX_recv_tag(tag, rank, comm->recvcontext_id + context_offset);
     struct MPIDI_UCX_parked *p = find_parked(vni, ucx_tag, tag_mask, true);
-    MPI_Aint size;
-    MPIR_Datatype_get_size_macro(datatype, size);
     if (p == NULL
-        && (!MPIDI_UCX_gpu_takes(buf, count, datatype)
-            || (count * size > MPIR_CVAR_CH4_UCX_GPU_ONESHOT && MPIDI_UCX_is_direct(buf, datatype, addr))))
+        && (!MPIDI_UCX_gpu_takes(buf, count, datatype) || MPIDI_UCX_is_direct(buf, count, datatype, addr)))
         return MPIDI_UCX_recv(buf, count, datatype, rank, tag, comm, context_offset, addr, vni, request);
 
     if (rreq == NULL)

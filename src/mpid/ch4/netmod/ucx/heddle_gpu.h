@@ -160,8 +160,8 @@ struct heddle_port *MPIDI_UCX_port(int vni);
 
 /* Asks UCX what it can take. */
 void MPIDI_UCX_direct_init(void);
-/* Whether a device's buffer is UCX's to send or to receive, as it is. */
-bool MPIDI_UCX_is_direct(const void *buf, MPI_Datatype datatype, const MPIDI_av_entry_t *addr);
+/* Whether a device's buffer is UCX's to send or to receive, as it is. `addr`: of the other end, null where that may be anybody. */
+bool MPIDI_UCX_is_direct(const void *buf, MPI_Aint count, MPI_Datatype datatype, const MPIDI_av_entry_t *addr);
 
 /* Sends an envelope. `eagerly`: of a message that is not to wait for its receiver; `*sent` false where it cannot go so. */
 enum MPIDI_UCX_eagerly { MPIDI_UCX_WHEN_MATCHED, MPIDI_UCX_TO_OTHERS, MPIDI_UCX_TO_ITSELF };

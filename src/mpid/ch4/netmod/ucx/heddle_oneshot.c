@@ -191,8 +191,8 @@ static void post(struct MPIDI_UCX_turn *turn)
     MPL_free(o);
 }
 
-/* How a short message may go by an envelope, if that goes out at once. To another process of the node that is sooner than two copies through the host's
- * memory (two H200s, 1 KiB: 11 us for 17), if it can be read where it lies; to itself it is one move. */
+/* How a short message may go by an envelope, if that goes out at once. To another process of the node that is sooner than two
+ * copies through the host's memory (two H200s, 1 KiB: 10 us for 17), if it can be read where it lies; to itself it is one move. */
 static enum MPIDI_UCX_eagerly eagerly(MPI_Aint bytes, MPI_Datatype datatype, int rank, const MPIR_Comm *comm, int vni_src,
                                       int vni_dst, const MPIDI_av_entry_t *addr)
 {
@@ -213,9 +213,7 @@ int MPIDI_UCX_gpu_send(const void *buf, MPI_Aint count, MPI_Datatype datatype, i
                        int context_offset, MPIDI_av_entry_t *addr, MPIR_Request **request, int vni_src, int vni_dst,
                        int have_request, int is_sync)
 {
-    /* UCX makes short ones wait for their receive, too, and takes longer (two H200s, 1 KiB: 17 us for 10). */
-    if (!MPIDI_UCX_gpu_takes(buf, count, datatype)
-        || (packed_size(count, datatype) > MPIR_CVAR_CH4_UCX_GPU_ONESHOT && MPIDI_UCX_is_direct(buf, datatype, addr))) {
+    if (!MPIDI_UCX_gpu_takes(buf, count, datatype) || MPIDI_UCX_is_direct(buf, count, datatype, addr)) {
         MPIDI_UCX_wait_turn(vni_src);
         return MPIDI_UCX_send(buf, count, datatype, rank, tag, comm, context_offset, addr, request, vni_src, vni_dst,
                               have_request, is_sync);
