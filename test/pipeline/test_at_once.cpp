@@ -71,33 +71,20 @@ TEST_CASE("the sender does not end before its buffer was read", "[at_once]")
     exchange.check();
 }
 
-/* The sender must not take the one that is being read for the one that was dropped. */
 TEST_CASE("what is read at once is confirmed before another message is dropped", "[at_once]")
 {
     for (const bool fails : {false, true}) {
         const Switched on(fails ? "reset delay_us=50000 fail=execute:1" : "reset delay_us=50000");
         Two network;
         const Heard heard(network);
-        Exchange first(network, network.a, network.b, read_at_once(), 1), second(network, network.a, network.b, read_at_once(), 2);
-        first.send(9);
-        second.send(9);
-        first.receive();
-        network.progress(network.b);
-        heddle_port_confirm(network.port(network.b));
-        heddle_port_confirm(network.port(network.b)); /* once is enough */
-        while (!network.quiet())
-            network.step();
-        CHECK(heard.kinds == std::vector{wire::Kind::answer});
-        CHECK(heddle_port_dropped(network.port(network.a), network.peer(network.b), 9) == HEDDLE_SUCCESS);
-        run(network, [&] { return second.sent.over && first.over(); });
-        CHECK(second.sent.error == HEDDLE_SUCCESS);
-        CHECK(second.sent.bytes == 0);
-        CHECK(first.received.error == (fails ? HEDDLE_ERR_DEVICE : HEDDLE_SUCCESS));
-        CHECK(first.sent.error == (fails ? HEDDLE_ERR_PEER : HEDDLE_SUCCESS));
+        OneDropped both(network, read_at_once());
+        both.confirm_and_drop(heard);
+        CHECK(both.taken.received.error == (fails ? HEDDLE_ERR_DEVICE : HEDDLE_SUCCESS));
+        CHECK(both.taken.sent.error == (fails ? HEDDLE_ERR_PEER : HEDDLE_SUCCESS));
         if (fails)
             continue;
-        CHECK(first.sent.bytes == bytes);
-        first.check();
+        CHECK(both.taken.sent.bytes == bytes);
+        both.taken.check();
     }
     heddle_port_confirm(nullptr);
 }
@@ -108,19 +95,12 @@ TEST_CASE("what was read at once is not what was dropped", "[at_once]")
     const Switched on("reset");
     Two network;
     const Heard heard(network);
-    Exchange read(network, network.a, network.b, read_at_once(), 1), dropped(network, network.a, network.b, read_at_once(), 2);
-    read.send(9);
-    dropped.send(9);
-    read.receive();
-    network.run_receiver([&] { return read.received.over; }, network.b);
-    CHECK(heddle_port_dropped(network.port(network.a), network.peer(network.b), 9) == HEDDLE_SUCCESS);
-    CHECK(heddle_port_dropped(network.port(network.a), network.peer(network.b), 9) == HEDDLE_ERR_RANGE);
-    run(network, [&] { return read.over() && dropped.sent.over; });
+    OneDropped both(network, read_at_once());
+    network.run_receiver([&] { return both.taken.received.over; }, network.b);
+    both.drop();
     CHECK(heard.kinds.empty());
-    read.check();
-    CHECK(read.sent.bytes == bytes);
-    CHECK(dropped.sent.bytes == 0);
-    dropped.received.over = true;
+    CHECK(both.taken.sent.bytes == bytes);
+    both.taken.check();
 }
 
 TEST_CASE("of very many that may be read at once, the last are told of by headers", "[at_once]")

@@ -261,19 +261,12 @@ TEST_CASE("what was read so is not what was dropped", "[early]")
     const Switched on("reset");
     Acquainted network;
     const Heard heard(network);
-    Exchange read(network, network.a, network.b, whole(), 1), dropped(network, network.a, network.b, whole(), 2);
-    read.send(9);
-    dropped.send(9);
-    network.work_alone();
-    read.receive();
-    network.run_receiver([&] { return read.received.over; }, network.b);
-    CHECK(heddle_port_dropped(network.port(network.a), network.peer(network.b), 9) == HEDDLE_SUCCESS);
-    CHECK(heddle_port_dropped(network.port(network.a), network.peer(network.b), 9) == HEDDLE_ERR_RANGE);
-    run(network, [&] { return read.over() && dropped.sent.over; });
+    OneDropped both(network, whole(), [&] { network.work_alone(); });
+    network.run_receiver([&] { return both.taken.received.over; }, network.b);
+    both.drop();
     CHECK(heard.kinds.empty());
-    read.check();
-    CHECK(dropped.sent.bytes == 0);
-    dropped.received.over = true;
+    CHECK(both.taken.sent.bytes == one_chunk);
+    both.taken.check();
 }
 
 TEST_CASE("nor is what is being packed or read, once that is confirmed", "[early]")
@@ -282,27 +275,16 @@ TEST_CASE("nor is what is being packed or read, once that is confirmed", "[early
         const Switched on(packed ? "reset" : "reset delay_us=50000");
         Acquainted network;
         const Heard heard(network);
-        Exchange first(network, network.a, network.b, whole(), 1), second(network, network.a, network.b, whole(), 2);
-        first.send(9);
-        second.send(9);
-        if (packed)
-            network.work_alone();
-        gpu::Machine::get().configure("reset delay_us=50000");
-        first.receive();
-        network.progress(network.b);
-        heddle_port_confirm(network.port(network.b));
-        heddle_port_confirm(network.port(network.b)); /* once is enough */
-        while (!network.quiet())
-            network.step();
-        CHECK(heard.kinds == std::vector{wire::Kind::answer});
-        CHECK(heddle_port_dropped(network.port(network.a), network.peer(network.b), 9) == HEDDLE_SUCCESS);
-        run(network, [&] { return second.sent.over && first.over(); });
-        CHECK(second.sent.bytes == 0);
-        CHECK(first.sent.bytes == one_chunk);
-        first.check();
+        OneDropped both(network, whole(), [&] {
+            if (packed)
+                network.work_alone();
+            gpu::Machine::get().configure("reset delay_us=50000");
+        });
+        both.confirm_and_drop(heard);
+        CHECK(both.taken.sent.bytes == one_chunk);
+        both.taken.check();
         CHECK(heard.kinds == (packed ? std::vector{wire::Kind::answer, wire::Kind::returned}
                                      : std::vector{wire::Kind::answer, wire::Kind::chunk, wire::Kind::returned}));
-        second.received.over = true;
     }
 }
 
