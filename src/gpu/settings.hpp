@@ -21,6 +21,7 @@ struct Settings {
     int64_t message_window;  // HEDDLE_MESSAGE_WINDOW: most chunks of a message on their way at a time
     int64_t message_staging; // HEDDLE_MESSAGE_STAGING: bytes of staging memory, each way
     int64_t message_in_place; // HEDDLE_MESSAGE_IN_PLACE: once so many bytes were sent out of an allocation, dense buffers in it are lent
+    size_t message_open;      // HEDDLE_MESSAGE_OPEN: most allocations of one sender's that are kept open
     int64_t message_patience; // HEDDLE_MESSAGE_PATIENCE: microseconds for which one is offered before it is copied
     std::string peer;        // HEDDLE_PEER: auto, value, shared or reference
 

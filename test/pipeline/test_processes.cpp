@@ -232,6 +232,7 @@ pid_t start_receiver(const char *test, int socket, int other, int device, const 
     setenv("HEDDLE_TEST_SOCKET", std::to_string(socket).c_str(), 1);
     setenv("HEDDLE_TEST_ON", std::to_string(device).c_str(), 1);
     setenv("HEDDLE_SIM", switches, 1);
+    setenv("HEDDLE_MESSAGE_OPEN", "16", 1);
     execl("/proc/self/exe", "pipeline", test, nullptr);
     _exit(127);
 }
@@ -297,7 +298,7 @@ TEST_CASE("inside: the process that receives dense messages", "[.][inside]")
     CHECK(gpu::Machine::get().count("close_memory") == 23);
 }
 
-/* The same, each somewhere else; of 24, the receiver keeps 16 open. */
+/* The same, each somewhere else; of 24, this one keeps 16 open. */
 TEST_CASE("inside: the process that receives dense messages from everywhere", "[.][inside]")
 {
     if (!receive_as_lent(dense_apart))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "borrowing.hpp"
 
+#include "../../gpu/settings.hpp"
 #include "exports.hpp"
 #include "lending.hpp"
 #include "shared_memory.hpp"
@@ -18,9 +19,6 @@ namespace heddle::pipeline {
 
 namespace {
 
-// Of the memory that is a caller's own, and that one process lent to one device. What is open stays in being,
-// even if its owner has freed it.
-constexpr size_t most_own = 16;
 // What is open of memory that its owner has freed is in the way of opening what the owner was given at the same addresses
 // since (cudaErrorAlreadyMapped). Small allocations share a block of this many bytes, which is what is opened.
 constexpr uint64_t block_bytes = 2 << 20;
@@ -84,6 +82,7 @@ public:
         Process &its = processes_[{device.ordinal(), process}];
         if (const auto known = its.open.find(loan.allocation); known != its.open.end()) {
             opened = known->second.opened;
+            used(its, loan, known->second);
         } else if (const int e = is_own(loan) ? open_own(device, its, loan, opened) : open_new(device, mode, loan, opened)) {
             if (e != HEDDLE_ERR_NO_MEMORY) { // it may go with the next message
                 (is_own(loan) ? its.own_closed : its.closed[static_cast<size_t>(mode)]) = true;
@@ -91,10 +90,8 @@ public:
             }
             return e;
         } else {
-            its.open[loan.allocation] = {opened, loan.base, loan.size};
+            keep(its, loan, opened);
         }
-        if (is_own(loan))
-            used(its, loan.allocation);
         return HEDDLE_SUCCESS;
     }
 
@@ -106,8 +103,7 @@ public:
         const auto known = its.open.find(loan.allocation);
         if (known == its.open.end())
             return nullptr;
-        if (is_own(loan))
-            used(its, loan.allocation);
+        used(its, loan, known->second);
         return known->second.opened;
     }
 
@@ -126,10 +122,11 @@ private:
         std::shared_ptr<const Opened> opened;
         uint64_t base = 0; // at its owner
         uint64_t size = 0;
+        std::list<uint64_t>::iterator place; // among the callers' own
     };
     struct Process {
         std::map<uint64_t, Known> open;   // by the allocation
-        std::list<uint64_t> own;          // the latest used first
+        std::list<uint64_t> own;          // the callers' own among them, the latest used first
         std::array<bool, modes> closed{}; // by mode
         bool own_closed = false;
     };
@@ -168,13 +165,19 @@ private:
         }) > 0;
     }
 
-    static void used(Process &its, uint64_t allocation)
+    static void used(Process &its, const Loan &loan, const Known &known)
     {
-        if (!its.own.empty() && its.own.front() == allocation)
-            return;
-        its.own.remove(allocation);
-        its.own.push_front(allocation);
-        if (its.own.size() <= most_own)
+        if (is_own(loan))
+            its.own.splice(its.own.begin(), its.own, known.place);
+    }
+
+    // What is open stays in being, even if its owner has freed it: so what is a caller's own is not kept for ever.
+    static void keep(Process &its, const Loan &loan, const std::shared_ptr<const Opened> &opened)
+    {
+        if (is_own(loan))
+            its.own.push_front(loan.allocation);
+        its.open[loan.allocation] = {opened, loan.base, loan.size, its.own.begin()};
+        if (its.own.size() <= gpu::Settings::get().message_open)
             return;
         its.open.erase(its.own.back());
         its.own.pop_back();
