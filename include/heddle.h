@@ -439,7 +439,7 @@ typedef struct heddle_port_options {
     int peer;        /* enum heddle_peer; HEDDLE_PEER=auto|value|shared|reference, otherwise auto */
     uint32_t number; /* stands in this port's envelopes, for a transport that needs to know where to answer; < 65536 */
     int64_t patience; /* microseconds for which heddle_message_offer waits for a receiver: HEDDLE_MESSAGE_PATIENCE,
-                       * otherwise 10 */
+                       * otherwise 30 */
 } heddle_port_options;
 
 /* The transport is copied. Errors: ARG, NO_MEMORY. */

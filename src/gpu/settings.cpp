@@ -47,7 +47,7 @@ const Settings &Settings::get()
         bytes("HEDDLE_MESSAGE_STAGING", bytes("HEDDLE_SLAB_LIMIT", int64_t{256} << 20) / 2),
         bytes("HEDDLE_MESSAGE_IN_PLACE", int64_t{64} << 10),
         static_cast<size_t>(std::max(bytes("HEDDLE_MESSAGE_OPEN", 256), int64_t{1})),
-        bytes("HEDDLE_MESSAGE_PATIENCE", 10),
+        bytes("HEDDLE_MESSAGE_PATIENCE", 30),
         text("HEDDLE_PEER", "auto"),
     };
     return settings;

@@ -172,6 +172,33 @@ TEST_CASE("who takes offers by value hears of none for a while", "[offers]")
     }
 }
 
+TEST_CASE("who is late hears of less and less, until it takes one", "[offers]")
+{
+    const Switched on("reset");
+    Patient network(20000);
+    std::vector<int> offered;
+    const auto send = [&](int i, bool late) {
+        Exchange exchange(network, network.a, network.b, contiguous(), i);
+        const bool goes = exchange.offer();
+        if (goes)
+            offered.push_back(i);
+        else
+            exchange.send();
+        if (goes && late)
+            network.run_sender([&] { return exchange.sent.over; });
+        exchange.receive();
+        run(network, [&] { return exchange.over(); });
+        exchange.check();
+    };
+    for (int i = 0; i < 14; ++i)
+        send(i, true);
+    CHECK(offered == std::vector{0, 2, 6});
+    send(14, false);
+    for (int i = 15; i < 20; ++i)
+        send(i, true);
+    CHECK(offered == std::vector{0, 2, 6, 14, 15, 17});
+}
+
 TEST_CASE("only what can be read where it lies is offered", "[offers]")
 {
     const Switched on("reset");

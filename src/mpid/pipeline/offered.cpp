@@ -65,6 +65,7 @@ void Offered::was_taken()
     count(Counter::sent_by_reference);
     count(Counter::sent_in_place);
     port_.note_mode(peer_, Mode::reference);
+    port_.note_taken(peer_);
     answered_ = true;
     done_ = wanted_;
     port_.ready(*this);
@@ -116,7 +117,7 @@ void Offered::moved(Chunk &, int error)
 
 void Offered::push()
 {
-    port_.note_refusal(peer_);
+    port_.note_late(peer_);
     count(Counter::sent_by_value);
     Header header;
     header.kind = Kind::pushed;

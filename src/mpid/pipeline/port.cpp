@@ -91,7 +91,17 @@ Mode Port::noted_mode(const void *peer) const
     return noted == noted_.end() ? Mode::value : noted->second.mode;
 }
 
-void Port::note_refusal(const void *peer) { noted_[peer].refusals = most_refusals; }
+void Port::note_refusal(const void *peer)
+{
+    noted_[peer].late = most_refusals;
+    note_late(peer);
+}
+
+void Port::note_late(const void *peer)
+{
+    Noted &noted = noted_[peer];
+    noted.refusals = noted.late = std::min(2 * noted.late + 1, most_refusals);
+}
 
 bool Port::is_worth_an_offer(const void *peer)
 {

@@ -62,9 +62,12 @@ public:
     // How a peer took the last message.
     void note_mode(const void *peer, Mode mode) { noted_[peer].mode = mode; }
     Mode noted_mode(const void *peer) const;
-    // It was late for one on offer, or cannot read it: the next few are not worth one. Nor are those that are sent while
-    // another is on offer, for many do better packed in few launches (H200, 64 of 1 KiB: 2.4 us each, on offer 4).
+    // It cannot read what is on offer: the next 15 are not worth one. Or it was late for one: the next is not, and each time
+    // twice as many more, until it takes one. Nor are those that are sent while another is on offer, for many do better packed
+    // in few launches (H200, 64 of 1 KiB: 2.4 us each, on offer 4).
     void note_refusal(const void *peer);
+    void note_late(const void *peer);
+    void note_taken(const void *peer) { noted_[peer].late = 0; }
     bool is_worth_an_offer(const void *peer);
     // It lies on offer, or waits for one, and is to be looked at until there is nothing to see any more. Each look takes a
     // while: so only some are offered.
@@ -97,6 +100,7 @@ private:
     struct Noted {
         Mode mode = Mode::value;
         int refusals = 0; // messages that are not to be offered
+        int late = 0;     // refusals after the last lateness
     };
 
     Errand &new_errand(uint64_t message, Chunk *chunk, uint64_t pushed = 0);
