@@ -134,6 +134,27 @@ TEST_CASE("who is lost before it has read ends the message once", "[at_once]")
     run(network, [&] { return exchange.over(); });
     CHECK(exchange.sent.error == HEDDLE_ERR_PEER);
     CHECK(exchange.sent.calls == 1);
+    CHECK(exchange.received.error == HEDDLE_ERR_PEER); /* the sender's buffer was its own before all was read */
+}
+
+TEST_CASE("who is lost after it has read was sent to", "[at_once]")
+{
+    for (const bool goes : {false, true}) {
+        const Switched on("reset");
+        Two network;
+        Exchange exchange(network, network.a, network.b, read_at_once(), 1);
+        exchange.begin();
+        network.run_receiver([&] { return exchange.received.over; }, network.b);
+        if (goes) {
+            network.destroy(network.a);
+        } else {
+            heddle_port_lost(network.port(network.a), network.peer(network.b), HEDDLE_ERR_PEER);
+            run(network, [&] { return exchange.over(); });
+        }
+        CHECK(exchange.sent.error == HEDDLE_SUCCESS);
+        CHECK(exchange.sent.calls == 1);
+        exchange.check();
+    }
 }
 
 TEST_CASE("a receiver that fails while it reads tells the sender", "[at_once]")

@@ -288,6 +288,31 @@ TEST_CASE("nor is what is being packed or read, once that is confirmed", "[early
     }
 }
 
+TEST_CASE("that it was read may be heard of before that it was confirmed", "[early]")
+{
+    const Switched on("reset");
+    Acquainted network;
+    std::vector<std::vector<unsigned char>> held;
+    network.loses = [&](size_t, const std::vector<unsigned char> &raw) { return held.push_back(raw), true; };
+    Exchange exchange(network, network.a, network.b, whole(), 1);
+    exchange.send(9);
+    network.work_alone();
+    gpu::Machine::get().configure("reset delay_us=20000");
+    exchange.receive();
+    network.progress(network.b);
+    heddle_port_confirm(network.port(network.b));
+    network.run_receiver([&] { return exchange.received.over; }, network.b);
+    while (network.step()) {
+    }
+    REQUIRE(held.size() == 2);
+    for (const size_t i : {1, 0})
+        CHECK(heddle_port_arrived(network.port(network.a), held[i].data(), held[i].size(), nullptr, 0) == HEDDLE_SUCCESS);
+    run(network, [&] { return exchange.over(); });
+    CHECK(exchange.sent.error == HEDDLE_SUCCESS);
+    CHECK(exchange.sent.bytes == one_chunk);
+    exchange.check();
+}
+
 TEST_CASE("a receiver that fails as it reads it tells the sender", "[early]")
 {
     const Switched on("reset");

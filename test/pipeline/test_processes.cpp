@@ -39,6 +39,8 @@ struct Traffic {
     bool offers = false;
     int64_t patience = 100000000; /* microseconds */
     bool frees = true;            /* what a message was in, before the next */
+    size_t room = 0;              /* at least so much is allocated for one */
+    const Traffic *then = nullptr;
 
     int64_t stride() const { return block + gap; }
     int64_t blocks() const { return (bytes + block - 1) / block; }
@@ -52,6 +54,8 @@ constexpr Traffic dense_again{"inside: the process that receives out of one buff
 constexpr Traffic on_offer{"inside: the process that claims", 5, 0, HEDDLE_PEER_AUTO, true, true};
 constexpr Traffic racing{"inside: the process that may be late", 60, 0, HEDDLE_PEER_AUTO, true, true, 200};
 constexpr Traffic out_of_sight{"inside: the process that can claim nothing", 5, 0, HEDDLE_PEER_AUTO, true, true};
+constexpr Traffic freed_before{"inside: the process that reads what is lent where a buffer was", 2, 0, HEDDLE_PEER_AUTO, true, false,
+                               100000000, true, size_t{24} << 20, &spaced};
 constexpr Traffic in_host_memory{"inside: the process that maps memory", 3, block, HEDDLE_PEER_SHARED};
 
 /* Frames: the sizes of a header and of its data, then both. An envelope is a frame without a header. */
@@ -181,7 +185,7 @@ void send_all(Wire &wire, const Traffic &traffic)
         if (traffic.frees && !traffic.keeps)
             all.clear(); /* the next has its address */
         if (all.empty() || !traffic.keeps)
-            all.emplace_back(device0, contents.size());
+            all.emplace_back(device0, std::max(contents.size(), traffic.room));
         gpu::Memory &memory = all.back();
         const heddle_side side{memory.at(), traffic.count(), type.get(), 0};
         memory.write(0, contents.data(), contents.size());
@@ -250,6 +254,8 @@ void between_processes(const Traffic &traffic, int device, const char *switches,
         Wire wire(sockets[0], traffic.peer, traffic.patience);
         const int64_t before = counted(counter), in_place = counted(Counter::sent_in_place);
         send_all(wire, traffic);
+        if (traffic.then)
+            send_all(wire, *traffic.then);
         if (lent >= 0)
             CHECK(counted(counter) - before == lent);
         if (!traffic.gap && traffic.keeps && lent == traffic.messages && !fallbacks) /* the first one's answer, and that it was read */
@@ -277,6 +283,8 @@ bool receive_as_lent(const Traffic &traffic)
     REQUIRE(fallbacks);
     Wire wire(std::atoi(socket), HEDDLE_PEER_AUTO);
     receive_all(wire, traffic);
+    if (traffic.then)
+        receive_all(wire, *traffic.then);
     CHECK(counted(Counter::fallbacks) == std::atoi(fallbacks));
     return !counted(Counter::fallbacks);
 }
@@ -306,6 +314,9 @@ TEST_CASE("inside: the process that receives dense messages from everywhere", "[
     CHECK(gpu::Machine::get().count("import_memory") == 24);
     CHECK(gpu::Machine::get().count("close_memory") == 8);
 }
+
+/* Its sender has lent nothing before, and does now, in memory that the device gives it in the place of what it has freed. */
+TEST_CASE("inside: the process that reads what is lent where a buffer was", "[.][inside]") { receive_as_lent(freed_before); }
 
 TEST_CASE("inside: the process that receives out of one buffer", "[.][inside]")
 {
@@ -357,6 +368,16 @@ TEST_CASE("dense buffers are read where they lie, and freed afterwards", "[refer
     between_processes(dense_ones, 0, "reorder=1 delay_us=20", dense_ones.messages, 0);
     between_processes(dense_ones, 1, "reorder=1 delay_us=20", dense_ones.messages, 0);
     between_processes(dense_apart, 1, "reorder=1 delay_us=20", dense_apart.messages, 0);
+}
+
+TEST_CASE("inside: a process that lends where it had a buffer", "[.][inside]")
+{
+    between_processes(freed_before, 1, "reorder=1 delay_us=20", -1, 0);
+}
+
+TEST_CASE("what is lent may lie where a buffer was", "[reference][processes]")
+{
+    CHECK(run_inside("inside: a process that lends where it had a buffer") == 0);
 }
 
 TEST_CASE("a buffer that the receiver has open is read with no answer", "[reference][processes]")

@@ -95,7 +95,8 @@ Memory CudaBackend::query(const void *ptr, bool range) const
     void *answers[] = {&type, &ordinal, &managed, &start, &size, &id}; // zero for a pointer that CUDA does not know
     const auto address = reinterpret_cast<CUdeviceptr>(ptr);
     Memory memory;
-    if (!ptr || cuPointerGetAttributes(range ? 6 : 3, attributes, answers, address) != CUDA_SUCCESS)
+    const auto ask = [&](unsigned n) { return ptr && cuPointerGetAttributes(n, attributes, answers, address) == CUDA_SUCCESS; };
+    if (!(range && ask(6)) && !ask(3))
         return memory;
     if (managed)
         memory.kind = MemoryKind::managed;

@@ -19,6 +19,10 @@ namespace heddle::pipeline {
 
 namespace {
 
+// Of a sender's own so many are kept open whatever their size, and more while they are not too large in all: their owner may
+// have freed them.
+constexpr size_t own_of_any_size = 16;
+constexpr uint64_t most_own_bytes = uint64_t{4} << 30;
 // What is open of memory that its owner has freed is in the way of opening what the owner was given at the same addresses
 // since (cudaErrorAlreadyMapped). Small allocations share a block of this many bytes, which is what is opened.
 constexpr uint64_t block_bytes = 2 << 20;
@@ -83,7 +87,7 @@ public:
         if (const auto known = its.open.find(loan.allocation); known != its.open.end()) {
             opened = known->second.opened;
             used(its, loan, known->second);
-        } else if (const int e = is_own(loan) ? open_own(device, its, loan, opened) : open_new(device, mode, loan, opened)) {
+        } else if (const int e = open_clear(device, process, mode, loan, opened)) {
             if (e != HEDDLE_ERR_NO_MEMORY) { // it may go with the next message
                 (is_own(loan) ? its.own_closed : its.closed[static_cast<size_t>(mode)]) = true;
                 any_closed_ = true;
@@ -123,12 +127,19 @@ private:
         uint64_t base = 0; // at its owner
         uint64_t size = 0;
         std::list<uint64_t>::iterator place; // among the callers' own
+
+        // Lies in some of the same blocks.
+        bool meets(const Loan &loan, uint64_t block) const
+        {
+            return base / block <= (loan.base + loan.size - 1) / block && loan.base / block <= (base + size - 1) / block;
+        }
     };
     struct Process {
         std::map<uint64_t, Known> open;   // by the allocation
         std::list<uint64_t> own;          // the callers' own among them, the latest used first
         std::array<bool, modes> closed{}; // by mode
         bool own_closed = false;
+        uint64_t own_bytes = 0;
     };
 
     static int open_new(gpu::Device &device, Mode mode, const Loan &loan, std::shared_ptr<const Opened> &opened)
@@ -140,29 +151,32 @@ private:
         return HEDDLE_SUCCESS;
     }
 
-    static int open_own(gpu::Device &device, Process &its, const Loan &loan, std::shared_ptr<const Opened> &opened)
+    int open_clear(gpu::Device &device, uint64_t process, Mode mode, const Loan &loan, std::shared_ptr<const Opened> &opened)
     {
-        drop_freed(its, loan, 1);
-        int e = open_new(device, Mode::reference, loan, opened);
-        if (e && drop_freed(its, loan, block_bytes))
-            e = open_new(device, Mode::reference, loan, opened);
+        drop_freed(process, loan, 1);
+        int e = open_new(device, mode, loan, opened);
+        if (e && drop_freed(process, loan, block_bytes))
+            e = open_new(device, mode, loan, opened);
         return e;
     }
 
-    // Closes what its owner must have freed, for another allocation lies in the same blocks of so many bytes. Whether there was
-    // any.
-    static bool drop_freed(Process &its, const Loan &loan, uint64_t block)
+    // Closes what its owner must have freed, for the loan is of another allocation in the same blocks of so many bytes. Whether
+    // there was any.
+    bool drop_freed(uint64_t process, const Loan &loan, uint64_t block)
     {
-        const auto first = [&](uint64_t base) { return base / block; };
-        const auto last = [&](uint64_t base, uint64_t size) { return (base + std::max<uint64_t>(size, 1) - 1) / block; };
-        return its.own.remove_if([&](uint64_t allocation) {
-            const auto known = its.open.find(allocation);
-            const Known &other = known->second;
-            if (first(other.base) > last(loan.base, loan.size) || first(loan.base) > last(other.base, other.size))
-                return false;
-            its.open.erase(known);
-            return true;
-        }) > 0;
+        bool any = false;
+        for (auto &[who, its] : processes_)
+            if (who.second == process && loan.size > 0)
+                any = its.own.remove_if([&, &open = its.open, &bytes = its.own_bytes](uint64_t allocation) {
+                    const auto known = open.find(allocation);
+                    const bool freed = known->second.meets(loan, block);
+                    if (freed) {
+                        bytes -= known->second.size;
+                        open.erase(known);
+                    }
+                    return freed;
+                }) > 0 || any;
+        return any;
     }
 
     static void used(Process &its, const Loan &loan, const Known &known)
@@ -174,13 +188,19 @@ private:
     // What is open stays in being, even if its owner has freed it: so what is a caller's own is not kept for ever.
     static void keep(Process &its, const Loan &loan, const std::shared_ptr<const Opened> &opened)
     {
-        if (is_own(loan))
-            its.own.push_front(loan.allocation);
-        its.open[loan.allocation] = {opened, loan.base, loan.size, its.own.begin()};
-        if (its.own.size() <= gpu::Settings::get().message_open)
+        std::list<uint64_t> place{loan.allocation};
+        its.open[loan.allocation] = {opened, loan.base, loan.size, place.begin()};
+        if (!is_own(loan))
             return;
-        its.open.erase(its.own.back());
-        its.own.pop_back();
+        its.own.splice(its.own.begin(), place);
+        its.own_bytes += loan.size;
+        const size_t most = gpu::Settings::get().message_open;
+        while (its.own.size() > most || (its.own.size() > own_of_any_size && its.own_bytes > most_own_bytes)) {
+            const auto oldest = its.open.find(its.own.back());
+            its.own_bytes -= oldest->second.size;
+            its.open.erase(oldest);
+            its.own.pop_back();
+        }
     }
 
     std::mutex mutex_;

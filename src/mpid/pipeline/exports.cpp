@@ -15,7 +15,7 @@ namespace heddle::pipeline {
 namespace {
 
 // What was freed is not heard of; so no more are kept than are likely to be in use.
-constexpr size_t most_kept = 256;
+constexpr size_t most_kept = 4096;
 
 struct Exported {
     char *base = nullptr;

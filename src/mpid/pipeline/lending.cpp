@@ -141,6 +141,10 @@ private:
         if (e)
             return e;
         lent->memory = device.backend().query(lent->at(), true);
+        if (mode == Mode::reference) {
+            lent->loan.base = reinterpret_cast<uintptr_t>(lent->at());
+            lent->loan.size = lent->bytes();
+        }
         lent->loan.allocation = ++made_;
         lent->idle.reserve(size.pieces);
         for (size_t i = size.pieces; i > 0; --i)

@@ -160,9 +160,9 @@ Offer::~Offer()
 
 uint64_t Offer::word() const { return word_of(*Own::get().board(), number_).load(std::memory_order_acquire); }
 
-bool Offer::is_taken() const { return word() == (name_ | taken); }
+bool Offer::is_taken() const { return number_ && word() == (name_ | taken); }
 
-bool Offer::is_read() const { return word() == (name_ | read); }
+bool Offer::is_read() const { return number_ && word() == (name_ | read); }
 
 void Offer::open() { change(*Own::get().board(), number_, name_ | packing, name_ | Standing::open); }
 
@@ -187,10 +187,12 @@ Sight look_at_offer(uint64_t process, uint16_t offer, uint64_t message)
                                                   : Sight::withdrawn;
 }
 
-bool take_offer(uint64_t process, uint16_t offer, uint64_t message)
+Take take_offer(uint64_t process, uint16_t offer, uint64_t message)
 {
     Board *const board = board_with(offer, process);
-    return board && change_standing(*board, offer, name_of(message), name_of(message) | taken);
+    if (!board)
+        return Take::none;
+    return change_standing(*board, offer, name_of(message), name_of(message) | taken) ? Take::taken : Take::withdrawn;
 }
 
 } // namespace heddle::pipeline

@@ -53,7 +53,12 @@ enum class Sight {
 Sight begin_reading(uint64_t process, uint16_t offer, uint64_t message);
 // Tells it nothing.
 Sight look_at_offer(uint64_t process, uint16_t offer, uint64_t message);
-// After it was. False where it was withdrawn meanwhile, so that anything may have been read.
-bool take_offer(uint64_t process, uint16_t offer, uint64_t message);
+// After it was.
+enum class Take {
+    taken,
+    withdrawn, // meanwhile, so that anything may have been read
+    none       // there is no such offer to be seen
+};
+Take take_offer(uint64_t process, uint16_t offer, uint64_t message);
 
 } // namespace heddle::pipeline

@@ -35,11 +35,13 @@ Port::Port(const heddle_transport &transport, const Limits &limits)
                Staging(Mode::reference, limits.staging)},
       receiving_(Mode::value, limits.staging), early_(Mode::reference, limits.staging / 2)
 {
+    watched_.reserve(most_watched + 1); // and one that may be withdrawn: none is lost for want of memory
 }
 
 Port::~Port()
 {
     see_taken();
+    advance_ready();
     for (const auto &[id, message] : messages_)
         with(*message, [] { return HEDDLE_ERR_PEER; });
     transfers_.wait();
@@ -406,6 +408,8 @@ int Port::dropped(const void *peer, uint64_t key)
 void Port::lost(const void *peer, int error)
 {
     see_taken();
+    if (!inside_)
+        advance_ready();
     noted_.erase(peer);
     for (const auto &[id, message] : messages_)
         if (!peer || message->peer() == peer)

@@ -73,7 +73,7 @@ public:
     // while: so only some are offered.
     void watch(Outgoing &message) { watched_.push_back(&message); }
     void watch(Incoming &message) { awaited_.push_back(&message); }
-    bool can_watch() const { return watched_.size() < 64; }
+    bool can_watch() const { return watched_.size() < most_watched; }
     // Its caller is told of its end before it comes.
     void tell(const Ending &ending) { told_.push_back(ending); }
     // What came of a message before it was asked for.
@@ -96,6 +96,8 @@ private:
         uint64_t pushed; // or what is placed of a message that nobody has asked for
         std::list<Errand>::iterator self;
     };
+
+    static constexpr size_t most_watched = 64;
 
     struct Noted {
         Mode mode = Mode::value;

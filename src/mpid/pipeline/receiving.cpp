@@ -384,9 +384,22 @@ void Receiving::moved(Chunk &chunk, int error)
         fail(error);
     if (source_)
         source_->given(error);
-    else if (!failed() && mode_ != Mode::value && !(at_once && !truncated_ && take_offer(process_, offer_, other_)))
-        give_back(chunk);
+    else if (!failed() && mode_ != Mode::value)
+        tell_read(chunk, at_once && !truncated_);
     end_chunk(chunk);
+}
+
+// Whose sender took it back has failed, and its memory may have been another's.
+void Receiving::tell_read(const Chunk &chunk, bool takes)
+{
+    switch (takes ? take_offer(process_, offer_, other_) : Take::none) {
+    case Take::taken:
+        return;
+    case Take::withdrawn:
+        return fail(HEDDLE_ERR_PEER);
+    case Take::none:
+        return give_back(chunk);
+    }
 }
 
 // The sender may use the memory of a chunk again.

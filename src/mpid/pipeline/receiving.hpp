@@ -46,6 +46,7 @@ private:
     void end_chunk(Chunk &chunk);
     void keep(Block block);
     void send_answer();
+    void tell_read(const Chunk &chunk, bool takes);
     void give_back(const Chunk &chunk);
     void fall_back();
     void begin_round();

@@ -39,13 +39,12 @@ Envelope Sending::envelope() const
     return envelope;
 }
 
-bool Sending::look(Clock::time_point) { return !answered_ && !failed() && !was_seen_taken(); }
+bool Sending::look(Clock::time_point) { return !answered_ && !failed() && offer_.number() && !was_seen_taken(); }
 
 bool Sending::was_seen_taken()
 {
     if (answered_ || failed() || !offer_.is_taken())
         return false;
-    chunks_.clear();
     read_at_once(total_);
     return true;
 }
@@ -78,7 +77,7 @@ int Sending::arrived(const Header &header, const void *, size_t bytes)
 
 int Sending::answer(const Header &header)
 {
-    if (failed())
+    if (failed() || (answered_ && done_ == wanted_)) // all was read already
         return HEDDLE_SUCCESS;
     const bool anew = !answered_ || header.round > round_;
     if (!anew && header.round < round_)
@@ -142,7 +141,8 @@ int Sending::returned(const Header &header)
     if (!answered_) {
         if (failed())
             return HEDDLE_SUCCESS;
-        if (!own_ || header.mode != Mode::reference || header.round || header.offset || header.bytes > total_)
+        const bool packed = offer_.number() && !own_ && chunks_.front().state == Chunk::State::moved && header.bytes == total_;
+        if (!(own_ || packed) || header.mode != Mode::reference || header.round || header.offset || header.bytes > total_)
             return HEDDLE_ERR_FORMAT;
         read_at_once(header.bytes);
     } else if (header.round == round_ && mode_ != Mode::value) {
@@ -161,6 +161,7 @@ int Sending::returned(const Header &header)
 
 void Sending::read_at_once(int64_t bytes)
 {
+    chunks_.clear();
     answered_ = true;
     mode_ = Mode::reference;
     wanted_ = done_ = bytes;

@@ -74,7 +74,7 @@ void Taking::moved(Chunk &, int error)
 // An error that lasts is met again by what is pushed, or by its sender.
 void Taking::was_read(int error)
 {
-    if (!error && take_offer(process_, offer_, other_)) {
+    if (!error && take_offer(process_, offer_, other_) == Take::taken) {
         count(Counter::claimed);
         over();
     } else if (pushed_.at) {

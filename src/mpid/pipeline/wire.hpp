@@ -35,7 +35,7 @@ constexpr uint64_t callers_own = uint64_t{1} << 63;
 struct Loan {
     uint64_t allocation = 0; // which of the sender's allocations: the same number, the same memory
     uint64_t at = 0;         // how far in it
-    uint64_t base = 0;       // the sender's address of it, where that may be freed and be another allocation's later
+    uint64_t base = 0;       // device memory: the sender's address of it, where another allocation may have been before
     uint64_t size = 0;       // and its bytes
     unsigned char handle[gpu::Backend::handle_bytes] = {};
 };

@@ -40,7 +40,7 @@ static MPI_Aint packed_size(MPI_Aint count, MPI_Datatype datatype)
  * needed, and nobody touched more of it than a page. Malloc takes long over what is this long (0.5 us for 64 KiB, 10 us for 50
  * MB, which it maps and unmaps each time): so some are kept for receives to come, the latest first. */
 #define MOST_LANDINGS 64
-#define MOST_LANDING_BYTES ((MPI_Aint) 4 << 30) /* in all: addresses are not memory, but some systems count them */
+#define MOST_LANDING_BYTES ((MPI_Aint) 4 << 30) /* of a VNI: addresses are not memory, but some systems count them */
 struct landing {
     void *memory;
     MPI_Aint bytes;
@@ -64,16 +64,23 @@ static struct landing take_landing(int vni, MPI_Aint bytes)
 static void keep_landing(int vni, struct landing landing)
 {
     struct landing *kept = landings[vni];
+    MPI_Aint bytes = 0;
     int last = 0;
+    if (landing.bytes > MOST_LANDING_BYTES) {
+        heddle_staging_free(landing.memory);
+        return;
+    }
     while (last < MOST_LANDINGS - 1 && kept[last].memory != NULL)
         last++;
     heddle_staging_free(kept[last].memory);
     memmove(kept + 1, kept, last * sizeof(*kept));
     kept[0] = landing;
-    MPI_Aint bytes = 0;
-    for (int i = 0; i <= last; i++) {
-        bytes += kept[i].memory != NULL ? kept[i].bytes : 0;
-        if (bytes > MOST_LANDING_BYTES) {
+    for (int i = 0; i < MOST_LANDINGS; i++) {
+        if (kept[i].memory == NULL)
+            continue;
+        if (kept[i].bytes <= MOST_LANDING_BYTES - bytes) {
+            bytes += kept[i].bytes;
+        } else {
             heddle_staging_free(kept[i].memory);
             kept[i].memory = NULL;
         }
