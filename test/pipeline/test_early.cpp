@@ -213,6 +213,18 @@ TEST_CASE("what is packed as a whole is read on the envelope's word", "[early]")
     CHECK(heard.kinds.empty());
 }
 
+TEST_CASE("but one at a time", "[early]")
+{
+    const Switched on("reset");
+    Acquainted network;
+    const Heard heard(network);
+    const auto all = send_three(network, one_chunk);
+    receive_many(network, all);
+    CHECK(heard.kinds.size() == 2 * 3);
+    pass(network, whole());
+    CHECK(heard.kinds.size() == 2 * 3);
+}
+
 TEST_CASE("but only as a whole", "[early]")
 {
     const Switched on("reset");

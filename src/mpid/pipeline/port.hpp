@@ -73,6 +73,7 @@ public:
     // while: so only some are offered.
     void watch(Outgoing &message) { watched_.push_back(&message); }
     void watch(Incoming &message) { awaited_.push_back(&message); }
+    bool is_quiet() const { return watched_.empty() && transfers_.empty(); } // but for what waits for the other end
     bool can_watch() const { return watched_.size() < most_watched; }
     // Its caller is told of its end before it comes.
     void tell(const Ending &ending) { told_.push_back(ending); }
