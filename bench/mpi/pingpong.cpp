@@ -189,10 +189,11 @@ void measure_all(const std::string &only, int64_t most)
     for (const int64_t bytes : {KiB, 64 * KiB, MiB, 16 * MiB, 64 * MiB, 256 * MiB})
         if (wanted("host") && bytes <= most)
             measure_host(bytes, false);
+    const std::vector<Layout> all = layouts();
     std::vector<std::pair<Layout, int64_t>> cases;
     int64_t span = 1, packed = 1;
     for (const Choice &choice : choices)
-        for (const Layout &layout : layouts())
+        for (const Layout &layout : all)
             for (const int64_t size : choice.sizes)
                 if (layout.name == choice.layout && wanted(layout.name) && size <= most) {
                     const Case made = layout.make(size);

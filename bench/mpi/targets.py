@@ -8,6 +8,9 @@ HOST = 0.85       # of the bandwidth between host buffers
 QUERY = 150       # ns
 HALO = 1.15       # times the hand-written exchange
 
+# Who is compared with as written by hand, and as what.
+BY_HAND = {"hand": "times the hand-written exchange", "hand, read": "times the hand-written one whose receiver reads"}
+
 # Microseconds at most: (path, layout, size).
 LATENCIES = {
     ("default", "blocks-8-stride-512", KiB): 22, ("default", "blocks-8-stride-512", 64 * KiB): 26,
@@ -75,14 +78,9 @@ def judge(cases, halo):
         if mine and time:
             rows.append(row(way, layout, size, what, time / mine, share, False))
     for case in cases:
-        if case["way"] == "default" and case["who"] == "hand":
+        if case["way"] == "default" and case["who"] in BY_HAND:
             mine = median(cases, "default", case["layout"], case["size"])
-            rows.append(row("default", case["layout"], case["size"], "times the hand-written exchange",
-                            mine / case["median"], HAND, True))
-        if case["way"] == "default" and case["who"] == "hand, read":
-            mine = median(cases, "default", case["layout"], case["size"])
-            rows.append(row("default", case["layout"], case["size"], "times the hand-written one whose receiver reads",
-                            mine / case["median"], HAND, True))
+            rows.append(row("default", case["layout"], case["size"], BY_HAND[case["who"]], mine / case["median"], HAND, True))
     return rows
 
 

@@ -148,7 +148,8 @@ struct One {
     Direct direct{&move, Method::host};
 };
 
-int resolve_one(const heddle_move &asked, std::span<const Known> known, One &one)
+// Begins what of it is more than a launch; `one` says whether there is a launch to come.
+int prepare_one(const heddle_move &asked, std::span<const Known> known, One &one, Tasks &tasks)
 {
     if (const int e = check_move(asked, one.move); e || is_nothing(one.move))
         return e;
@@ -157,51 +158,34 @@ int resolve_one(const heddle_move &asked, std::span<const Known> known, One &one
     if (!known.empty())
         map.expect(known[0]);
     place_move(one.move, devices, map);
-    return choose(one.direct, true);
-}
-
-// Whether anything is left to launch; then nothing is among `tasks`.
-int begin_one(One &one, Tasks &tasks, bool &launches)
-{
-    launches = false;
-    if (is_nothing(one.move))
-        return HEDDLE_SUCCESS;
-    if (!is_one_launch(one.direct.method))
-        if (const int e = begin_stages(one.direct, tasks))
-            return e;
-    launches = is_one_launch(one.direct.method);
-    return HEDDLE_SUCCESS;
+    if (const int e = choose(one.direct, true))
+        return e;
+    return is_one_launch(one.direct.method) ? HEDDLE_SUCCESS : begin_stages(one.direct, tasks);
 }
 
 int transfer_one(const heddle_move &asked)
 {
     One one;
     Tasks tasks;
-    bool launches;
-    if (const int e = resolve_one(asked, {}, one))
+    if (const int e = prepare_one(asked, {}, one, tasks))
         return e;
-    if (const int e = begin_one(one, tasks, launches))
-        return e;
-    return launches ? run_direct(*one.move.device, one.direct) : tasks.wait();
+    return is_one_launch(one.direct.method) ? run_direct(*one.move.device, one.direct) : tasks.wait();
 }
 
-int begin_one(const heddle_move &asked, std::span<const Known> known, heddle_request &request)
+int begin_one(const heddle_move &asked, std::span<const Known> known, Tasks &tasks)
 {
     One one;
-    bool launches;
-    if (const int e = resolve_one(asked, known, one))
+    if (const int e = prepare_one(asked, known, one, tasks))
         return e;
-    if (const int e = begin_one(one, request.tasks, launches))
-        return e;
-    return launches ? begin_direct(*one.move.device, {&one.direct, 1}, false, request.tasks) : HEDDLE_SUCCESS;
+    return is_one_launch(one.direct.method) ? begin_direct(*one.move.device, {&one.direct, 1}, false, tasks) : HEDDLE_SUCCESS;
 }
 
-int begin_several(std::span<const heddle_move> asked, std::span<const Known> known, heddle_request &request)
+int begin_several(std::span<const heddle_move> asked, std::span<const Known> known, Tasks &tasks)
 {
     std::vector<Move> moves;
     if (const int e = resolve(asked.data(), static_cast<int64_t>(asked.size()), known, moves))
         return e;
-    return begin_moves(moves, false, request.tasks);
+    return begin_moves(moves, false, tasks);
 }
 
 int begin(std::span<const heddle_move> asked, std::span<const Known> known, bool keeps, heddle_request **request)
@@ -209,8 +193,8 @@ int begin(std::span<const heddle_move> asked, std::span<const Known> known, bool
     clear_error_detail();
     return guard([&] {
         auto begun = std::make_unique<heddle_request>();
-        const int e = asked.size() == 1 && is_simple(asked[0]) ? begin_one(asked[0], known, *begun)
-                                                               : begin_several(asked, known, *begun);
+        const int e = asked.size() == 1 && is_simple(asked[0]) ? begin_one(asked[0], known, begun->tasks)
+                                                               : begin_several(asked, known, begun->tasks);
         if (e)
             return e;
         if (keeps && !begun->tasks.empty())

@@ -47,14 +47,14 @@ struct Traffic {
 };
 constexpr Traffic spaced{"inside: the receiving process", 3, block};
 constexpr Traffic dense_ones{"inside: the process that receives dense messages", 24, 0, HEDDLE_PEER_AUTO, false};
-constexpr Traffic dense_apart{"inside: the process that receives dense messages from everywhere", 24, 0, HEDDLE_PEER_AUTO, false,
-                              false, 100000000, false};
+constexpr Traffic dense_apart{.receiver = "inside: the process that receives dense messages from everywhere",
+                              .messages = 24, .gap = 0, .keeps = false, .frees = false};
 constexpr Traffic dense_again{"inside: the process that receives out of one buffer", 5, 0};
 constexpr Traffic on_offer{"inside: the process that claims", 5, 0, HEDDLE_PEER_AUTO, true, true};
 constexpr Traffic racing{"inside: the process that may be late", 60, 0, HEDDLE_PEER_AUTO, true, true, 200};
 constexpr Traffic out_of_sight{"inside: the process that can claim nothing", 5, 0, HEDDLE_PEER_AUTO, true, true};
-constexpr Traffic freed_before{"inside: the process that reads what is lent where a buffer was", 2, 0, HEDDLE_PEER_AUTO, true, false,
-                               100000000, true, size_t{24} << 20, &spaced};
+constexpr Traffic freed_before{.receiver = "inside: the process that reads what is lent where a buffer was",
+                               .messages = 2, .gap = 0, .room = size_t{24} << 20, .then = &spaced};
 constexpr Traffic in_host_memory{"inside: the process that maps memory", 3, block, HEDDLE_PEER_SHARED};
 
 /* Frames: the sizes of a header and of its data, then both. An envelope is a frame without a header. */

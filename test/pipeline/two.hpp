@@ -100,7 +100,7 @@ inline void travels(Two &&network, const Plan &made)
  * `meanwhile`: before the receive. */
 struct OneDropped {
     OneDropped(Two &network, const Plan &made, const std::function<void()> &meanwhile = [] {})
-        : network(network), taken(network, network.a, network.b, made, 1), dropped(network, network.a, network.b, made, 2)
+        : network(network), bytes(made.bytes), taken(network, network.a, network.b, made, 1), dropped(network, network.a, network.b, made, 2)
     {
         taken.send(9);
         dropped.send(9);
@@ -117,6 +117,19 @@ struct OneDropped {
         CHECK(dropped.sent.bytes == 0);
         dropped.received.over = true;
     }
+    /* The same once the first was read, of which no header told. */
+    void read_and_drop(const Heard &heard)
+    {
+        network.run_receiver([&] { return taken.received.over; }, network.b);
+        drop();
+        CHECK(heard.kinds.empty());
+        arrived();
+    }
+    void arrived()
+    {
+        CHECK(taken.sent.bytes == bytes);
+        taken.check();
+    }
     /* The same while the first is under way, which it has to confirm therefore. */
     void confirm_and_drop(const Heard &heard)
     {
@@ -130,6 +143,7 @@ struct OneDropped {
     }
 
     Two &network;
+    const int64_t bytes;
     Exchange taken, dropped;
 };
 

@@ -165,8 +165,10 @@ private:
     bool drop_freed(uint64_t process, const Loan &loan, uint64_t block)
     {
         bool any = false;
+        if (loan.size == 0) // the host's
+            return any;
         for (auto &[who, its] : processes_)
-            if (who.second == process && loan.size > 0)
+            if (who.second == process)
                 any = its.own.remove_if([&, &open = its.open, &bytes = its.own_bytes](uint64_t allocation) {
                     const auto known = open.find(allocation);
                     const bool freed = known->second.meets(loan, block);
@@ -188,9 +190,11 @@ private:
     // What is open stays in being, even if its owner has freed it: so what is a caller's own is not kept for ever.
     static void keep(Process &its, const Loan &loan, const std::shared_ptr<const Opened> &opened)
     {
-        std::list<uint64_t> place{loan.allocation};
+        std::list<uint64_t> place;
+        if (is_own(loan))
+            place.push_back(loan.allocation);
         its.open[loan.allocation] = {opened, loan.base, loan.size, place.begin()};
-        if (!is_own(loan))
+        if (place.empty())
             return;
         its.own.splice(its.own.begin(), place);
         its.own_bytes += loan.size;
