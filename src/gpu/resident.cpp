@@ -72,6 +72,20 @@ std::vector<int32_t> tiles(const int64_t *prefix, int64_t count, int32_t &most)
     return tile;
 }
 
+// RunList::spots and RunList::lowest. None where displacements are too far apart for anybody's memory.
+std::vector<uint64_t> spots(const int64_t *displs, const int64_t *prefix, int64_t count, int64_t &lowest)
+{
+    const auto [low, high] = std::minmax_element(displs, displs + count);
+    lowest = *low;
+    std::vector<uint64_t> list;
+    if (static_cast<uint64_t>(*high) - static_cast<uint64_t>(lowest) > most_spread)
+        return list;
+    list.reserve(static_cast<size_t>(count));
+    for (int64_t i = 0; i < count; ++i)
+        list.push_back(static_cast<uint64_t>(prefix[i]) << spot_bits | (static_cast<uint64_t>(displs[i]) - static_cast<uint64_t>(lowest)));
+    return list;
+}
+
 int32_t longest(const int64_t *prefix, int64_t count)
 {
     int64_t most = 0;
@@ -133,27 +147,31 @@ int make(const Plan &plan, Device &device, Resident &r)
     Upload blob;
     const size_t nodes = blob.add(image.nodes.data(), image.nodes.size());
     const size_t side = blob.add(image.side.data(), image.side.size());
-    size_t displs = 0, prefix = 0, tile = 0;
+    size_t displs = 0, prefix = 0, spot = 0, tile = 0;
 
     const ImageNode &root = image.nodes[0];
     const int64_t instances = std::max<int64_t>(1, tile_bytes / plan.bytes);
     const bool listed = root.kind == NodeKind::spans && instances == 1;
     if (listed || plan.runs <= most_listed_runs / instances) {
         Spelt list;
-        const int64_t *p = nullptr;
+        const int64_t *d = nullptr, *p = nullptr;
         if (listed) {
             displs = side + static_cast<size_t>(root.side) * sizeof(int64_t);
             prefix = displs + static_cast<size_t>(root.count) * sizeof(int64_t);
             r.runs.count = root.count;
+            d = image.view().displs(root);
             p = image.view().prefix(root);
         } else {
             list = spell(plan, instances);
             displs = blob.add(list.displs.data(), list.displs.size());
             prefix = blob.add(list.prefix.data(), list.prefix.size());
             r.runs.count = static_cast<int64_t>(list.displs.size());
+            d = list.displs.data();
             p = list.prefix.data();
         }
-        if (r.runs.count <= INT32_MAX) {
+        const std::vector<uint64_t> s = spots(d, p, r.runs.count, r.runs.lowest);
+        if (r.runs.count <= INT32_MAX && !s.empty()) {
+            spot = blob.add(s.data(), s.size());
             const std::vector<int32_t> t = tiles(p, r.runs.count, r.runs.most);
             tile = blob.add(t.data(), t.size());
             r.runs.longest = longest(p, r.runs.count);
@@ -176,6 +194,7 @@ int make(const Plan &plan, Device &device, Resident &r)
     if (r.runs.count > 0) {
         r.runs.displs = placed<int64_t>(r.memory.at(), displs);
         r.runs.prefix = placed<int64_t>(r.memory.at(), prefix);
+        r.runs.spots = placed<uint64_t>(r.memory.at(), spot);
         r.runs.tile = placed<int32_t>(r.memory.at(), tile);
         r.runs.bytes = instances * plan.bytes;
         r.runs.extent = instances * plan.extent;

@@ -32,20 +32,36 @@ constexpr int max_dims = 12;
 // The runs of a stretch of an image's instances, spelt out in memory that the device reads. A stretch is as
 // many whole instances as fill a tile: run i is packed bytes [prefix[i], prefix[i + 1]) of it at displs[i].
 // tile[t] is the run that holds packed byte t * tile_bytes, so that a thread block finds its runs without a
-// search.
+// search. What a tile reads of its runs is in `spots`: half as many bytes, of short runs a tenth of all that is read.
 struct RunList {
     const int64_t *displs = nullptr; // [count]; null: there is no list
     const int64_t *prefix = nullptr; // [count + 1]
+    const uint64_t *spots = nullptr; // [count]; run i's prefix in the upper bits, as far as there is room, and displs[i] - lowest
     const int32_t *tile = nullptr;   // [ceil(bytes / tile_bytes) + 1]; the last entry is count - 1
     int64_t count = 0;
     int64_t bytes = 0;               // packed bytes of a stretch, and how far apart stretches lie
     int64_t extent = 0;
+    int64_t lowest = 0;              // of the displacements
     Divisor by_bytes{};
     int32_t most = 0;                // most runs that touch one tile
     int32_t longest = 0;             // bytes of the longest run, at most INT32_MAX; times `count` it is `bytes` where
                                      // all are of one length
 };
 constexpr int tile_bytes = 4096;
+
+constexpr int spot_bits = 48; // of the displacement: no two addresses are further apart
+constexpr uint64_t most_spread = (uint64_t{1} << spot_bits) - 1;
+
+HEDDLE_HD inline int64_t displ_of(const RunList &list, uint64_t spot)
+{
+    return list.lowest + static_cast<int64_t>(spot & most_spread);
+}
+
+// Where a run begins, counted from packed byte `from`: less than 65536 bytes behind it.
+HEDDLE_HD inline int begin_of(uint64_t spot, int64_t from)
+{
+    return static_cast<uint16_t>((spot >> spot_bits) - static_cast<uint64_t>(from));
+}
 
 struct Side {
     char *base = nullptr; // the address from which displacements count

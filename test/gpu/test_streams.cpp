@@ -26,23 +26,52 @@ public:
     ~Late() { Machine::get().reset(); }
 };
 
-Type irregular(int64_t seed)
+Type irregular(int64_t seed, int blocks = 50, int64_t longest = 9)
 {
     Rng rng(static_cast<uint64_t>(seed));
     std::vector<int64_t> lengths, displacements;
     int64_t at = 0;
-    for (int i = 0; i < 50; ++i) {
-        lengths.push_back(rng.in(1, 9));
+    for (int i = 0; i < blocks; ++i) {
+        lengths.push_back(rng.in(1, longest));
         displacements.push_back(at);
         at += lengths.back() + rng.in(1, 5);
     }
     Type type = Type::from(
         [&](auto **t) {
-            return heddle_type_hindexed(50, lengths.data(), displacements.data(),
+            return heddle_type_hindexed(blocks, lengths.data(), displacements.data(),
                                         heddle_type_predefined(HEDDLE_BYTE), t);
         },
         "hindexed");
     return type.commit();
+}
+
+/* `count` blocks of a type, `stride` bytes apart. */
+Type hvector(int64_t count, int64_t stride, const Type &of)
+{
+    return Type::from([&](auto **t) { return heddle_type_hvector(count, 1, stride, of.get(), t); }, "hvector").commit();
+}
+
+Type bytes_of(int64_t n)
+{
+    return Type::from([&](auto **t) { return heddle_type_contiguous(n, heddle_type_predefined(HEDDLE_BYTE), t); }, "contiguous")
+        .commit();
+}
+
+/* What a transfer of all of it does. */
+void expect_moved(const Buffer &from, const Type &from_type, Buffer &to, const Type &to_type, heddle_op op)
+{
+    const int64_t size = from_type.info().size;
+    for (int64_t x = 0, n; x < size; x += n) {
+        int64_t source = 0, target = 0, left = 0;
+        succeeds(heddle_locate(1, from_type.get(), x, &source, &n), "locate");
+        succeeds(heddle_locate(1, to_type.get(), x, &target, &left), "locate");
+        n = std::min(n, left);
+        for (int64_t j = 0; j < n; ++j) {
+            std::byte &byte = to.expected[static_cast<size_t>(target + j)];
+            const std::byte moved = from.expected[static_cast<size_t>(source + j)];
+            byte = op == HEDDLE_OP_BXOR ? byte ^ moved : moved;
+        }
+    }
 }
 
 /* Each transfer on the stream takes what the one before it made. */
@@ -58,35 +87,89 @@ void a_stream_keeps_its_order()
             chain.emplace_back(i % 3 == 1 ? Place{Kind::pinned, 0} : Place{Kind::device, device}, size_t{800},
                                static_cast<uint64_t>(i));
         for (int i = 0; i < steps; ++i) {
-            const Type type = irregular(i); /* released before the stream gets there */
-            const int64_t size = type.info().size;
-            const heddle_move move =
-                i % 2 == 0
-                    ? heddle_move{side_of(chain[i].at(), 1, type),
-                                  bytes_at(chain[i + 1].at(), size),
-                                  size,
-                                  {}}
-                    : heddle_move{
-                          bytes_at(chain[i].at(), size), side_of(chain[i + 1].at(), 1, type), size, {}};
+            Type from = irregular(i), to = bytes_of(from.info().size); /* released before the stream gets there */
+            if (i % 2 == 1)
+                std::swap(from, to);
+            const heddle_move move{side_of(chain[i].at(), 1, from), side_of(chain[i + 1].at(), 1, to), from.info().size, {}};
             succeeds(heddle_transfer_on_stream(&move, 1, stream), "step ", i,
                      " on a stream: ", heddle_error_detail());
-            const auto expect = [&](bool packs) {
-                int64_t x = 0;
-                for (int64_t run; x < size; x += run) {
-                    int64_t displ = 0;
-                    succeeds(heddle_locate(1, type.get(), x, &displ, &run), "locate");
-                    for (int64_t j = 0; j < run; ++j) {
-                        auto &to = chain[i + 1].expected[static_cast<size_t>(packs ? x + j : displ + j)];
-                        to = chain[i].expected[static_cast<size_t>(packs ? displ + j : x + j)];
-                    }
-                }
-            };
-            expect(i % 2 == 0);
+            expect_moved(chain[i], from, chain[i + 1], to, HEDDLE_OP_REPLACE);
         }
         Machine::get().synchronize(device, stream);
         Machine::get().end_stream(device, stream);
         for (int i = 0; i <= steps; ++i)
             chain[i].check("link ", i, " of a chain on a stream");
+    }
+}
+
+/* A kernel may be started before the one before it is over. The stream is held up, so that they follow each other without
+ * a gap, and each finds room on the device beside the one before it: one that did not wait would take what was there before. */
+void kernels_keep_their_order()
+{
+    need_devices();
+    constexpr int64_t size = int64_t{512} << 10, held_up = int64_t{128} << 20;
+    constexpr int steps = 8;
+    const Type doubles = hvector(size / 8, 24, bytes_of(8));
+    const Type columns = hvector(256, 8, hvector(256, 256 * 8, bytes_of(8)));
+    const Type records = hvector(size / 16, 24, Type::from(
+                                                    [](auto **t) {
+                                                        const int64_t lengths[] = {9, 7}, displacements[] = {0, 12};
+                                                        return heddle_type_hindexed(2, lengths, displacements,
+                                                                                    heddle_type_predefined(HEDDLE_BYTE), t);
+                                                    },
+                                                    "hindexed"));
+    const Type irregulars = irregular(1, 30000), spread = hvector(irregulars.info().size, 2, bytes_of(1));
+    struct Kind {
+        const char *name;
+        Type to;
+        heddle_op op = HEDDLE_OP_REPLACE;
+        int64_t moves = 1; /* of one call */
+        Type from = bytes_of(to.info().size);
+    };
+    const Kind kinds[] = {{"strided", doubles},
+                          {"transposed", columns},
+                          {"records", records},
+                          {"short runs", irregular(2, 300)},
+                          {"few runs", irregular(3, 100, 200)},
+                          {"many runs", irregulars},
+                          {"from layout to layout, strided", columns, HEDDLE_OP_REPLACE, 1, doubles},
+                          {"from layout to layout", irregulars, HEDDLE_OP_REPLACE, 1, spread},
+                          {"combined, strided", doubles, HEDDLE_OP_BXOR},
+                          {"combined", irregulars, HEDDLE_OP_BXOR},
+                          {"several strided", doubles, HEDDLE_OP_REPLACE, 3},
+                          {"several", irregulars, HEDDLE_OP_REPLACE, 3}};
+    for (int device = 0; device < Machine::get().devices(); ++device) {
+        void *stream = Machine::get().make_stream(device);
+        const Place place{gpu::Kind::device, device};
+        const Memory big(place, 2 * held_up);
+        if (!big)
+            throw Skip("no 256 MiB of device memory");
+        const heddle_move hold_up{bytes_at(big.at(), held_up), bytes_at(big.at() + held_up, held_up), held_up, {}};
+        for (const Kind &kind : kinds) {
+            std::deque<Buffer> chain;
+            const auto room = [](const Type &type) { return static_cast<size_t>(type.info().true_lb + type.info().true_extent); };
+            for (uint64_t i = 0; i <= steps; ++i)
+                chain.emplace_back(place, std::max(room(kind.from), room(kind.to)), i);
+            for (int turn = 0; turn < 2; ++turn) { /* in the first, images go to the device */
+                std::vector<heddle_move> moves;
+                for (size_t i = 0; i < steps; ++i) {
+                    const Type &from = i % 2 == 0 ? kind.from : kind.to, &to = i % 2 == 0 ? kind.to : kind.from;
+                    const int64_t bytes = from.info().size, each = (bytes + kind.moves - 1) / kind.moves;
+                    for (int64_t x = 0; x < bytes; x += each)
+                        moves.push_back({side_of(chain[i].at(), 1, from, x), side_of(chain[i + 1].at(), 1, to, x),
+                                         std::min(each, bytes - x), kind.op});
+                    expect_moved(chain[i], from, chain[i + 1], to, kind.op);
+                }
+                succeeds(heddle_transfer_on_stream(&hold_up, 1, stream), "holding a stream up");
+                for (size_t i = 0; i < steps; ++i) /* nothing else in between */
+                    succeeds(heddle_transfer_on_stream(&moves[i * static_cast<size_t>(kind.moves)], kind.moves, stream), kind.name,
+                             ": step ", i, ": ", heddle_error_detail());
+                Machine::get().synchronize(device, stream);
+                for (int i = 0; i <= steps; ++i)
+                    chain[static_cast<size_t>(i)].check(kind.name, ", link ", i);
+            }
+        }
+        Machine::get().end_stream(device, stream);
     }
 }
 
@@ -215,6 +298,7 @@ void one_type_in_all_threads()
 }
 
 const AddTests tests{{"a stream keeps its order", a_stream_keeps_its_order},
+                     {"kernels keep their order", kernels_keep_their_order},
                      {"many requests at once", many_requests_at_once},
                      {"between devices", between_devices},
                      {"sixteen threads", sixteen_threads},

@@ -13,6 +13,7 @@ __global__ void __launch_bounds__(block_threads) locate_words(const __grid_const
     __shared__ StagedImage to_image;
     const ImageView from = stage_image(work.from, from_image);
     const ImageView to = stage_image(work.to, to_image);
+    follow();
     const int64_t step = static_cast<int64_t>(gridDim.x) * block_threads * width;
     for (int64_t i = (static_cast<int64_t>(blockIdx.x) * block_threads + threadIdx.x) * width; i < work.bytes; i += step) {
         const char *source = work.from.base + place(work.from, from, work.from.first + i);

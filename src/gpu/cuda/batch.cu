@@ -90,6 +90,7 @@ __global__ void __launch_bounds__(item_threads) copy_items(const __grid_constant
     const int k = find_item(batch.first_block, batch.count);
     const Item item = batch.item[k]; // read once: the parameters are slow to reach by a number
     const uint32_t block = blockIdx.x - batch.first_block[k];
+    follow();
     switch (item.width) {
     case 16:
         copy_item<16>(item, block);
@@ -188,6 +189,7 @@ __global__ void __launch_bounds__(block_threads) copy_works(const __grid_constan
     int width = min(work.from.word, work.to.word);
     while (width > 1 && work.bytes % width != 0)
         width /= 2;
+    follow();
     switch (width) {
     case 16:
         copy_work<16>(work, block, blocks);

@@ -20,17 +20,26 @@ __global__ void __launch_bounds__(most_threads)
     const Index w = static_cast<Index>(blockIdx.x) * (blockDim.x * each) + threadIdx.x;
     Word<width> word[each];
     if (w + (each - 1) * blockDim.x < words) {
+        const char *source[each];
+        char *target[each];
+#pragma unroll
+        for (int i = 0; i < each; ++i) {
+            source[i] = from.template at<width>(w + i * blockDim.x);
+            target[i] = to.template at<width>(w + i * blockDim.x);
+        }
+        follow();
 #pragma unroll
         for (int i = 0; i < each; ++i)
-            word[i] = load_word<width>(from.template at<width>(w + i * blockDim.x));
+            word[i] = load_word<width>(source[i]);
         if constexpr (!std::is_same_v<To, DenseAccess>) {
             for (int i = 0; fetch && i < each; ++i)
                 to.template fetch<width>(w + i * blockDim.x);
         }
 #pragma unroll
         for (int i = 0; i < each; ++i)
-            store_word<width>(to.template at<width>(w + i * blockDim.x), word[i]);
+            store_word<width>(target[i], word[i]);
     } else {
+        follow();
         for (Index i = w; i < words; i += blockDim.x)
             store_word<width>(to.template at<width>(i), load_word<width>(from.template at<width>(i)));
     }

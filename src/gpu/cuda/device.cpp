@@ -44,6 +44,10 @@ int Device::open(int ordinal)
     if (const int e = attribute(CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS, &memory_operations))
         return e;
     writes_in_order_ = memory_operations != 0;
+    int major = 0;
+    if (const int e = attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, &major))
+        return e;
+    overlaps_ = major >= 9;
     return HEDDLE_SUCCESS;
 }
 

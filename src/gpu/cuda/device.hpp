@@ -49,6 +49,7 @@ public:
     CUcontext context() const { return context_; } // once entered
     int processors() const { return processors_; }
     int shared_limit() const { return shared_limit_; } // bytes that a block may have
+    bool overlaps() const { return overlaps_; } // a kernel can be started before the one before it is over
     bool writes_in_order() const { return writes_in_order_; }
     // Of streams. Numbers fall as priorities rise; a device may have but one.
     int priority(bool gives_way) const { return gives_way ? std::min(priority_ + 1, least_priority_) : priority_; }
@@ -67,6 +68,7 @@ private:
     CUdevice handle_ = 0;
     int processors_ = 0;
     int shared_limit_ = 0;
+    bool overlaps_ = false;
     bool writes_in_order_ = false; // cuStreamWriteValue32 and cuStreamWaitValue32
     std::string name_;
     std::string bus_id_;

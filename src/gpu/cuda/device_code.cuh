@@ -39,6 +39,17 @@ template <int width> __device__ __forceinline__ void store_word(char *to, Word<w
     *reinterpret_cast<Word<width> *>(to) = word;
 }
 
+// The beginning of every kernel: all threads come here before they touch what is moved. What was on the stream before is over
+// then. A kernel is started when the one before has begun all its blocks (CUDA Programming Guide, "Programmatic Dependent
+// Launch"): by then it has read its parameters, and what it does of an image, which nobody writes once a kernel may read it.
+__device__ __forceinline__ void follow()
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 // The end of every kernel: all threads of all blocks come here. What they wrote is visible to whoever sees the
 // number, of each block its own or that of the last, which has seen the others' writes by way of the counter: the
 // store releases them together with its own. Writes that crossed a link are waited for, which takes a microsecond

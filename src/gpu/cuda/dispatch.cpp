@@ -70,7 +70,8 @@ int dispatch(Device &device, cudaStream_t stream, std::span<const Launch> launch
             const bool ends = next > last && k + taken == n;
             Signal end = ends ? signal : Signal{};
             end.remote = std::any_of(works + k, works + k + taken, [](const Work *w) { return w->remote; });
-            Launcher launcher(device.functions(), stream, device.processors(), device.shared_limit(), end);
+            Launcher launcher(device.functions(), stream, device.processors(), device.shared_limit(), device.overlaps(),
+                              end);
             const cudaError_t e = taken == 1 ? run(launcher, n == 1 ? wanted : Kernel::strided, *rest[0])
                                              : run_batch(launcher, rest.first(taken));
             if (const int code = check("cuLaunchKernel", e))

@@ -24,14 +24,19 @@ template <int width, bool pack> __global__ void __launch_bounds__(one_block)
     const int64_t i = (static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) * width;
     const bool mine = i < list.bytes;
     Word<width> word;
-    if (!pack && mine)
-        word = load_word<width>(list.dense + i); // sooner than its place is known
+    if (!pack) {
+        follow();
+        if (mine)
+            word = load_word<width>(list.dense + i); // sooner than its place is known
+    }
     for (int r = threadIdx.x; r < count; r += blockDim.x) {
         const int64_t begin = __ldg(list.runs.prefix + r);
         offsets[r] = __ldg(list.runs.displs + r) - begin;
         begins[r] = static_cast<uint32_t>(begin);
     }
     __syncthreads();
+    if (pack)
+        follow();
     if (mine) {
         const int64_t x = list.first + i;
         const int64_t stretch = list.runs.by_bytes.divide(x);

@@ -41,9 +41,12 @@ cudaError_t Launcher::launch(const void *kernel, unsigned blocks, unsigned threa
     const CUfunction function = functions_.find(kernel, error);
     if (!function)
         return error;
+    CUlaunchAttribute overlap{};
+    overlap.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+    overlap.value.programmaticStreamSerializationAllowed = 1;
+    const CUlaunchConfig config{blocks, 1, 1, threads, 1, 1, shared, stream_, &overlap, overlaps_ ? 1u : 0u};
     // Both interfaces number their errors alike.
-    return static_cast<cudaError_t>(
-        cuLaunchKernel(function, blocks, 1, 1, threads, 1, 1, shared, stream_, pointers, nullptr));
+    return static_cast<cudaError_t>(cuLaunchKernelEx(&config, function, pointers, nullptr));
 }
 
 } // namespace heddle::gpu::cuda

@@ -55,9 +55,10 @@ class Launcher {
 public:
     static constexpr int64_t few_blocks = 512;
 
-    Launcher(Functions &functions, cudaStream_t stream, int processors, int shared_limit, Signal signal)
+    // `overlaps`: kernels may be started before the last one on the stream is over, which they wait for themselves.
+    Launcher(Functions &functions, cudaStream_t stream, int processors, int shared_limit, bool overlaps, Signal signal)
         : functions_(functions), stream_(stream), processors_(processors), shared_limit_(shared_limit),
-          signal_(signal)
+          overlaps_(overlaps), signal_(signal)
     {
     }
 
@@ -88,6 +89,7 @@ private:
     cudaStream_t stream_;
     int processors_;
     int shared_limit_;
+    bool overlaps_;
     Signal signal_;
     int signalled_ = 0;
 };

@@ -59,6 +59,7 @@ __global__ void __launch_bounds__(record_threads) pack_records(const __grid_cons
         }
         begin_stage<false>(shared + at, mem, from, to, least, most);
     };
+    follow();
     const bool early = is_inner(blockIdx.x);
     if (early)
         begin(blockIdx.x, now); // arrives while the table is made

@@ -67,8 +67,11 @@ __global__ void __launch_bounds__(block_threads)
         T target[each];
         char *at[each];
 #pragma unroll
-        for (int i = 0; i < each; ++i) {
+        for (int i = 0; i < each; ++i)
             at[i] = to.template at<size>(e + i * block_threads);
+        follow();
+#pragma unroll
+        for (int i = 0; i < each; ++i) {
             source[i] = *reinterpret_cast<const T *>(from.at<size>(e + i * block_threads));
             target[i] = *reinterpret_cast<const T *>(at[i]);
         }
@@ -76,6 +79,7 @@ __global__ void __launch_bounds__(block_threads)
         for (int i = 0; i < each; ++i)
             *reinterpret_cast<T *>(at[i]) = combine(op, target[i], source[i]);
     } else {
+        follow();
         for (uint32_t i = e; i < elements; i += block_threads) {
             auto *at = reinterpret_cast<T *>(to.template at<size>(i));
             *at = combine(op, *at, *reinterpret_cast<const T *>(from.at<size>(i)));
@@ -108,6 +112,7 @@ __global__ void __launch_bounds__(block_threads)
     __shared__ StagedImage to_image;
     const ImageView from = stage_image(work.from, from_image);
     const ImageView to = stage_image(work.to, to_image);
+    follow();
     constexpr int64_t size = sizeof(T);
     const int64_t step = static_cast<int64_t>(gridDim.x) * block_threads * size;
     for (int64_t i = (static_cast<int64_t>(blockIdx.x) * block_threads + threadIdx.x) * size; i < work.bytes; i += step) {

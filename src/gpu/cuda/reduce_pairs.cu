@@ -14,6 +14,7 @@ __global__ void __launch_bounds__(block_threads)
     __shared__ StagedImage to_image;
     const ImageView from = stage_image(work.from, from_image);
     const ImageView to = stage_image(work.to, to_image);
+    follow();
     constexpr int64_t size = sizeof(Value) + sizeof(Index);
     const bool greatest = work.op == HEDDLE_OP_MAXLOC;
     const int64_t step = static_cast<int64_t>(gridDim.x) * block_threads * size;

@@ -49,33 +49,40 @@ template <int width, bool pack> __global__ void __launch_bounds__(tile_threads)
                 word[i] = load_word<width>(dense + y);
         }
     };
-    if (!pack)
+    if (!pack) {
+        follow();
         load_dense(0); // sooner than its places are known
+    }
 
-    const int64_t run_begin = t.runs.tile[in_stretch];
-    const int run_count = static_cast<int>(t.runs.tile[in_stretch + 1] - run_begin) + 1;
+    const int64_t first_run = t.runs.tile[in_stretch];
+    const int run_count = static_cast<int>(t.runs.tile[in_stretch + 1] - first_run) + 1;
+    const uint64_t *const spots = t.runs.spots + first_run;
     for (int g = threadIdx.x; g < groups; g += tile_threads)
         marks[g] = 0;
     __syncthreads();
 
     const int64_t here = stretch * t.runs.extent;
     for (int r = threadIdx.x; r < run_count; r += tile_threads) {
-        const int64_t from = t.runs.prefix[run_begin + r] - tile_begin;
-        const int64_t to = t.runs.prefix[run_begin + r + 1] - tile_begin;
+        const uint64_t spot = spots[r];
+        const int from = r == 0 ? 0 : begin_of(spot, tile_begin);
+        const int to = r + 1 == run_count ? tile_bytes : begin_of(spots[r + 1], tile_begin);
         if (from >= tile_bytes)
             continue; // the last one may begin where the tile ends
-        const int64_t offset = here + t.runs.displs[run_begin + r] - from;
+        // The first one may begin before the tile.
+        const int64_t offset = here + displ_of(t.runs, spot) - (r == 0 ? t.runs.prefix[first_run] - tile_begin : from);
         offsets[r] = offset;
-        if (!pack && t.fetch && max(from, low) < min(to, high))
-            fetch_ends(t.mem + offset + max(from, low), t.mem + offset + min(to, high));
-        const int begin = from < 0 ? 0 : static_cast<int>(from) / width;
-        const int end = to > tile_bytes ? words : static_cast<int>(to) / width;
+        if (!pack && t.fetch && max(int64_t{from}, low) < min(int64_t{to}, high))
+            fetch_ends(t.mem + offset + max(int64_t{from}, low), t.mem + offset + min(int64_t{to}, high));
+        const int begin = from / width;
+        const int end = to / width;
         if (begin % 32 != 0)
             atomicOr(&marks[begin / 32], 1u << (begin % 32));
         for (int g = (begin + 31) / 32; g * 32 < end; ++g)
             group_run[g] = r;
     }
     __syncthreads();
+    if (pack)
+        follow();
 
     const uint32_t lanes = (2u << (threadIdx.x % 32)) - 1;
     const auto at = [&](int w) {

@@ -30,8 +30,9 @@ template <int width, bool pack> __global__ void __launch_bounds__(block_threads)
         const int64_t displ = __ldg(g.runs.displs + run);
         const int64_t within = static_cast<int64_t>(thread - (group << g.log_lanes)) * width;
         const int64_t i = stretch * g.runs.bytes + from + within - g.first; // of the bytes to move
+        char *const place = g.mem + stretch * g.runs.extent + displ + within;
+        follow();
         if (from + within < to && i >= 0 && i < g.bytes) {
-            char *const place = g.mem + stretch * g.runs.extent + displ + within;
             if (pack)
                 store_word<width>(g.dense + i, load_word<width>(place));
             else

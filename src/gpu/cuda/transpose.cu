@@ -67,6 +67,7 @@ __global__ void __launch_bounds__(block_threads) transpose(const __grid_constant
     const int lane = threadIdx.x % tile;
     const int row = threadIdx.x / tile;
     using W = Word<width>;
+    follow();
     // `wanted(i, k)`: whether element i of dimension 0, k of the other, counted from the corner, is to be moved.
     const auto move = [&](auto wanted) {
         char *const in_mem = mem + row * t.stride + lane * width;

@@ -72,6 +72,7 @@ __global__ void __launch_bounds__(record_threads) unpack_records(const __grid_co
     };
     const int64_t first_tile = static_cast<int64_t>(blockIdx.x) * t.tiles_a_block;
     const int64_t last_tile = min(t.tiles, first_tile + t.tiles_a_block);
+    follow();
     begin(first_tile, now); // arrives while the table is made
 
 #pragma unroll 1

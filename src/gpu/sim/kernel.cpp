@@ -58,9 +58,11 @@ bool translate_runs(Access &access, RunList &runs)
     const int64_t tiles = (runs.bytes + tile_bytes - 1) / tile_bytes;
     const auto *displs = access.reach_array(runs.displs, runs.count);
     const auto *prefix = displs ? access.reach_array(runs.prefix, runs.count + 1) : nullptr;
-    const auto *tile = prefix ? access.reach_array(runs.tile, tiles + 1) : nullptr;
+    const auto *spots = prefix ? access.reach_array(runs.spots, runs.count) : nullptr;
+    const auto *tile = spots ? access.reach_array(runs.tile, tiles + 1) : nullptr;
     runs.displs = displs;
     runs.prefix = prefix;
+    runs.spots = spots;
     runs.tile = tile;
     return tile;
 }
@@ -110,6 +112,12 @@ private:
             return 0;
         }
         const int64_t run = first + find_block(list.prefix + first, last - first + 1, within);
+        const uint64_t spot = list.spots[run];
+        const int64_t begin = tile * tile_bytes;
+        if (displ_of(list, spot) != list.displs[run] || (run > first && begin + begin_of(spot, begin) != list.prefix[run])) {
+            error_ = device_error("sim: run list: run " + std::to_string(run) + " is in the wrong spot");
+            return 0;
+        }
         return stretch * list.extent + list.displs[run] + (within - list.prefix[run]);
     }
     // Whether the run that begins the next tile does not touch this one.
