@@ -38,8 +38,12 @@ template <size_t N> std::array<int64_t, N> values(const std::array<std::atomic<i
 constexpr int64_t chunked_from = int64_t{4} << 20;
 constexpr int64_t strided_chunked_from = int64_t{16} << 20;
 constexpr int64_t strided_chunked_block = 16;
+// Of blocks shorter than this, chunks are unpacked no sooner than a kernel unpacks it all, and packed sooner only if there are
+// more of them.
+constexpr int64_t short_block = 32;
+constexpr int64_t short_chunked_from = int64_t{32} << 20;
 // Records that are unpacked out of the host's memory are read from there in pieces that overlap.
-constexpr int64_t records_chunked_from = int64_t{512} << 10;
+constexpr int64_t records_chunked_from = int64_t{2} << 20;
 // To and from the host, the copy engine takes 1.2 ns for a row more than the link for its bytes, to write short ones
 // into the device's memory more than that, and a kernel 2 us more to begin and a sixth more for all bytes: in bytes
 // over the link, this much a row, this much over its length more, and this much at once. Large amounts of shorter
@@ -160,7 +164,8 @@ bool chunks_pay(const Move &m, const Work &work)
     const Side &s = m.to.dense() ? work.from : work.to;
     switch (best_kernel(work, m)) {
     case Kernel::strided:
-        return m.bytes >= strided_chunked_from && s.block >= strided_chunked_block;
+        return s.block >= short_block ? m.bytes >= strided_chunked_from
+                                      : m.to.dense() && s.block >= strided_chunked_block && m.bytes >= short_chunked_from;
     case Kernel::records:
         return m.bytes >= (m.to.dense() ? chunked_from : records_chunked_from);
     default:

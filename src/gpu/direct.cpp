@@ -208,6 +208,11 @@ int run_direct(Device &device, const Direct &direct)
     Stream stream;
     if (const int e = device.own_stream(stream))
         return e;
+    if (direct.method != Method::kernel) { // the end of a copy is seen as soon by its stream
+        const int e = launch(device, {&direct, 1}, stream, nullptr);
+        const int ended = device.backend().stream_synchronize(device.ordinal(), stream);
+        return e ? e : ended;
+    }
     DoneRef done;
     if (const int e = done.acquire(device))
         return e;

@@ -376,13 +376,8 @@ void CudaBackend::done_release(Done *done)
 
 // Every call that reaches a failed device returns its error, so the idle service stream is as good as the one
 // that the work is on, which may be a user's and gone by now.
-int CudaBackend::ask(const CudaDone &done, bool *reached)
+int CudaBackend::ask(const CudaDone &done)
 {
-    if (done.by_event) {
-        const CUresult e = cuEventQuery(done.event);
-        *reached = e == CUDA_SUCCESS;
-        return e == CUDA_ERROR_NOT_READY ? int{HEDDLE_SUCCESS} : check("cuEventQuery", e);
-    }
     Scope scope;
     Device *d = nullptr;
     if (const int e = enter(done.device, scope, &d))
@@ -398,17 +393,22 @@ int CudaBackend::ask(const CudaDone &done, bool *reached)
 int CudaBackend::done_test(Done *done, bool *reached)
 {
     CudaDone &c = *as_cuda(done);
-    *reached = !c.by_event && c.slot_reached();
-    if (*reached)
+    if (c.by_event) {
+        const CUresult e = cuEventQuery(c.event);
+        *reached = e == CUDA_SUCCESS;
+        return e == CUDA_ERROR_NOT_READY ? int{HEDDLE_SUCCESS} : check("cuEventQuery", e);
+    }
+    *reached = c.slot_reached();
+    if (*reached || c.unanswered.fetch_add(1, std::memory_order_relaxed) % tests_between_questions != 0)
         return HEDDLE_SUCCESS;
-    if (!c.by_event && c.unanswered.fetch_add(1, std::memory_order_relaxed) % tests_between_questions != 0)
-        return HEDDLE_SUCCESS;
-    return ask(c, reached);
+    return ask(c);
 }
 
 int CudaBackend::done_wait(Done *done)
 {
     CudaDone &c = *as_cuda(done);
+    if (c.by_event)
+        return check("cuEventSynchronize", cuEventSynchronize(c.event)); // fails as soon as the device does
     using Clock = std::chrono::steady_clock;
     auto question = Clock::now() + between_questions;
     const auto looks = [&] {
@@ -417,15 +417,12 @@ int CudaBackend::done_wait(Done *done)
                 return true;
         return false;
     };
-    while (c.by_event || !looks()) {
+    while (!looks()) {
         relax();
-        if (!c.by_event && Clock::now() < question)
+        if (Clock::now() < question)
             continue;
-        bool reached = false;
-        if (const int e = ask(c, &reached))
+        if (const int e = ask(c))
             return e;
-        if (reached)
-            break;
         question = Clock::now() + between_questions;
     }
     return HEDDLE_SUCCESS;

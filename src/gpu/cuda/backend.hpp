@@ -58,7 +58,7 @@ public:
 private:
     bool is_device(int device) const;
     int enter(int device, Scope &scope, Device **found);
-    int ask(const CudaDone &done, bool *reached);
+    int ask(const CudaDone &done);
     template <class Put> int finish(Stream stream, Done *done, bool writes, Put put);
 
     std::vector<std::unique_ptr<Device>> devices_;

@@ -69,9 +69,12 @@ int dispatch(Device &device, cudaStream_t stream, std::span<const Launch> launch
             const size_t taken = batch_of(rest);
             const bool ends = next > last && k + taken == n;
             Signal end = ends ? signal : Signal{};
-            end.remote = std::any_of(works + k, works + k + taken, [](const Work *w) { return w->remote; });
+            const auto any = [&](bool Work::*what) {
+                return std::any_of(works + k, works + k + taken, [what](const Work *w) { return w->*what; });
+            };
+            end.remote = any(&Work::remote);
             Launcher launcher(device.functions(), stream, device.processors(), device.shared_limit(), device.overlaps(),
-                              end);
+                              end.remote || any(&Work::far), end);
             const cudaError_t e = taken == 1 ? run(launcher, n == 1 ? wanted : Kernel::strided, *rest[0])
                                              : run_batch(launcher, rest.first(taken));
             if (const int code = check("cuLaunchKernel", e))

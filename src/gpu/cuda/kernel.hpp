@@ -50,15 +50,16 @@ private:
 
 // Starts kernels on a stream. The signal goes to the kernel itself where it has few blocks: a flag that the
 // last of them writes is seen sooner than what a stream does next. In a large grid the fences would cost
-// more than that, and `signalled` stays 0.
+// more than that, and `signalled` stays 0; where data cross a link, the blocks wait for that anyway.
 class Launcher {
 public:
-    static constexpr int64_t few_blocks = 512;
+    static constexpr int64_t few_blocks = 512, few_linked_blocks = 1024;
 
     // `overlaps`: kernels may be started before the last one on the stream is over, which they wait for themselves.
-    Launcher(Functions &functions, cudaStream_t stream, int processors, int shared_limit, bool overlaps, Signal signal)
+    // `linked`: data cross a link.
+    Launcher(Functions &functions, cudaStream_t stream, int processors, int shared_limit, bool overlaps, bool linked, Signal signal)
         : functions_(functions), stream_(stream), processors_(processors), shared_limit_(shared_limit),
-          overlaps_(overlaps), signal_(signal)
+          overlaps_(overlaps), few_(linked ? few_linked_blocks : few_blocks), signal_(signal)
     {
     }
 
@@ -74,7 +75,7 @@ public:
     {
         if (blocks > 0x7fffffff)
             return cudaErrorInvalidConfiguration;
-        Signal signal = blocks <= few_blocks ? signal_ : Signal{};
+        Signal signal = blocks <= few_ ? signal_ : Signal{};
         void *pointers[] = {const_cast<void *>(static_cast<const void *>(&arguments))..., &signal};
         const cudaError_t e = launch(reinterpret_cast<const void *>(kernel), static_cast<unsigned>(blocks),
                                      static_cast<unsigned>(threads), static_cast<unsigned>(shared), pointers);
@@ -90,6 +91,7 @@ private:
     int processors_;
     int shared_limit_;
     bool overlaps_;
+    int64_t few_;
     Signal signal_;
     int signalled_ = 0;
 };

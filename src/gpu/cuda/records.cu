@@ -57,7 +57,7 @@ __global__ void __launch_bounds__(record_threads) pack_records(const __grid_cons
             least += lowest;
             most += t.packed.divide(end_of(t.tiles - 1) - 1) * extent + highest;
         }
-        begin_stage<false>(shared + at, mem, from, to, least, most);
+        begin_stage(shared + at, stretch_of(mem, from, to, least, most));
     };
     follow();
     const bool early = is_inner(blockIdx.x);
@@ -185,28 +185,35 @@ bool is_little(const Work &work, const Side &other)
     return work.bytes < (other.shape == Shape::image || work.remote || work.far ? least_else : least_bytes);
 }
 
-constexpr int64_t staged_bytes = 8 * 1024; // of a tile, about
+// Of a tile, about. Where blocks take several each, more of them run with smaller ones.
+constexpr int64_t staged_bytes = 8 * 1024, staged_of_many = 6 * 1024;
+constexpr int64_t few_rounds = 2;
 
 cudaError_t run_pack_records(Launcher &launcher, Records t)
 {
     const int64_t packed = t.packed.value;
     const int64_t records = divide_up(t.first + t.bytes, packed);
     const auto whole_words = [](int64_t n) { return divide_up(n, word) * word; }; // tiles end with words
-    t.tile = static_cast<int32_t>(std::max<int64_t>(staged_bytes / t.extent / word * word, word));
     const int64_t table = packed * static_cast<int64_t>(sizeof(Entry) + sizeof(uint16_t));
-    const int64_t staged = std::max<int64_t>(int64_t{t.tile} * t.extent + 16 + 2 * slack, sizeof(StagedImage));
     t.staged_at = static_cast<int32_t>(align_up(table));
-    t.staged_each = static_cast<int32_t>(align_up(staged));
-    const int64_t shared = t.staged_at + 2 * t.staged_each;
     // As many blocks as run at a time, each of which builds its table once and then takes every so-manieth tile.
-    int resident = 0;
-    const cudaError_t e = cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-        &resident, reinterpret_cast<const void *>(pack_records), record_threads, static_cast<size_t>(shared));
-    if (e != cudaSuccess)
-        return e;
-    const int64_t most_blocks = int64_t{launcher.processors()} * std::max(resident, 1);
+    int64_t shared = 0, most_blocks = 0, rounds = 0;
+    for (const int64_t tile : {staged_bytes, staged_of_many}) {
+        t.tile = static_cast<int32_t>(std::max<int64_t>(tile / t.extent / word * word, word));
+        const int64_t staged = std::max<int64_t>(int64_t{t.tile} * t.extent + 16 + 2 * slack, sizeof(StagedImage));
+        t.staged_each = static_cast<int32_t>(align_up(staged));
+        shared = t.staged_at + 2 * t.staged_each;
+        int resident = 0;
+        const cudaError_t e = cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+            &resident, reinterpret_cast<const void *>(pack_records), record_threads, static_cast<size_t>(shared));
+        if (e != cudaSuccess)
+            return e;
+        most_blocks = int64_t{launcher.processors()} * std::max(resident, 1);
+        rounds = divide_up(records, t.tile * most_blocks);
+        if (rounds <= few_rounds)
+            break;
+    }
     // Each takes as many as the others. A small transfer is spread over all multiprocessors.
-    const int64_t rounds = divide_up(records, t.tile * most_blocks);
     const int64_t shares = rounds > 1 ? rounds * most_blocks : launcher.processors() * 4;
     const int64_t share = std::max<int64_t>(divide_up(records, shares), 1024 / packed);
     t.tile = static_cast<int32_t>(std::min<int64_t>(t.tile, whole_words(share)));

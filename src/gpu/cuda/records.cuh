@@ -36,39 +36,72 @@ struct Records {
 // Bytes before and behind what is staged that a load may touch.
 constexpr int slack = 16;
 
-// Begins to copy [from, to) to shared memory; byte 0 of `staged` stands for the 16-byte boundary at or below
-// `zero`. May read a few bytes more, of [least, most). It has arrived after await_stage(). `far`: waits for it here, for
-// over a link asynchronous copies take twice as long (two H200s: 17 MB of records of 17 bytes 114 us, so 66).
-template <bool far>
-__device__ __forceinline__ void begin_stage(char *staged, const char *zero, const char *from, const char *to,
-                                            const char *least, const char *most)
+// What is staged of a tile, [begin, end), counted from the 16-byte boundary at or below where the tile begins. From `inner` to
+// `inner_end` 16 bytes at a time, which may be a few more; the bytes before and behind those, where the transfer begins and
+// ends, one by one.
+struct Stretch {
+    const char *bytes; // the boundary
+    int begin, end, inner, inner_end;
+};
+
+// Of [from, to), of which [least, most) may be read; the tile begins at `zero`.
+__device__ __forceinline__ Stretch stretch_of(const char *zero, const char *from, const char *to, const char *least, const char *most)
 {
     const auto boundary = reinterpret_cast<uintptr_t>(zero) & ~uintptr_t{15};
     const auto *const bytes = reinterpret_cast<const char *>(boundary);
     const auto begin = static_cast<int>(reinterpret_cast<uintptr_t>(from) - boundary);
     const auto end = static_cast<int>(reinterpret_cast<uintptr_t>(to) - boundary);
-    // Bytes one by one only where the transfer begins and ends: they are waited for here.
-    const int inner = bytes + (begin & ~15) >= least ? begin & ~15 : (begin + 15) & ~15;
-    const int inner_end = bytes + ((end + 15) & ~15) <= most ? (end + 15) & ~15 : end & ~15;
-    if constexpr (far) {
-#pragma unroll 2
-        for (int i = inner + threadIdx.x * 16; i < inner_end; i += record_threads * 16)
-            *reinterpret_cast<uint4 *>(staged + i) = __ldcs(reinterpret_cast<const uint4 *>(bytes + i));
-    } else {
+    return {bytes, begin, end, bytes + (begin & ~15) >= least ? begin & ~15 : (begin + 15) & ~15,
+            bytes + ((end + 15) & ~15) <= most ? (end + 15) & ~15 : end & ~15};
+}
+
+__device__ __forceinline__ void stage_edges(char *staged, const Stretch &s)
+{
+    const int head = max(min(s.inner, s.end), s.begin);
+    const int tail = min(max(s.inner_end, head), s.end);
 #pragma unroll 1
-        for (int i = inner + threadIdx.x * 16; i < inner_end; i += record_threads * 16)
-            __pipeline_memcpy_async(staged + i, bytes + i, 16);
-    }
-    __pipeline_commit();
-    // The bytes before and behind those.
-    const int head = max(min(inner, end), begin);
-    const int tail = min(max(inner_end, head), end);
-#pragma unroll 1
-    for (int i = begin + static_cast<int>(threadIdx.x); i < head + end - tail; i += record_threads) {
+    for (int i = s.begin + static_cast<int>(threadIdx.x); i < head + s.end - tail; i += record_threads) {
         const int at = i < head ? i : i + (tail - head);
-        staged[at] = bytes[at];
+        staged[at] = s.bytes[at];
     }
 }
+
+// Begins to copy a stretch to shared memory; it has arrived after await_stage().
+__device__ __forceinline__ void begin_stage(char *staged, const Stretch &s)
+{
+#pragma unroll 1
+    for (int i = s.inner + threadIdx.x * 16; i < s.inner_end; i += record_threads * 16)
+        __pipeline_memcpy_async(staged + i, s.bytes + i, 16);
+    __pipeline_commit();
+    stage_edges(staged, s);
+}
+
+// The same over a link, where asynchronous copies take twice as long (two H200s: 17 MB of records of 17 bytes 114 us, so
+// 66): what arrives is held in registers while something else is done.
+struct Held {
+    static constexpr int words = 2;
+    uint4 word[words];
+
+    __device__ __forceinline__ void load(const Stretch &s)
+    {
+#pragma unroll
+        for (int k = 0; k < words; ++k)
+            if (const int i = s.inner + (k * record_threads + threadIdx.x) * 16; i < s.inner_end)
+                word[k] = __ldcs(reinterpret_cast<const uint4 *>(s.bytes + i));
+    }
+    // And the rest of the stretch, if it is longer.
+    __device__ __forceinline__ void store(char *staged, const Stretch &s) const
+    {
+#pragma unroll
+        for (int k = 0; k < words; ++k)
+            if (const int i = s.inner + (k * record_threads + threadIdx.x) * 16; i < s.inner_end)
+                *reinterpret_cast<uint4 *>(staged + i) = word[k];
+#pragma unroll 2
+        for (int i = s.inner + (words * record_threads + threadIdx.x) * 16; i < s.inner_end; i += record_threads * 16)
+            *reinterpret_cast<uint4 *>(staged + i) = __ldcs(reinterpret_cast<const uint4 *>(s.bytes + i));
+        stage_edges(staged, s);
+    }
+};
 
 // All but the latest `later` of what was begun is there, for all threads.
 template <int later> __device__ __forceinline__ void await_stage()

@@ -66,14 +66,19 @@ __global__ void __launch_bounds__(record_threads) unpack_records(const __grid_co
     const auto first_of = [&](int64_t i) { return static_cast<int>(max(t.first - i * tile_packed, int64_t{0})); };
     const auto end_of = [&](int64_t i) { return static_cast<int>(min(end - i * tile_packed, int64_t{tile_packed})); };
     const auto dense_of = [&](int64_t i) { return t.dense + (i * tile_packed - t.first); };
-    const auto begin = [&](int64_t i, int at) {
+    const auto stretch = [&](int64_t i) {
         const char *const dense = dense_of(i);
-        begin_stage<far>(shared + at, dense, dense + first_of(i), dense + end_of(i), t.dense, t.dense + t.bytes);
+        return stretch_of(dense, dense + first_of(i), dense + end_of(i), t.dense, t.dense + t.bytes);
     };
+    Held held;
     const int64_t first_tile = static_cast<int64_t>(blockIdx.x) * t.tiles_a_block;
     const int64_t last_tile = min(t.tiles, first_tile + t.tiles_a_block);
     follow();
-    begin(first_tile, now); // arrives while the table is made
+    const Stretch first_stretch = stretch(first_tile); // arrives while the table is made
+    if constexpr (far)
+        held.load(first_stretch);
+    else
+        begin_stage(shared + now, first_stretch);
 
 #pragma unroll 1
     for (int m = threadIdx.x; m < extent; m += record_threads)
@@ -93,9 +98,18 @@ __global__ void __launch_bounds__(record_threads) unpack_records(const __grid_co
         table[w] = make_entry(places);
     }
 
+    Stretch here_stretch = first_stretch;
     for (int64_t i = first_tile; i < last_tile; ++i) {
-        if (i + 1 < last_tile) {
-            begin(i + 1, next);
+        const bool more = i + 1 < last_tile;
+        if constexpr (far) {
+            held.store(shared + now, here_stretch);
+            __syncthreads();
+            if (more) { // arrives while this one is written
+                here_stretch = stretch(i + 1);
+                held.load(here_stretch);
+            }
+        } else if (more) {
+            begin_stage(shared + next, stretch(i + 1));
             await_stage<1>();
         } else {
             await_stage<0>();
