@@ -60,7 +60,7 @@ std::vector<Piece> pieces_of(const End &end, int64_t bytes, const Backend &backe
     std::vector<Piece> pieces;
     visit_instances(*end.plan, false, end.count, end.offset, end.offset + bytes,
                     [&](int64_t displ, int64_t n, uint8_t) {
-                        const Memory m = map.at(end.displaced(displ));
+                        const Memory &m = map.at(end.displaced(displ));
                         if (pieces.empty() || !together(backend, pieces.back().memory, m))
                             pieces.push_back({n, m});
                         else
@@ -146,15 +146,17 @@ int check_move(const heddle_move &asked, Move &move)
     return check_operator(asked, move);
 }
 
-Memory MemoryMap::at(const char *address)
+const Memory &MemoryMap::at(const char *address)
 {
+    static const Memory host;
     if (!backend_)
-        return {};
+        return host;
     for (const Memory &m : last_)
         if (within(address, m))
             return m;
     turn_ ^= 1;
-    return last_[turn_] = backend_->query(address, several_);
+    last_[turn_] = backend_->query(address, several_);
+    return last_[turn_];
 }
 
 void place_move(Move &move, Devices *devices, MemoryMap &map)

@@ -39,7 +39,8 @@ public:
     // A null backend: all memory is the host's. `several` addresses are to come, so that ranges pay.
     MemoryMap(const Backend *backend, bool several) : backend_(backend), several_(several) {}
 
-    Memory at(const char *address);
+    // Valid until the next call. By reference: what was just written in pieces is slow to copy as a whole.
+    const Memory &at(const char *address);
     // What the next addresses may name.
     void expect(const Known &known)
     {

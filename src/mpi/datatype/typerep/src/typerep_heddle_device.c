@@ -18,6 +18,12 @@ static struct {
     uintptr_t stack, stack_end;
 } own = {UINTPTR_MAX, 0, 0};
 
+/* Below the first lies heap, as far as it is known; from the second on there is none, as long as what lies there is mapped.
+ * To ask is a system call: with UCX's hooks, two. */
+static struct {
+    MPL_atomic_ptr_t end, beyond;
+} heap = {MPL_ATOMIC_PTR_T_INITIALIZER(NULL), MPL_ATOMIC_PTR_T_INITIALIZER((void *) UINTPTR_MAX)};
+
 static void find_own(void)
 {
     /* Linux maps nothing else within 128 MiB of the stack's end. */
@@ -37,8 +43,18 @@ static bool is_own(const void *ptr)
     const uintptr_t at = (uintptr_t) ptr;
     if (at >= own.stack && at < own.stack_end)
         return true;
-    const void *const heap_end = sbrk(0);
-    return at >= own.program && heap_end != (void *) -1 && at < (uintptr_t) heap_end;
+    if (at < own.program || at >= (uintptr_t) MPL_atomic_relaxed_load_ptr(&heap.beyond))
+        return false;
+    if (at < (uintptr_t) MPL_atomic_relaxed_load_ptr(&heap.end))
+        return true;
+    void *const end = sbrk(0);
+    if (end == (void *) -1)
+        return false;
+    MPL_atomic_relaxed_store_ptr(&heap.end, end);
+    if (at < (uintptr_t) end)
+        return true;
+    MPL_atomic_relaxed_store_ptr(&heap.beyond, (void *) at);
+    return false;
 }
 
 void MPII_heddle_device_init(void)
