@@ -22,9 +22,6 @@ Offered::Offered(Port &port, void *peer, bool within, const heddle_side &from, i
 {
     wanted_ = total_;
     all_.bytes = total_;
-    const auto patience = std::chrono::microseconds(port.limits().patience);
-    until_ = Clock::now() + patience;
-    last_ = until_ + (for_readers - 1) * patience;
     if (within_ || !buffer_.on_device() || !buffer_.dense() || total_ < HEDDLE_ENVELOPE_BYTES ||
         !allows(port.limits(), Mode::reference))
         return;
@@ -47,6 +44,11 @@ bool Offered::look(Clock::time_point now)
 {
     if (failed() || is_over() || withdrawn_ || was_seen_taken())
         return false;
+    if (until_ == Clock::time_point()) { // reading the clock takes as long as much else before the envelope does
+        const auto patience = std::chrono::microseconds(port_.limits().patience);
+        until_ = now + patience;
+        last_ = now + for_readers * patience;
+    }
     if (!copies_ && !gives_ && now >= until_ && (within_ || !offer_.is_read() || now >= last_))
         copy();
     return true;

@@ -43,7 +43,7 @@ private:
     const bool within_;
     std::optional<Loan> own_;
     Offer offer_;
-    Clock::time_point until_; // it is not copied before
+    Clock::time_point until_; // it is not copied before; counted from the first look
     Clock::time_point last_;  // nor, if somebody reads it, before
     Bytes copy_ = no_bytes();
     Chunk all_; // of it, while it is copied or pushed

@@ -73,6 +73,7 @@ void Receiving::read_all(Borrowed &&borrowed)
     Header whole;
     whole.bytes = wanted_;
     begin_move(whole, std::move(borrowed));
+    port_.transfers().begin_if_idle();
 }
 
 // Its sender may be far from progress, and does not hear of it otherwise if this process fails, nor this one if that does.

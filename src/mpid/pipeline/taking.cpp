@@ -54,8 +54,9 @@ void Taking::move(Borrowed &&from)
     });
     if (e) { // nobody moves it
         chunks_.clear();
-        fail(e);
+        return fail(e);
     }
+    port_.transfers().begin_if_idle();
 }
 
 void Taking::moved(Chunk &, int error)

@@ -49,6 +49,12 @@ int Transfers::begin_next()
     return begun;
 }
 
+void Transfers::begin_if_idle()
+{
+    if (running_.empty())
+        begin_next();
+}
+
 void Transfers::begin_last()
 {
     if (running_.empty()) {

@@ -25,6 +25,8 @@ public:
     }
     // One launch. Of how many. What another port waits for comes first.
     int begin_next();
+    // What can share its launch with none that runs need not wait for progress.
+    void begin_if_idle();
     // Begins what was asked for last, if waiting is of no use: nothing runs, or it would share its launch with no other.
     void begin_last();
     // Tells the messages of those that have ended. How many.
