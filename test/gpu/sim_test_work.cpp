@@ -52,6 +52,10 @@ void image_and_run_list()
     const DeviceBytes nodes(as_bytes(std::vector{node})), side(as_bytes(lookaside));
     const DeviceBytes list_displs(as_bytes(displs)), list_prefix(as_bytes(prefix));
     const DeviceBytes tile(as_bytes(std::vector<int32_t>{0, 2}));
+    std::vector<uint64_t> spots;
+    for (size_t i = 0; i < 3; ++i)
+        spots.push_back(static_cast<uint64_t>(prefix[i]) << 48 | static_cast<uint64_t>(displs[i] + 7));
+    const DeviceBytes list_spots(as_bytes(spots));
 
     const std::vector<char> source = pattern(120);
     const DeviceBytes from(source), to(size_t{30});
@@ -65,14 +69,16 @@ void image_and_run_list()
     work.from.by_bytes = Divisor::of(12);
     work.from.image = {reinterpret_cast<const ImageNode *>(nodes.at()),
                        reinterpret_cast<const int64_t *>(side.at())};
-    work.from.runs = {reinterpret_cast<const int64_t *>(list_displs.at()),
-                      reinterpret_cast<const int64_t *>(list_prefix.at()),
-                      reinterpret_cast<const int32_t *>(tile.at()),
-                      3,
-                      12,
-                      40,
-                      Divisor::of(12),
-                      3};
+    work.from.runs = {.displs = reinterpret_cast<const int64_t *>(list_displs.at()),
+                      .prefix = reinterpret_cast<const int64_t *>(list_prefix.at()),
+                      .spots = reinterpret_cast<const uint64_t *>(list_spots.at()),
+                      .tile = reinterpret_cast<const int32_t *>(tile.at()),
+                      .count = 3,
+                      .bytes = 12,
+                      .extent = 40,
+                      .lowest = -7,
+                      .by_bytes = Divisor::of(12),
+                      .most = 3};
     work.to = dense(to.at());
     work.bytes = 30;
     std::vector<char> expected;
@@ -88,6 +94,9 @@ void image_and_run_list()
     OK(run(Kernel::runs, work));
     same(other.bytes() == expected, true, "by the run list");
 
+    work.from.runs.lowest = 0;
+    fails_for_good(Kernel::runs, work, "wrong spot");
+    work.from.runs.lowest = -7;
     work.from.runs.most = 2;
     fails_for_good(Kernel::runs, work, "wrong runs");
     work.from.image = {reinterpret_cast<const ImageNode *>(&node),
