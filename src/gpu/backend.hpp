@@ -46,6 +46,7 @@ struct Done {
 struct Launch {
     Kernel kernel;
     const Work *work;
+    bool remote = false; // whoever waits for it waits for another kernel too, whose target is elsewhere (Work::remote)
 };
 
 // Layers of `rows` rows of `width` bytes. From one layer to the next it is as far as over `to_rows` and `from_rows`

@@ -138,6 +138,7 @@ int launch(Device &device, std::span<const Direct> moves, Stream stream, Done *d
     Backend &backend = device.backend();
     std::vector<Launch> batch;
     const bool several = moves.size() > 1;
+    const bool remote = several && std::any_of(moves.begin(), moves.end(), [](const Direct &d) { return d.work.remote; });
     if (several)
         batch.reserve(moves.size());
     for (size_t i = 0; i < moves.size(); ++i) {
@@ -149,7 +150,7 @@ int launch(Device &device, std::span<const Direct> moves, Stream stream, Done *d
         } else if (d.method == Method::blocks) {
             error = copy_blocks(d, device, stream, last);
         } else {
-            const Launch one{choose_kernel(d.work, *d.move), &d.work};
+            const Launch one{choose_kernel(d.work, *d.move), &d.work, remote};
             if (several && batches(one.kernel, d)) {
                 batch.push_back(one);
                 continue;

@@ -169,8 +169,10 @@ int make(const Plan &plan, Device &device, Resident &r)
             d = list.displs.data();
             p = list.prefix.data();
         }
-        const std::vector<uint64_t> s = spots(d, p, r.runs.count, r.runs.lowest);
-        if (r.runs.count <= INT32_MAX && !s.empty()) {
+        std::vector<uint64_t> s;
+        if (r.runs.count <= INT32_MAX)
+            s = spots(d, p, r.runs.count, r.runs.lowest);
+        if (!s.empty()) {
             spot = blob.add(s.data(), s.size());
             const std::vector<int32_t> t = tiles(p, r.runs.count, r.runs.most);
             tile = blob.add(t.data(), t.size());

@@ -49,7 +49,7 @@ struct RunList {
 };
 constexpr int tile_bytes = 4096;
 
-constexpr int spot_bits = 48; // of the displacement: no two addresses are further apart
+constexpr int spot_bits = 48; // of the displacement; runs that are further apart have no list
 constexpr uint64_t most_spread = (uint64_t{1} << spot_bits) - 1;
 
 HEDDLE_HD inline int64_t displ_of(const RunList &list, uint64_t spot)

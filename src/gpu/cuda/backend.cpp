@@ -407,8 +407,13 @@ int CudaBackend::done_test(Done *done, bool *reached)
 int CudaBackend::done_wait(Done *done)
 {
     CudaDone &c = *as_cuda(done);
-    if (c.by_event)
+    if (c.by_event) {
+        Scope scope;
+        Device *d = nullptr;
+        if (const int e = enter(done->device, scope, &d))
+            return e;
         return check("cuEventSynchronize", cuEventSynchronize(c.event)); // fails as soon as the device does
+    }
     using Clock = std::chrono::steady_clock;
     auto question = Clock::now() + between_questions;
     const auto looks = [&] {

@@ -39,14 +39,15 @@ template <int width> __device__ __forceinline__ void store_word(char *to, Word<w
     *reinterpret_cast<Word<width> *>(to) = word;
 }
 
-// The beginning of every kernel: all threads come here before they touch what is moved. What was on the stream before is over
-// then. A kernel is started when the one before has begun all its blocks (CUDA Programming Guide, "Programmatic Dependent
-// Launch"): by then it has read its parameters, and what it does of an image, which nobody writes once a kernel may read it.
+// The beginning of every kernel: nobody touches what is moved before. A kernel is started while the one before it on its
+// stream runs (CUDA Programming Guide, "Programmatic Dependent Launch"), and what was on the stream before is over when this
+// returns. Until then it computes addresses, and may read images, which nobody writes for as long as a kernel may read them.
+// The next kernel is let in only then: so a caller's own, started likewise, overlaps with one of ours and not with two.
 __device__ __forceinline__ void follow()
 {
 #if __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;");
     asm volatile("griddepcontrol.wait;" ::: "memory");
+    asm volatile("griddepcontrol.launch_dependents;");
 #endif
 }
 

@@ -47,11 +47,13 @@ int dispatch(Device &device, cudaStream_t stream, std::span<const Launch> launch
     constexpr size_t room = 256;
     const Work *works[room];
     size_t last = launches.size();
+    bool remote = false;
     for (size_t i = 0; i < launches.size(); ++i) {
         const Work &w = *launches[i].work;
         if (!moves(w))
             continue;
         last = i;
+        remote |= w.remote || launches[i].remote;
         if (w.op != HEDDLE_OP_REPLACE && !takes_reduce(w))
             return HEDDLE_ERR_OP;
     }
@@ -69,12 +71,11 @@ int dispatch(Device &device, cudaStream_t stream, std::span<const Launch> launch
             const size_t taken = batch_of(rest);
             const bool ends = next > last && k + taken == n;
             Signal end = ends ? signal : Signal{};
-            const auto any = [&](bool Work::*what) {
-                return std::any_of(works + k, works + k + taken, [what](const Work *w) { return w->*what; });
-            };
-            end.remote = any(&Work::remote);
+            const bool linked =
+                std::any_of(works + k, works + k + taken, [](const Work *w) { return w->remote || w->far; });
+            end.remote = remote;
             Launcher launcher(device.functions(), stream, device.processors(), device.shared_limit(), device.overlaps(),
-                              end.remote || any(&Work::far), end);
+                              linked, end);
             const cudaError_t e = taken == 1 ? run(launcher, n == 1 ? wanted : Kernel::strided, *rest[0])
                                              : run_batch(launcher, rest.first(taken));
             if (const int code = check("cuLaunchKernel", e))

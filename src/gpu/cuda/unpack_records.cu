@@ -59,7 +59,7 @@ __global__ void __launch_bounds__(record_threads) unpack_records(const __grid_co
     auto *const table = reinterpret_cast<Entry *>(shared); // for words of memory
     auto *const byte_at = reinterpret_cast<uint16_t *>(table + record_words);
     int now = t.staged_at + slack;
-    int next = now + t.staged_each;
+    int next = far ? now : now + t.staged_each; // the next tile is on its way in registers, or in shared memory
 
     const int64_t end = t.first + t.bytes;
     const int tile_packed = t.tile * packed;
@@ -185,7 +185,7 @@ cudaError_t run_unpack_records(Launcher &launcher, Records t, bool far)
     const int64_t table = t.extent / width * static_cast<int64_t>(sizeof(Entry)) + t.extent * 2;
     t.staged_at = static_cast<int32_t>(align_up(table));
     t.staged_each = static_cast<int32_t>(align_up(int64_t{t.tile} * packed + 16 + 2 * slack));
-    const int64_t shared = t.staged_at + std::min(t.tiles_a_block, 2) * t.staged_each;
+    const int64_t shared = t.staged_at + (far ? 1 : std::min(t.tiles_a_block, 2)) * t.staged_each;
     return for_width(width, [&](auto constant) {
         constexpr int w = std::min<int>(constant, word);
         return launcher.start(far ? unpack_records<w, true> : unpack_records<w, false>,

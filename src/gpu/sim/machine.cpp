@@ -205,7 +205,7 @@ int Machine::launch(int device, Stream stream, std::span<const Launch> launches,
         return report(device_error("sim: launch: nothing to do"));
     std::vector<std::pair<Kernel, Work>> works;
     works.reserve(launches.size());
-    for (const auto &[kernel, work] : launches) {
+    for (const auto &[kernel, work, remote] : launches) {
         if (launches.size() > 1 && kernel != Kernel::any && kernel != Kernel::strided)
             return report(device_error("sim: launch: this kernel takes no batch"));
         if (const Error error = check_launch(kernel, *work))

@@ -193,7 +193,7 @@ private:
         std::list<uint64_t> place;
         if (is_own(loan))
             place.push_back(loan.allocation);
-        its.open[loan.allocation] = {opened, loan.base, loan.size, place.begin()};
+        its.open[loan.allocation] = {opened, loan.base, loan.size, place.empty() ? its.own.end() : place.begin()};
         if (place.empty())
             return;
         its.own.splice(its.own.begin(), place);

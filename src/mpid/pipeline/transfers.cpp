@@ -41,6 +41,7 @@ int Transfers::begin_next()
                (first.is_small() && each.is_small() && each.message->block_device() == first.message->block_device() &&
                 (several || each.move.bytes <= worth_a_launch(Mode::value)));
     };
+    make_room();
     std::vector<Part> parts;
     std::copy_if(asked_.begin(), asked_.end(), std::back_inserter(parts), joins);
     std::erase_if(asked_, joins);
@@ -60,10 +61,19 @@ void Transfers::begin_last()
     if (running_.empty()) {
         begin_next();
     } else if (!asked_.empty() && !asked_.back().is_small()) {
+        make_room();
         std::vector<Part> last{asked_.back()};
         asked_.pop_back();
         begin_together(std::move(last));
     }
+}
+
+// So that nothing that was asked for is lost for want of memory.
+void Transfers::make_room()
+{
+    moves_.reserve(asked_.size());
+    known_.reserve(asked_.size());
+    running_.reserve(running_.size() + asked_.size());
 }
 
 void Transfers::begin_together(std::vector<Part> parts)
@@ -74,7 +84,6 @@ void Transfers::begin_together(std::vector<Part> parts)
         moves_.push_back(part.move);
         known_.push_back(part.known);
     }
-    running_.reserve(running_.size() + parts.size());
     Running running;
     running.error = gpu::begin_transfer(moves_, known_, &running.request);
     if (running.error && parts.size() > 1) { // it is not all of them that fail, perhaps

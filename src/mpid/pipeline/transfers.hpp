@@ -53,6 +53,7 @@ private:
         void fail(int what);
     };
 
+    void make_room();
     void begin_together(std::vector<Part> parts);
 
     std::vector<Part> asked_;

@@ -18,8 +18,8 @@ static struct {
     uintptr_t stack, stack_end;
 } own = {UINTPTR_MAX, 0, 0};
 
-/* Below the first lies heap, as far as it is known; from the second on there is none, as long as what lies there is mapped.
- * To ask is a system call: with UCX's hooks, two. */
+/* Below the first lies heap, or did, where no driver went meanwhile; from the second on there is none, as long as what lies
+ * there is mapped, and a driver is asked. Asking for the heap's end is a system call: with UCX's hooks, two. */
 static struct {
     MPL_atomic_ptr_t end, beyond;
 } heap = {MPL_ATOMIC_PTR_T_INITIALIZER(NULL), MPL_ATOMIC_PTR_T_INITIALIZER((void *) UINTPTR_MAX)};
@@ -40,6 +40,7 @@ static void find_own(void)
 
 static bool is_own(const void *ptr)
 {
+    const uintptr_t far_away = (uintptr_t) 1 << 30; /* what was freed at the heap's end is none of a driver's */
     const uintptr_t at = (uintptr_t) ptr;
     if (at >= own.stack && at < own.stack_end)
         return true;
@@ -53,7 +54,8 @@ static bool is_own(const void *ptr)
     MPL_atomic_relaxed_store_ptr(&heap.end, end);
     if (at < (uintptr_t) end)
         return true;
-    MPL_atomic_relaxed_store_ptr(&heap.beyond, (void *) at);
+    if (at - (uintptr_t) end > far_away)
+        MPL_atomic_relaxed_store_ptr(&heap.beyond, (void *) at);
     return false;
 }
 
