@@ -82,7 +82,8 @@ std::vector<uint64_t> spots(const int64_t *displs, const int64_t *prefix, int64_
         return list;
     list.reserve(static_cast<size_t>(count));
     for (int64_t i = 0; i < count; ++i)
-        list.push_back(static_cast<uint64_t>(prefix[i]) << spot_bits | (static_cast<uint64_t>(displs[i]) - static_cast<uint64_t>(lowest)));
+        list.push_back(static_cast<uint64_t>(prefix[i]) << spot_bits |
+                       (static_cast<uint64_t>(displs[i]) - static_cast<uint64_t>(lowest)));
     return list;
 }
 

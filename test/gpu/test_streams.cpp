@@ -109,6 +109,7 @@ int64_t on_a_gpu(int64_t bytes)
     return Machine::get().is_simulated() ? bytes / 16 : bytes;
 }
 
+/* What one kind of kernel moves, both ways in turn. */
 struct Kernels {
     const char *name;
     Type to;
@@ -117,7 +118,7 @@ struct Kernels {
     Type from = bytes_of(to.info().size);
 };
 
-/* In some part from packed byte `first` on, in as many moves as there are to be of one call. */
+/* For one call: all from packed byte `first` on. */
 std::vector<heddle_move> moves_of(const Kernels &kind, const Buffer &from, const Type &from_type, const Buffer &to,
                                   const Type &to_type, int64_t first)
 {

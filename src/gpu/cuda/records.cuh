@@ -45,7 +45,8 @@ struct Stretch {
 };
 
 // Of [from, to), of which [least, most) may be read; the tile begins at `zero`.
-__device__ __forceinline__ Stretch stretch_of(const char *zero, const char *from, const char *to, const char *least, const char *most)
+__device__ __forceinline__ Stretch stretch_of(const char *zero, const char *from, const char *to, const char *least,
+                                              const char *most)
 {
     const auto boundary = reinterpret_cast<uintptr_t>(zero) & ~uintptr_t{15};
     const auto *const bytes = reinterpret_cast<const char *>(boundary);
