@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstring>
 #include <deque>
 #include <list>
 #include <thread>
@@ -141,20 +140,12 @@ void keep_their_order(const Kernels &kind, int device, void *stream)
         throw Skip("no 256 MiB of device memory");
     const heddle_move hold_up{bytes_at(big.at(), held_up), bytes_at(big.at() + held_up, held_up), held_up, {}};
     const auto room = [](const Type &type) { return static_cast<size_t>(type.info().true_lb + type.info().true_extent); };
-    std::deque<Buffer> chain;
-    for (uint64_t i = 0; i <= steps; ++i)
-        chain.emplace_back(place, std::max(room(kind.from), room(kind.to)), i);
     /* Whole are those that unpack, those that pack, or, before that, none: then images go to the device. */
     for (const int whole : {-1, 0, 1}) {
+        std::deque<Buffer> chain; /* of other data each time */
+        for (uint64_t i = 0; i <= steps; ++i)
+            chain.emplace_back(place, std::max(room(kind.from), room(kind.to)), Rng::mix(static_cast<uint64_t>(whole + 1), i));
         std::vector<std::vector<heddle_move>> moves;
-        Rng rng(static_cast<uint64_t>(whole + 7));
-        for (Buffer &link : chain) {
-            for (size_t at = 0; at + 8 <= link.size(); at += 8) {
-                const uint64_t word = rng.next();
-                std::memcpy(&link.expected[at], &word, 8);
-            }
-            link.upload();
-        }
         for (size_t i = 0; i < steps; ++i) {
             const bool unpacks = i % 2 == 0;
             const Type &from = unpacks ? kind.from : kind.to, &to = unpacks ? kind.to : kind.from;
@@ -235,12 +226,7 @@ void many_requests_at_once()
                                     Buffer(rng.pick(places), 600, rng.next()));
         const Type type = irregular(i);
         const int64_t size = type.info().size;
-        for (int64_t x = 0, displ, run; x < size; x += run) {
-            succeeds(heddle_locate(1, type.get(), x, &displ, &run), "locate");
-            for (int64_t j = 0; j < run; ++j)
-                one.to.expected[static_cast<size_t>(x + j)] =
-                    one.from.expected[static_cast<size_t>(displ + j)];
-        }
+        expect_moved(one.from, type, one.to, bytes_of(size), HEDDLE_OP_REPLACE);
         const heddle_move move{side_of(one.from.at(), 1, type), bytes_at(one.to.at(), size), size,
                                HEDDLE_OP_REPLACE};
         succeeds(heddle_transfer_begin(&move, 1, &one.request), "begin ", i);

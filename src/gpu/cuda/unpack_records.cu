@@ -74,11 +74,11 @@ __global__ void __launch_bounds__(record_threads) unpack_records(const __grid_co
     const int64_t first_tile = static_cast<int64_t>(blockIdx.x) * t.tiles_a_block;
     const int64_t last_tile = min(t.tiles, first_tile + t.tiles_a_block);
     follow();
-    const Stretch first_stretch = stretch(first_tile); // arrives while the table is made
+    Stretch coming = stretch(first_tile); // arrives while the table is made
     if constexpr (far)
-        held.load(first_stretch);
+        held.load(coming);
     else
-        begin_stage(shared + now, first_stretch);
+        begin_stage(shared + now, coming);
 
 #pragma unroll 1
     for (int m = threadIdx.x; m < extent; m += record_threads)
@@ -98,15 +98,14 @@ __global__ void __launch_bounds__(record_threads) unpack_records(const __grid_co
         table[w] = make_entry(places);
     }
 
-    Stretch here_stretch = first_stretch;
     for (int64_t i = first_tile; i < last_tile; ++i) {
         const bool more = i + 1 < last_tile;
         if constexpr (far) {
-            held.store(shared + now, here_stretch);
+            held.store(shared + now, coming);
             __syncthreads();
             if (more) { // arrives while this one is written
-                here_stretch = stretch(i + 1);
-                held.load(here_stretch);
+                coming = stretch(i + 1);
+                held.load(coming);
             }
         } else if (more) {
             begin_stage(shared + next, stretch(i + 1));

@@ -205,12 +205,12 @@ int Machine::launch(int device, Stream stream, std::span<const Launch> launches,
         return report(device_error("sim: launch: nothing to do"));
     std::vector<std::pair<Kernel, Work>> works;
     works.reserve(launches.size());
-    for (const auto &[kernel, work, remote] : launches) {
-        if (launches.size() > 1 && kernel != Kernel::any && kernel != Kernel::strided)
+    for (const Launch &each : launches) {
+        if (launches.size() > 1 && each.kernel != Kernel::any && each.kernel != Kernel::strided)
             return report(device_error("sim: launch: this kernel takes no batch"));
-        if (const Error error = check_launch(kernel, *work))
+        if (const Error error = check_launch(each.kernel, *each.work))
             return report(error);
-        works.emplace_back(kernel, *work);
+        works.emplace_back(each.kernel, *each.work);
     }
     auto run = [this, device, works = std::move(works)]() -> Error {
         if (Error error = switches_.enter(Call::execute))
