@@ -43,12 +43,22 @@ template <int width> __device__ __forceinline__ void store_word(char *to, Word<w
 // stream runs (CUDA Programming Guide, "Programmatic Dependent Launch"), and what was on the stream before is over when this
 // returns. Until then it computes addresses, and may read images, which nobody writes for as long as a kernel may read them.
 // The next kernel is let in only then: so a caller's own, started likewise, overlaps with one of ours and not with two.
-__device__ __forceinline__ void follow()
+__device__ __forceinline__ void await_earlier()
 {
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");
-    asm volatile("griddepcontrol.launch_dependents;");
 #endif
+}
+__device__ __forceinline__ void let_next_in()
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+__device__ __forceinline__ void follow()
+{
+    await_earlier();
+    let_next_in();
 }
 
 // The end of every kernel: all threads of all blocks come here. What they wrote is visible to whoever sees the

@@ -59,10 +59,11 @@ __global__ void __launch_bounds__(record_threads) pack_records(const __grid_cons
         }
         begin_stage(shared + at, stretch_of(mem, from, to, least, most));
     };
-    follow();
+    await_earlier();
     const bool early = is_inner(blockIdx.x);
     if (early)
         begin(blockIdx.x, now); // arrives while the table is made
+    let_next_in();
 
     const ImageView image = stage_image(t.side, *reinterpret_cast<StagedImage *>(shared + next - slack));
     if (threadIdx.x == 0) {

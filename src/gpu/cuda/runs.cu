@@ -50,8 +50,9 @@ template <int width, bool pack> __global__ void __launch_bounds__(tile_threads)
         }
     };
     if (!pack) {
-        follow();
+        await_earlier();
         load_dense(0); // sooner than its places are known
+        let_next_in();
     }
 
     const int64_t first_run = t.runs.tile[in_stretch];

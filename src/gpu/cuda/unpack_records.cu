@@ -73,12 +73,13 @@ __global__ void __launch_bounds__(record_threads) unpack_records(const __grid_co
     Held held;
     const int64_t first_tile = static_cast<int64_t>(blockIdx.x) * t.tiles_a_block;
     const int64_t last_tile = min(t.tiles, first_tile + t.tiles_a_block);
-    follow();
+    await_earlier();
     Stretch coming = stretch(first_tile); // arrives while the table is made
     if constexpr (far)
         held.load(coming);
     else
         begin_stage(shared + now, coming);
+    let_next_in();
 
 #pragma unroll 1
     for (int m = threadIdx.x; m < extent; m += record_threads)
