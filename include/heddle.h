@@ -438,8 +438,8 @@ typedef struct heddle_port_options {
                       * whatever this says */
     int peer;        /* enum heddle_peer; HEDDLE_PEER=auto|value|shared|reference, otherwise auto */
     uint32_t number; /* stands in this port's envelopes, for a transport that needs to know where to answer; < 65536 */
-    int64_t patience; /* microseconds for which heddle_message_offer waits for a receiver: HEDDLE_MESSAGE_PATIENCE,
-                       * otherwise 30 */
+    int64_t patience; /* microseconds for which heddle_message_offer waits for a receiver, counted from the first
+                       * progress after it: HEDDLE_MESSAGE_PATIENCE, otherwise 30 */
 } heddle_port_options;
 
 /* The transport is copied. Errors: ARG, NO_MEMORY. */
@@ -488,9 +488,11 @@ typedef void (*heddle_message_ended)(void *argument, int error, int64_t bytes);
 
 /* Makes the envelope of a message of `bytes` packed bytes of `from`, to be sent to `peer` by the caller, and in the
  * order of its other messages. `key` is for heddle_port_dropped. `message` (may be null) is for
- * heddle_message_abandon. The type may be released at once, the buffer stays. Errors: as heddle_transfer_begin. */
+ * heddle_message_abandon. `waits`: the caller makes progress until it has ended, and so will after the next one; then its receiver
+ * may give tickets (below). The type may be released at once, the buffer stays. Errors: as heddle_transfer_begin. */
 HEDDLE_API int heddle_message_send(heddle_port *port, void *peer, const heddle_side *from, int64_t bytes, uint64_t key,
-                                   void *envelope, heddle_message_ended ended, void *argument, uint64_t *message);
+                                   int waits, void *envelope, heddle_message_ended ended, void *argument,
+                                   uint64_t *message);
 /* The same for a message that is not to wait for its receiver, as short ones of MPI's standard mode should not: it can be read
  * where it lies for a while; if nobody has done so then, it is copied into the host's memory, sent from there, matched or not,
  * and ends: its receiver asks nothing of it then. Between two ports of one process its memory must stay until it was
@@ -499,22 +501,50 @@ HEDDLE_API int heddle_message_send(heddle_port *port, void *peer, const heddle_s
  * `*offered` 0: it is none of these, it was not worth it lately, or another is on its way; nothing has happened, and it is to
  * be sent in another way. heddle_port_destroy drops what nobody has received. */
 HEDDLE_API int heddle_message_offer(heddle_port *port, void *peer, int within, const heddle_side *from, int64_t bytes,
-                                    uint64_t key, void *envelope, heddle_message_ended ended, void *argument,
-                                    uint64_t *message, int *offered);
-/* Its envelope was not sent: it ends with `error`. Errors: RANGE where it was answered, or has ended. */
+                                    uint64_t key, int waits, void *envelope, heddle_message_ended ended,
+                                    void *argument, uint64_t *message, int *offered);
+/* The same for a message that its receiver has given a ticket for (heddle_ticket_give): it is written straight to where it
+ * belongs, while its envelope is on its way. `after`: the message before it, if that was the last that was sent to `peer` which a
+ * receive of this one could have matched; otherwise this must not be called. Its receiver cannot have it before this port makes
+ * progress: so it is for senders that stay until it has ended. `*delivers` 0: there is no ticket, or none for so many bytes, or it
+ * does not lie dense on a device; nothing has happened, and it is to be sent in another way. Waits for up to 2 us. */
+HEDDLE_API int heddle_message_deliver(heddle_port *port, void *peer, uint64_t after, const heddle_side *from, int64_t bytes,
+                                      uint64_t key, void *envelope, heddle_message_ended ended, void *argument,
+                                      uint64_t *message, int *delivers);
+/* Its envelope was not sent: it ends with `error`. Errors: RANGE where it has ended. */
 HEDDLE_API int heddle_message_abandon(heddle_port *port, uint64_t message, int error);
+
+/* Says to the sender of a message where it may write the next one itself. */
+typedef struct heddle_ticket {
+    uint64_t sender; /* its process; 0: it would not use one */
+    uint64_t after;  /* that message, as its sender names it */
+} heddle_ticket;
 
 /* What an envelope says. Errors: ARG, FORMAT, VERSION. */
 typedef struct heddle_envelope_info {
-    int64_t bytes;   /* of the message */
-    uint32_t number; /* of the sender's port */
+    int64_t bytes;      /* of the message */
+    uint32_t number;    /* of the sender's port */
+    heddle_ticket next; /* for the message that is sent after it */
 } heddle_envelope_info;
 HEDDLE_API int heddle_envelope_read(const void *envelope, heddle_envelope_info *info);
 
-/* The envelope's message, or the first `capacity` bytes of it, comes to `to`. Errors: also FORMAT, VERSION. With an
- * error nothing has begun, and the sender still waits (for heddle_message_refuse, if it is an envelope). */
+/* `ticket` is for `to`, the first `capacity` bytes of it. To be called for a receive that is the only one posted which could
+ * match the message that its sender sends after that of the ticket, once that was received; and where its sender never sends
+ * between the two what this receive could match. `*given` 0: nothing has happened, for there is no use in it. Otherwise the buffer
+ * may be written to until the ticket was withdrawn, or the message that this receive matched was received. Errors: as
+ * heddle_transfer. */
+HEDDLE_API int heddle_ticket_give(heddle_port *port, const heddle_ticket *ticket, const heddle_side *to, int64_t capacity,
+                                  int *given);
+/* For a receive that is not to match anything any more, or was matched by what is no envelope. `*claimed`: its message is on its
+ * way, and the receive must stay. Errors: ARG. */
+HEDDLE_API int heddle_ticket_withdraw(const heddle_ticket *ticket, int *claimed);
+
+/* The envelope's message, or the first `capacity` bytes of it, comes to `to`. `ticket`: which was given for this receive; null:
+ * none; it is used up. Errors: also FORMAT, VERSION. With an error nothing has begun, and the sender still waits (for
+ * heddle_message_refuse, if it is an envelope). */
 HEDDLE_API int heddle_message_receive(heddle_port *port, void *peer, const void *envelope, const heddle_side *to,
-                                      int64_t capacity, heddle_message_ended ended, void *argument);
+                                      int64_t capacity, const heddle_ticket *ticket, heddle_message_ended ended,
+                                      void *argument);
 /* Nobody takes the envelope's message: at its sender it ends, with success if `error` is 0, else with PEER.
  * Errors: ARG, FORMAT, VERSION, and the transport's. */
 HEDDLE_API int heddle_message_refuse(heddle_port *port, void *peer, const void *envelope, int error);

@@ -146,7 +146,7 @@ void Exchange::send(uint64_t key)
 {
     const heddle_side side = from_.at(0);
     gpu::succeeds(heddle_message_send(network_.port(from_end_), network_.peer(to_end_), &side, plan_.bytes,
-                                      key, envelope_, ended, &at_sender_, &message_),
+                                      key, 0, envelope_, ended, &at_sender_, &message_),
                   "heddle_message_send");
     from_.type = oracle::Type();
 }
@@ -156,7 +156,7 @@ bool Exchange::offer(bool within)
     const heddle_side side = from_.at(0);
     int offered = -1;
     gpu::succeeds(heddle_message_offer(network_.port(from_end_), network_.peer(to_end_), within, &side, plan_.bytes, 0,
-                                       envelope_, ended, &at_sender_, &message_, &offered),
+                                       0, envelope_, ended, &at_sender_, &message_, &offered),
                   "heddle_message_offer");
     if (offered)
         from_.type = oracle::Type();
@@ -173,7 +173,7 @@ void Exchange::receive()
 {
     const heddle_side side = to_.at(0);
     gpu::succeeds(heddle_message_receive(network_.port(to_end_), network_.peer(from_end_), envelope_, &side,
-                                         plan_.capacity, ended, &at_receiver_),
+                                         plan_.capacity, nullptr, ended, &at_receiver_),
                   "heddle_message_receive");
     to_.type = oracle::Type();
 }

@@ -14,11 +14,14 @@ test_pipeline_pipeline_SOURCES = \
     test/gpu/mirror.hpp \
     test/gpu/random_case.cpp \
     test/gpu/simulation.cpp \
+    test/pipeline/asked.cpp \
+    test/pipeline/asked.hpp \
     test/pipeline/exchange.cpp \
     test/pipeline/exchange.hpp \
     test/pipeline/main.cpp \
     test/pipeline/network.cpp \
     test/pipeline/network.hpp \
+    test/pipeline/processes.hpp \
     test/pipeline/test_at_once.cpp \
     test/pipeline/test_early.cpp \
     test/pipeline/test_endings.cpp \
@@ -30,8 +33,12 @@ test_pipeline_pipeline_SOURCES = \
     test/pipeline/test_rules.cpp \
     test/pipeline/test_shared.cpp \
     test/pipeline/test_threads.cpp \
+    test/pipeline/test_ticket_endings.cpp \
+    test/pipeline/test_tickets.cpp \
     test/pipeline/test_wire.cpp \
     test/pipeline/test_within.cpp \
+    test/pipeline/ticket_sender.cpp \
+    test/pipeline/ticket_sender.hpp \
     test/pipeline/two.hpp
 test_pipeline_pipeline_CXXFLAGS = $(AM_CXXFLAGS) -pthread
 test_pipeline_pipeline_LDFLAGS = $(AM_LDFLAGS) -pthread

@@ -224,19 +224,19 @@ TEST_CASE("arguments that make no sense", "[endings]")
     const auto ended = [](void *, int, int64_t) {};
     const heddle_side side{memory, 64, heddle_type_predefined(HEDDLE_BYTE), 0};
     const heddle_side nowhere{nullptr, 64, heddle_type_predefined(HEDDLE_BYTE), 0};
-    CHECK(heddle_message_send(port, nullptr, &side, 65, 0, envelope, ended, nullptr, nullptr) ==
+    CHECK(heddle_message_send(port, nullptr, &side, 65, 0, 0, envelope, ended, nullptr, nullptr) ==
           HEDDLE_ERR_RANGE);
-    CHECK(heddle_message_send(port, nullptr, &side, -1, 0, envelope, ended, nullptr, nullptr) ==
+    CHECK(heddle_message_send(port, nullptr, &side, -1, 0, 0, envelope, ended, nullptr, nullptr) ==
           HEDDLE_ERR_ARG);
-    CHECK(heddle_message_send(port, nullptr, &nowhere, 64, 0, envelope, ended, nullptr, nullptr) ==
+    CHECK(heddle_message_send(port, nullptr, &nowhere, 64, 0, 0, envelope, ended, nullptr, nullptr) ==
           HEDDLE_ERR_BUFFER);
-    CHECK(heddle_message_send(port, nullptr, &side, 64, 0, envelope, nullptr, nullptr, nullptr) ==
+    CHECK(heddle_message_send(port, nullptr, &side, 64, 0, 0, envelope, nullptr, nullptr, nullptr) ==
           HEDDLE_ERR_ARG);
-    CHECK(heddle_message_receive(port, nullptr, exchange.envelope(), &side, 65, ended, nullptr) ==
+    CHECK(heddle_message_receive(port, nullptr, exchange.envelope(), &side, 65, nullptr, ended, nullptr) ==
           HEDDLE_ERR_RANGE);
-    CHECK(heddle_message_receive(port, nullptr, exchange.envelope(), &side, -1, ended, nullptr) ==
+    CHECK(heddle_message_receive(port, nullptr, exchange.envelope(), &side, -1, nullptr, ended, nullptr) ==
           HEDDLE_ERR_ARG);
-    CHECK(heddle_message_receive(port, nullptr, nullptr, &side, 64, ended, nullptr) == HEDDLE_ERR_ARG);
+    CHECK(heddle_message_receive(port, nullptr, nullptr, &side, 64, nullptr, ended, nullptr) == HEDDLE_ERR_ARG);
     CHECK(heddle_message_refuse(port, nullptr, nullptr, 0) == HEDDLE_ERR_ARG);
     CHECK(heddle_port_arrived(port, nullptr, 0, nullptr, 0) == HEDDLE_ERR_FORMAT);
 }

@@ -486,12 +486,12 @@ TEST_CASE("bad arguments of an offer", "[offers]")
     const heddle_side side{memory, 64, heddle_type_predefined(HEDDLE_BYTE), 0};
     heddle_port *const port = network.port(network.a);
     int offered = 7;
-    CHECK(heddle_message_offer(port, nullptr, 1, &side, 65, 0, envelope, ended, nullptr, nullptr, &offered) == HEDDLE_ERR_RANGE);
+    CHECK(heddle_message_offer(port, nullptr, 1, &side, 65, 0, 0, envelope, ended, nullptr, nullptr, &offered) == HEDDLE_ERR_RANGE);
     CHECK(offered == 0);
-    CHECK(heddle_message_offer(port, nullptr, 1, &side, 64, 0, envelope, ended, nullptr, nullptr, nullptr) == HEDDLE_ERR_ARG);
-    CHECK(heddle_message_offer(port, nullptr, 1, nullptr, 64, 0, envelope, ended, nullptr, nullptr, &offered) ==
+    CHECK(heddle_message_offer(port, nullptr, 1, &side, 64, 0, 0, envelope, ended, nullptr, nullptr, nullptr) == HEDDLE_ERR_ARG);
+    CHECK(heddle_message_offer(port, nullptr, 1, nullptr, 64, 0, 0, envelope, ended, nullptr, nullptr, &offered) ==
           HEDDLE_ERR_ARG);
-    CHECK(heddle_message_offer(nullptr, nullptr, 1, &side, 64, 0, envelope, ended, nullptr, nullptr, &offered) ==
+    CHECK(heddle_message_offer(nullptr, nullptr, 1, &side, 64, 0, 0, envelope, ended, nullptr, nullptr, &offered) ==
           HEDDLE_ERR_ARG);
     exchange.begin();
     run(network, [&] { return exchange.over(); });

@@ -3,19 +3,16 @@
  * Two processes, a socket between them: device memory that one exports and the other opens.
  */
 #include "exchange.hpp"
+#include "processes.hpp"
 
 #include "../../src/mpid/pipeline/counters.hpp"
 #include "../../src/mpid/pipeline/whereabouts.hpp"
-#include "../gpu/named.hpp"
 
 #include <catch2/catch.hpp>
 
-#include <chrono>
 #include <cstdlib>
-#include <cstring>
 #include <deque>
 #include <filesystem>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,7 +23,7 @@ using heddle::pipeline::Counter;
 namespace {
 
 constexpr gpu::Place device0{gpu::Kind::device, 0};
-constexpr int64_t chunk = 8192, bytes = 200 * chunk + 1000, block = 24;
+constexpr int64_t chunk = Wire::chunk, bytes = 200 * chunk + 1000, block = 24;
 
 /* What passes between the two. */
 struct Traffic {
@@ -57,107 +54,11 @@ constexpr Traffic freed_before{.receiver = "inside: the process that reads what 
                                .messages = 2, .gap = 0, .room = size_t{24} << 20, .then = &spaced};
 constexpr Traffic in_host_memory{"inside: the process that maps memory", 3, block, HEDDLE_PEER_SHARED};
 
-/* Frames: the sizes of a header and of its data, then both. An envelope is a frame without a header. */
-class Wire {
-public:
-    Wire(int socket, int peer, int64_t patience = 0) : socket_(socket)
-    {
-        const heddle_transport transport{
-            this, [](void *context, void *, const void *header, size_t header_bytes, const void *data,
-                     size_t size, void *, int *done) {
-                static_cast<Wire *>(context)->write(header, header_bytes, data, size);
-                *done = 1;
-                return int{HEDDLE_SUCCESS};
-            }};
-        const heddle_port_options options{chunk, 6, 0, peer, 0, patience};
-        gpu::succeeds(heddle_port_create(&transport, &options, &port), "heddle_port_create");
-    }
-    Wire(const Wire &) = delete;
-    ~Wire() { heddle_port_destroy(port); }
-
-    void write(const void *header, size_t header_bytes, const void *data, size_t size)
-    {
-        const uint64_t sizes[] = {header_bytes, size};
-        write_all(sizes, sizeof sizes);
-        write_all(header, header_bytes);
-        write_all(data, size);
-    }
-
-    /* Lets everything go on until `done`. */
-    template <class Done> void run(Done &&done)
-    {
-        const auto began = std::chrono::steady_clock::now();
-        while (!done()) {
-            read();
-            heddle_port_progress(port, nullptr);
-            if (std::chrono::steady_clock::now() - began > std::chrono::seconds(30))
-                gpu::fail("nothing ends any more");
-        }
-    }
-
-    std::vector<char> next_envelope()
-    {
-        run([&] { return !envelopes_.empty(); });
-        std::vector<char> envelope = std::move(envelopes_.front());
-        envelopes_.pop_front();
-        return envelope;
-    }
-
-    heddle_port *port = nullptr;
-    int headers_read = 0;
-
-private:
-    /* One frame, if there is one. */
-    void read()
-    {
-        char any;
-        if (recv(socket_, &any, 1, MSG_PEEK | MSG_DONTWAIT) <= 0) /* the other may be through, and gone */
-            return;
-        uint64_t sizes[2];
-        read_all(sizes, sizeof sizes);
-        std::vector<char> header(sizes[0]), data(sizes[1]);
-        read_all(header.data(), header.size());
-        read_all(data.data(), data.size());
-        if (header.empty())
-            envelopes_.push_back(std::move(data));
-        else
-            gpu::succeeds(heddle_port_arrived(port, header.data(), header.size(), data.data(), data.size()),
-                          "heddle_port_arrived");
-        headers_read += !header.empty();
-    }
-
-    void write_all(const void *from, size_t size)
-    {
-        for (const char *at = static_cast<const char *>(from); size > 0;) {
-            const ssize_t n = ::write(socket_, at, size);
-            if (n <= 0)
-                gpu::fail("write");
-            at += n;
-            size -= static_cast<size_t>(n);
-        }
-    }
-    void read_all(void *to, size_t size)
-    {
-        for (char *at = static_cast<char *>(to); size > 0;) {
-            const ssize_t n = ::read(socket_, at, size);
-            if (n <= 0)
-                gpu::fail("the other process is gone");
-            at += n;
-            size -= static_cast<size_t>(n);
-        }
-    }
-
-    int socket_;
-    std::deque<std::vector<char>> envelopes_; /* nobody has received yet */
-};
-
 oracle::Type type_of(const Traffic &traffic)
 {
     const gpu::SideSpec spec = traffic.gap ? blocks(device0, bytes, block) : dense(device0, bytes);
     return oracle::build(*spec.type).commit();
 }
-
-char byte_at(int message, int64_t x) { return static_cast<char>((x * 7 + x / 256 + message * 13) % 251); }
 
 /* What a side's memory holds. */
 std::vector<char> spread(const Traffic &traffic, int message)
@@ -167,13 +68,6 @@ std::vector<char> spread(const Traffic &traffic, int message)
         memory[static_cast<size_t>(x / block * traffic.stride() + x % block)] = byte_at(message, x);
     return memory;
 }
-
-struct End {
-    bool over = false;
-    int error = -1;
-};
-
-void ended(void *argument, int error, int64_t) { *static_cast<End *>(argument) = {true, error}; }
 
 void send_all(Wire &wire, const Traffic &traffic)
 {
@@ -192,11 +86,11 @@ void send_all(Wire &wire, const Traffic &traffic)
         End end;
         int offered = 0;
         if (traffic.offers)
-            gpu::succeeds(heddle_message_offer(wire.port, nullptr, 0, &side, bytes, 0, envelope, ended, &end, nullptr, &offered),
+            gpu::succeeds(heddle_message_offer(wire.port, nullptr, 0, &side, bytes, 0, 0, envelope, ended, &end, nullptr, &offered),
                           "heddle_message_offer");
         if (!offered)
             gpu::succeeds(
-                heddle_message_send(wire.port, nullptr, &side, bytes, 0, envelope, ended, &end, nullptr),
+                heddle_message_send(wire.port, nullptr, &side, bytes, 0, 0, envelope, ended, &end, nullptr),
                 "heddle_message_send");
         wire.write(nullptr, 0, envelope, sizeof envelope);
         wire.run([&] { return end.over; });
@@ -207,8 +101,7 @@ void send_all(Wire &wire, const Traffic &traffic)
 void receive_all(Wire &wire, const Traffic &traffic)
 {
     const oracle::Type type = type_of(traffic);
-    const gpu::Memory memory({gpu::Kind::device, std::atoi(std::getenv("HEDDLE_TEST_ON"))},
-                             spread(traffic, 0).size());
+    const gpu::Memory memory(other_device(), spread(traffic, 0).size());
     const heddle_side side{memory.at(), traffic.count(), type.get(), 0};
     std::vector<char> got(memory.size());
     for (int message = 0; message < traffic.messages; ++message) {
@@ -216,7 +109,7 @@ void receive_all(Wire &wire, const Traffic &traffic)
         memory.write(0, gaps.data(), gaps.size());
         const std::vector<char> envelope = wire.next_envelope();
         End end;
-        gpu::succeeds(heddle_message_receive(wire.port, nullptr, envelope.data(), &side, bytes, ended, &end),
+        gpu::succeeds(heddle_message_receive(wire.port, nullptr, envelope.data(), &side, bytes, nullptr, ended, &end),
                       "heddle_message_receive");
         wire.run([&] { return end.over; });
         CHECK(end.error == HEDDLE_SUCCESS);
@@ -225,48 +118,24 @@ void receive_all(Wire &wire, const Traffic &traffic)
     }
 }
 
-/* This very program, as the receiving process; with other switches for its device. */
-pid_t start_receiver(const char *test, int socket, int other, int device, const char *switches)
-{
-    const pid_t child = fork();
-    if (child != 0)
-        return child;
-    close(other);
-    setenv("HEDDLE_TEST_SOCKET", std::to_string(socket).c_str(), 1);
-    setenv("HEDDLE_TEST_ON", std::to_string(device).c_str(), 1);
-    setenv("HEDDLE_SIM", switches, 1);
-    setenv("HEDDLE_MESSAGE_OPEN", "16", 1);
-    execl("/proc/self/exe", "pipeline", test, nullptr);
-    _exit(127);
-}
-
 /* How many of the messages are lent at first (-1: who knows), and by how many of them the receiver finds that it cannot borrow. */
 void between_processes(const Traffic &traffic, int device, const char *switches, int64_t lent, int64_t fallbacks)
 {
-    int sockets[2];
-    REQUIRE(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets) == 0);
     setenv("HEDDLE_TEST_FALLBACKS", std::to_string(fallbacks).c_str(), 1);
-    const pid_t child = start_receiver(traffic.receiver, sockets[1], sockets[0], device, switches);
-    close(sockets[1]);
-    {
-        const Counter counter = traffic.peer == HEDDLE_PEER_SHARED ? Counter::sent_shared : Counter::sent_by_reference;
-        Wire wire(sockets[0], traffic.peer, traffic.patience);
-        const int64_t before = counted(counter), in_place = counted(Counter::sent_in_place);
-        send_all(wire, traffic);
-        if (traffic.then)
-            send_all(wire, *traffic.then);
-        if (lent >= 0)
-            CHECK(counted(counter) - before == lent);
-        if (!traffic.gap && traffic.keeps && lent == traffic.messages && !fallbacks) /* the first one's answer, and that it was read */
-            CHECK(wire.headers_read == 1 + (traffic.offers ? 0 : 1));
-        if (lent >= 0)
-            CHECK(counted(Counter::sent_in_place) - in_place == (traffic.gap ? 0 : lent));
-        int status = 0;
-        waitpid(child, &status, 0);
-        CHECK(WIFEXITED(status));
-        CHECK(WEXITSTATUS(status) == 0);
-    }
-    close(sockets[0]);
+    const Other other(traffic.receiver, device, switches);
+    const Counter counter = traffic.peer == HEDDLE_PEER_SHARED ? Counter::sent_shared : Counter::sent_by_reference;
+    Wire wire(other.socket(), traffic.peer, traffic.patience);
+    const int64_t before = counted(counter), in_place = counted(Counter::sent_in_place);
+    send_all(wire, traffic);
+    if (traffic.then)
+        send_all(wire, *traffic.then);
+    if (lent >= 0)
+        CHECK(counted(counter) - before == lent);
+    if (!traffic.gap && traffic.keeps && lent == traffic.messages && !fallbacks) /* the first one's answer, and that it was read */
+        CHECK(wire.headers_read == 1 + (traffic.offers ? 0 : 1));
+    if (lent >= 0)
+        CHECK(counted(Counter::sent_in_place) - in_place == (traffic.gap ? 0 : lent));
+    other.check_end();
 }
 
 } // namespace
@@ -276,11 +145,9 @@ namespace {
 /* The receiving process. True where nothing had to come anew. */
 bool receive_as_lent(const Traffic &traffic)
 {
-    const char *const socket = std::getenv("HEDDLE_TEST_SOCKET");
     const char *const fallbacks = std::getenv("HEDDLE_TEST_FALLBACKS");
-    REQUIRE(socket);
     REQUIRE(fallbacks);
-    Wire wire(std::atoi(socket), HEDDLE_PEER_AUTO);
+    Wire wire(other_socket(), HEDDLE_PEER_AUTO);
     receive_all(wire, traffic);
     if (traffic.then)
         receive_all(wire, *traffic.then);
@@ -414,7 +281,7 @@ TEST_CASE("inside: a process whose offers nobody sees", "[.][inside]")
     std::vector<int> theirs;
     for (const auto &file : std::filesystem::directory_iterator("/proc/self/fd")) {
         std::error_code gone;
-        if (std::filesystem::read_symlink(file.path(), gone).string().starts_with("/memfd:heddle-offers"))
+        if (std::filesystem::read_symlink(file.path(), gone).string().starts_with("/memfd:heddle-board"))
             theirs.push_back(std::stoi(file.path().filename()));
     }
     REQUIRE(theirs.size() == 1);

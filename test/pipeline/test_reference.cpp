@@ -93,9 +93,9 @@ static void send_and_receive(Two &network, const heddle_side &source, const hedd
         ++*static_cast<int *>(argument);
     };
     unsigned char envelope[HEDDLE_ENVELOPE_BYTES];
-    REQUIRE(heddle_message_send(network.port(network.a), network.peer(network.b), &source, size, 0, envelope, end, &ended,
+    REQUIRE(heddle_message_send(network.port(network.a), network.peer(network.b), &source, size, 0, 0, envelope, end, &ended,
                                 nullptr) == HEDDLE_SUCCESS);
-    REQUIRE(heddle_message_receive(network.port(network.b), network.peer(network.a), envelope, &sink, size, end, &ended) ==
+    REQUIRE(heddle_message_receive(network.port(network.b), network.peer(network.a), envelope, &sink, size, nullptr, end, &ended) ==
             HEDDLE_SUCCESS);
     run(network, [&] { return ended == 2; });
 }

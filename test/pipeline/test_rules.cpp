@@ -340,9 +340,9 @@ TEST_CASE("types of absolute addresses lead into memory of several kinds", "[rul
         char envelope[HEDDLE_ENVELOPE_BYTES];
         int errors[2] = {-1, -1};
         const auto ended = [](void *error, int e, int64_t) { *static_cast<int *>(error) = e; };
-        REQUIRE(heddle_message_send(network.port(a), network.peer(b), &source, n * piece, 0, envelope, ended,
+        REQUIRE(heddle_message_send(network.port(a), network.peer(b), &source, n * piece, 0, 0, envelope, ended,
                                     &errors[0], nullptr) == HEDDLE_SUCCESS);
-        REQUIRE(heddle_message_receive(network.port(b), network.peer(a), envelope, &target, n * piece, ended,
+        REQUIRE(heddle_message_receive(network.port(b), network.peer(a), envelope, &target, n * piece, nullptr, ended,
                                        &errors[1]) == HEDDLE_SUCCESS);
         run(network, [&] { return errors[0] >= 0 && errors[1] >= 0; });
         CHECK(errors[0] == HEDDLE_SUCCESS);

@@ -27,7 +27,7 @@ int receive(Network &network, size_t end, const void *envelope)
     static char memory[64];
     const heddle_side side{memory, 64, heddle_type_predefined(HEDDLE_BYTE), 0};
     return heddle_message_receive(
-        network.port(end), network.peer(end), envelope, &side, 64, [](void *, int, int64_t) {}, nullptr);
+        network.port(end), network.peer(end), envelope, &side, 64, nullptr, [](void *, int, int64_t) {}, nullptr);
 }
 
 } // namespace
@@ -220,5 +220,55 @@ TEST_CASE("random headers break nothing", "[wire]")
                 heddle_port_placed(port, token, 0);
             }
         }
+    }
+}
+
+TEST_CASE("an envelope says what its message is delivered after", "[wire][tickets]")
+{
+    wire::Envelope sent;
+    sent.message = 1000;
+    sent.bytes = bytes;
+    sent.chunk = chunk;
+    sent.node = 7;
+    sent.process = 8;
+    sent.number = 9;
+    sent.after = 999;
+    unsigned char raw[HEDDLE_ENVELOPE_BYTES];
+    for (const bool waits : {true, false}) {
+        sent.waits = waits;
+        wire::write_envelope(sent, raw);
+        wire::Envelope got;
+        REQUIRE(wire::read_envelope(raw, got) == HEDDLE_SUCCESS);
+        CHECK(got.after == 999);
+        CHECK(got.waits == waits);
+        CHECK(got.message == 1000);
+        CHECK(got.bytes == bytes);
+        CHECK(got.process == 8);
+        CHECK(got.at.allocation == 0); /* where that name is written */
+        CHECK(!got.in_place());
+        CHECK(!(got.lends || got.shares || got.withdraws || got.offer));
+    }
+    /* What waits may be anything else, too. */
+    wire::Envelope lent = sent;
+    lent.after = 0;
+    lent.lends = lent.waits = true;
+    lent.at.allocation = 5 | wire::callers_own;
+    lent.at.at = 8;
+    wire::write_envelope(lent, raw);
+    wire::Envelope got;
+    REQUIRE(wire::read_envelope(raw, got) == HEDDLE_SUCCESS);
+    CHECK(got.waits);
+    CHECK(got.after == 0);
+    CHECK(got.at.allocation == lent.at.allocation);
+
+    const std::function<void(wire::Envelope &)> senseless[] = {
+        [](wire::Envelope &e) { e.lends = true; }, [](wire::Envelope &e) { e.shares = true; },
+        [](wire::Envelope &e) { e.offer = 3; }, [](wire::Envelope &e) { e.offer = 3, e.withdraws = true; },
+        [](wire::Envelope &e) { e.at.at = 8; }};
+    for (const auto &make : senseless) {
+        wire::Envelope wrong = sent;
+        make(wrong);
+        wire::write_envelope(wrong, raw);
+        CHECK(wire::read_envelope(raw, got) == HEDDLE_ERR_FORMAT);
     }
 }

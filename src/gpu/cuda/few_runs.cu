@@ -25,9 +25,10 @@ template <int width, bool pack> __global__ void __launch_bounds__(one_block)
     const bool mine = i < list.bytes;
     Word<width> word;
     if (!pack) {
-        follow();
+        await_earlier();
         if (mine)
             word = load_word<width>(list.dense + i); // sooner than its place is known
+        let_next_in();
     }
     for (int r = threadIdx.x; r < count; r += blockDim.x) {
         const int64_t begin = __ldg(list.runs.prefix + r);

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The C API of messages: arguments are checked, exceptions end here.
+#include "awaiting.hpp"
+#include "board.hpp"
 #include "counters.hpp"
+#include "delivering.hpp"
+#include "exports.hpp"
 #include "offered.hpp"
 #include "port.hpp"
 #include "receiving.hpp"
@@ -24,6 +28,23 @@ template <class F> int with(heddle_port *port, F &&what)
     const int e = guard([&] { return what(port->port); });
     port->port.update_active();
     return e;
+}
+
+// Whether its sender can write there.
+bool give_ticket(const Limits &limits, const heddle_ticket &ticket, const heddle_side &to, int64_t capacity)
+{
+    const Buffer buffer(to, capacity);
+    if (!ticket.sender || !ticket.after || !buffer.on_device() || !buffer.dense() || !allows(limits, Mode::reference))
+        return false;
+    const auto at = export_own(*buffer.device(), buffer.memory(), buffer.address(0), capacity, limits.in_place);
+    if (!at)
+        return false;
+    Ticket given(ticket.sender, ticket.after, *at, capacity);
+    if (!given)
+        return false;
+    count(Counter::tickets);
+    given.let_be();
+    return true;
 }
 
 } // namespace
@@ -108,7 +129,7 @@ void heddle_port_lost(heddle_port *port, const void *peer, int error)
 }
 
 int heddle_message_send(heddle_port *port, void *peer, const heddle_side *from, int64_t bytes, uint64_t key,
-                        void *envelope, heddle_message_ended ended, void *argument, uint64_t *message)
+                        int waits, void *envelope, heddle_message_ended ended, void *argument, uint64_t *message)
 {
     if (!from || !envelope || !ended)
         return HEDDLE_ERR_ARG;
@@ -117,7 +138,8 @@ int heddle_message_send(heddle_port *port, void *peer, const heddle_side *from, 
             return e;
         Sending &made = p.add(std::make_unique<Sending>(p, peer, *from, bytes, key, ended, argument));
         made.pack_early();
-        const Envelope its = made.envelope();
+        Envelope its = made.envelope();
+        its.waits = waits && own_board(); // which is looked for once, and must be there then
         write_envelope(its, envelope);
         if (its.offer)
             p.watch(made);
@@ -128,7 +150,8 @@ int heddle_message_send(heddle_port *port, void *peer, const heddle_side *from, 
 }
 
 int heddle_message_offer(heddle_port *port, void *peer, int within, const heddle_side *from, int64_t bytes, uint64_t key,
-                         void *envelope, heddle_message_ended ended, void *argument, uint64_t *message, int *offered)
+                         int waits, void *envelope, heddle_message_ended ended, void *argument, uint64_t *message,
+                         int *offered)
 {
     if (!from || !envelope || !ended || !offered)
         return HEDDLE_ERR_ARG;
@@ -141,11 +164,38 @@ int heddle_message_offer(heddle_port *port, void *peer, int within, const heddle
         auto made = std::make_unique<Offered>(p, peer, within != 0, *from, bytes, key, ended, argument);
         if (!made->can_be())
             return int{HEDDLE_SUCCESS};
-        write_envelope(made->envelope(), envelope);
+        Envelope its = made->envelope();
+        its.waits = waits && own_board(); // which is looked for once, and must be there then
+        write_envelope(its, envelope);
         if (message)
             *message = made->id();
         p.watch(p.add(std::move(made)));
         *offered = 1;
+        return int{HEDDLE_SUCCESS};
+    });
+}
+
+int heddle_message_deliver(heddle_port *port, void *peer, uint64_t after, const heddle_side *from, int64_t bytes, uint64_t key,
+                           void *envelope, heddle_message_ended ended, void *argument, uint64_t *message, int *delivers)
+{
+    if (!from || !envelope || !ended || !delivers)
+        return HEDDLE_ERR_ARG;
+    *delivers = 0;
+    fetch_ticket(after);
+    return with(port, [&](Port &p) {
+        if (const int e = Buffer::check(*from, bytes))
+            return e;
+        if (bytes == 0 || !p.is_worth_a_ticket(peer, after))
+            return int{HEDDLE_SUCCESS};
+        // The ticket may come while it is made.
+        auto made = std::make_unique<Delivering>(p, peer, after, *from, bytes, key, ended, argument);
+        if (!made->begin())
+            return int{HEDDLE_SUCCESS};
+        write_envelope(made->envelope(), envelope);
+        if (message)
+            *message = made->id();
+        p.watch(p.add(std::move(made)));
+        *delivers = 1;
         return int{HEDDLE_SUCCESS};
     });
 }
@@ -162,12 +212,36 @@ int heddle_envelope_read(const void *envelope, heddle_envelope_info *info)
         return HEDDLE_ERR_ARG;
     if (const int error = read_envelope(envelope, e))
         return error;
-    *info = {e.bytes, e.number};
+    const bool next = e.waits && e.node && e.node == whereabouts().node;
+    *info = {e.bytes, e.number, {next ? e.process : 0, next ? e.message : 0}};
     return HEDDLE_SUCCESS;
 }
 
+int heddle_ticket_give(heddle_port *port, const heddle_ticket *ticket, const heddle_side *to, int64_t capacity, int *given)
+{
+    if (!ticket || !to || !given)
+        return HEDDLE_ERR_ARG;
+    *given = 0;
+    return with(port, [&](Port &p) {
+        if (const int e = Buffer::check(*to, capacity))
+            return e;
+        *given = give_ticket(p.limits(), *ticket, *to, capacity);
+        return int{HEDDLE_SUCCESS};
+    });
+}
+
+int heddle_ticket_withdraw(const heddle_ticket *ticket, int *claimed)
+{
+    if (!ticket || !claimed)
+        return HEDDLE_ERR_ARG;
+    return guard([&] {
+        *claimed = !Ticket::find(ticket->sender, ticket->after).withdraw();
+        return HEDDLE_SUCCESS;
+    });
+}
+
 int heddle_message_receive(heddle_port *port, void *peer, const void *envelope, const heddle_side *to,
-                           int64_t capacity, heddle_message_ended ended, void *argument)
+                           int64_t capacity, const heddle_ticket *ticket, heddle_message_ended ended, void *argument)
 {
     if (!envelope || !to || !ended)
         return HEDDLE_ERR_ARG;
@@ -177,7 +251,17 @@ int heddle_message_receive(heddle_port *port, void *peer, const void *envelope, 
     return with(port, [&](Port &p) {
         if (const int error = Buffer::check(*to, capacity))
             return error;
-        if (e.withdraws)
+        Ticket its = ticket ? Ticket::find(ticket->sender, ticket->after) : Ticket();
+        const bool claimed = its && its.standing() != Standing::open;
+        // Where a ticket was claimed, no other message comes first (heddle_ticket_give).
+        if (claimed != (e.after != 0) || (claimed && (e.after != ticket->after || e.process != ticket->sender))) {
+            if (claimed)
+                its.let_be();
+            return int{HEDDLE_ERR_FORMAT};
+        }
+        if (claimed)
+            p.begin(p.add(std::make_unique<Awaiting>(p, peer, e, *to, capacity, std::move(its), ended, argument)));
+        else if (e.withdraws)
             p.begin(p.add(std::make_unique<Taking>(p, peer, e, *to, capacity, ended, argument)));
         else
             p.begin(p.add(std::make_unique<Receiving>(p, peer, e, *to, capacity, ended, argument)));

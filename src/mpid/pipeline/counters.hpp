@@ -25,6 +25,8 @@ enum class Counter : uint8_t {
     sent_in_place, // messages by reference that were read out of the caller's own memory
     claimed,       // messages on offer (offers.hpp) that were read in time, at their receiver
     withdrawn,     // and the others, at their sender
+    tickets,       // given to senders (tickets.hpp)
+    delivered,     // messages that were sent by one
     waits,         // for staging memory: turns that did not come at once
     beyond_limit,  // staging memory taken where the limit allowed none, so that nobody waits for ever
     fallbacks,     // to chunks by value, from others

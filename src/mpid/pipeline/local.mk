@@ -2,12 +2,18 @@
 # Messages in chunks over any transport: the part of libheddle that stands on transfers.
 pipeline_sources = \
     src/mpid/pipeline/api.cpp \
+    src/mpid/pipeline/awaiting.cpp \
+    src/mpid/pipeline/awaiting.hpp \
+    src/mpid/pipeline/board.cpp \
+    src/mpid/pipeline/board.hpp \
     src/mpid/pipeline/borrowing.cpp \
     src/mpid/pipeline/borrowing.hpp \
     src/mpid/pipeline/buffer.cpp \
     src/mpid/pipeline/buffer.hpp \
     src/mpid/pipeline/counters.cpp \
     src/mpid/pipeline/counters.hpp \
+    src/mpid/pipeline/delivering.cpp \
+    src/mpid/pipeline/delivering.hpp \
     src/mpid/pipeline/exports.cpp \
     src/mpid/pipeline/exports.hpp \
     src/mpid/pipeline/incoming.cpp \
@@ -39,6 +45,8 @@ pipeline_sources = \
     src/mpid/pipeline/staging.hpp \
     src/mpid/pipeline/taking.cpp \
     src/mpid/pipeline/taking.hpp \
+    src/mpid/pipeline/tickets.cpp \
+    src/mpid/pipeline/tickets.hpp \
     src/mpid/pipeline/transfers.cpp \
     src/mpid/pipeline/transfers.hpp \
     src/mpid/pipeline/whereabouts.cpp \

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
+#include <utility>
 
 namespace heddle::pipeline {
 
@@ -51,7 +52,7 @@ void Message::moved(Chunk &chunk, int error)
 
 void Message::fail(int error)
 {
-    if (failed())
+    if (failed() || told_)
         return;
     ending_.error = error;
     if (error == HEDDLE_ERR_DEVICE)
@@ -82,6 +83,14 @@ void Message::finish()
 {
     ending_.bytes = done_;
     port_.end(*this);
+}
+
+void Message::finish_soon()
+{
+    Ending ending = std::exchange(ending_, {});
+    ending.bytes = done_;
+    port_.tell(ending);
+    told_ = true;
 }
 
 std::list<Chunk>::iterator Message::find(const Chunk &chunk)

@@ -86,6 +86,8 @@ protected:
     void tell(Kind kind);
     // It has ended.
     void finish();
+    // The same for a caller that waits for nothing else: it is told, and what is left is done by the progress after this one.
+    void finish_soon();
     int64_t bytes_at(int64_t offset) const { return std::min(chunk_bytes_, wanted_ - offset); }
     std::list<Chunk>::iterator find(const Chunk &chunk);
     void erase(const Chunk &chunk) { chunks_.erase(find(chunk)); }
@@ -108,6 +110,7 @@ private:
     friend class Port;
     bool ready_ = false; // stands in the port's list
     bool ended_ = false; // and only waits for its caller to be told
+    bool told_ = false;  // or the other way round
 };
 
 } // namespace heddle::pipeline

@@ -5,6 +5,7 @@
 #include "counters.hpp"
 #include "outgoing.hpp"
 #include "taking.hpp"
+#include "tickets.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -15,6 +16,7 @@ namespace heddle::pipeline {
 namespace {
 
 constexpr int most_refusals = 15;
+constexpr auto for_a_ticket = std::chrono::microseconds(2);
 
 // True for as long as it lives.
 class Inside {
@@ -114,6 +116,32 @@ bool Port::is_worth_an_offer(const void *peer)
         return true;
     --noted->second.refusals;
     return false;
+}
+
+bool Port::is_worth_a_ticket(const void *peer, uint64_t after)
+{
+    Noted &noted = noted_[peer];
+    if (noted.unawaited == 0 || is_ticket_open(after))
+        return true;
+    --noted.unawaited;
+    return false;
+}
+
+bool Port::finds_ticket(const void *peer, uint64_t after)
+{
+    Noted &noted = noted_[peer];
+    Message::Clock::time_point until; // most look once
+    while (!is_ticket_open(after)) {
+        const auto now = Message::Clock::now();
+        if (until == Message::Clock::time_point())
+            until = now + for_a_ticket;
+        if (now < until)
+            continue;
+        noted.unawaited = noted.missed = std::min(2 * noted.missed + 1, most_refusals);
+        return false;
+    }
+    noted.unawaited = noted.missed = 0;
+    return true;
 }
 
 void Port::ready(Message &message)
@@ -419,7 +447,7 @@ void Port::lost(const void *peer, int error)
 int Port::abandon(uint64_t id, int error)
 {
     auto *const message = dynamic_cast<Outgoing *>(find(id));
-    if (!message || message->answered())
+    if (!message)
         return HEDDLE_ERR_RANGE;
     message->fail_alone(error ? error : int{HEDDLE_ERR_PEER});
     return HEDDLE_SUCCESS;

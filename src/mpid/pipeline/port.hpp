@@ -69,11 +69,18 @@ public:
     void note_late(const void *peer);
     void note_taken(const void *peer) { noted_[peer].late = 0; }
     bool is_worth_an_offer(const void *peer);
+    // Whether there is a ticket for what is sent to it after `after`, or may be soon; then it is waited for, a little longer than
+    // it saves: where both ends go on at the same time, it comes when its sender looks. After one that did not come the next is
+    // not waited for, and each time twice as many more, until one comes.
+    bool is_worth_a_ticket(const void *peer, uint64_t after);
+    bool finds_ticket(const void *peer, uint64_t after);
     // It lies on offer, or waits for one, and is to be looked at until there is nothing to see any more. Each look takes a
     // while: so only some are offered.
     void watch(Outgoing &message) { watched_.push_back(&message); }
     void watch(Incoming &message) { awaited_.push_back(&message); }
     bool is_quiet() const { return watched_.empty() && transfers_.empty(); } // but for what waits for the other end
+    // Nothing but one message can go on before the transport says something: then it may take its time to look.
+    bool waits_for_one() const { return watched_.size() + awaited_.size() == 1 && transfers_.empty(); }
     bool can_watch() const { return watched_.size() < most_watched; }
     // Its caller is told of its end before it comes.
     void tell(const Ending &ending) { told_.push_back(ending); }
@@ -104,6 +111,8 @@ private:
         Mode mode = Mode::value;
         int refusals = 0; // messages that are not to be offered
         int late = 0;     // refusals after the last lateness
+        int unawaited = 0; // tickets that are not to be waited for
+        int missed = 0;    // of these after the last that did not come
     };
 
     Errand &new_errand(uint64_t message, Chunk *chunk, uint64_t pushed = 0);

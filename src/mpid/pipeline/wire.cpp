@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint32_t envelope_magic = 0x45646448; // "HddE"
 constexpr uint32_t header_magic = 0x48646448;   // "HddH"
-constexpr uint16_t version = 6;
+constexpr uint16_t version = 7;
 
 struct RawEnvelope {
     uint32_t magic;
@@ -28,7 +28,7 @@ struct RawEnvelope {
     uint32_t check;
 };
 static_assert(sizeof(RawEnvelope) == HEDDLE_ENVELOPE_BYTES);
-constexpr uint8_t lends_flag = 1, shares_flag = 2, withdraws_flag = 4, all_flags = 7;
+constexpr uint8_t lends_flag = 1, shares_flag = 2, withdraws_flag = 4, delivers_flag = 8, waits_flag = 16, all_flags = 31;
 
 struct RawHeader {
     uint32_t magic;
@@ -80,10 +80,12 @@ bool has_loan(Kind kind, Mode mode) { return kind == Kind::chunk && mode != Mode
 
 void write_envelope(const Envelope &e, void *bytes)
 {
-    const auto flags = static_cast<uint8_t>((e.lends ? lends_flag : 0) | (e.shares ? shares_flag : 0) | (e.withdraws ? withdraws_flag : 0));
+    const auto flags = static_cast<uint8_t>((e.lends ? lends_flag : 0) | (e.shares ? shares_flag : 0) |
+                                            (e.withdraws ? withdraws_flag : 0) | (e.after ? delivers_flag : 0) |
+                                            (e.waits ? waits_flag : 0));
     const auto chunk = static_cast<uint8_t>(std::countr_zero(static_cast<uint64_t>(e.chunk)));
     RawEnvelope raw{envelope_magic, version,          flags,    chunk,    e.message, e.bytes, e.node,
-                    e.process,      e.at.allocation, e.at.at, e.number, e.offer,   0};
+                    e.process,      e.after ? e.after : e.at.allocation, e.at.at, e.number, e.offer,   0};
     raw.check = check_of(raw);
     std::memcpy(bytes, &raw, sizeof raw);
 }
@@ -96,8 +98,10 @@ int read_envelope(const void *bytes, Envelope &e)
         return HEDDLE_ERR_FORMAT;
     if (raw.version != version)
         return HEDDLE_ERR_VERSION;
+    const bool delivers = raw.flags & delivers_flag;
     if (raw.check != check_of(raw) || raw.flags & ~all_flags || raw.bytes < 0 || raw.chunk > 62 ||
-        (raw.allocation && !(raw.flags & lends_flag)) || (!raw.offer && raw.flags & withdraws_flag) || (!raw.allocation && raw.at))
+        (delivers && (raw.flags & ~(delivers_flag | waits_flag) || !raw.allocation || raw.at || raw.offer)) ||
+        (raw.allocation && !delivers && !(raw.flags & lends_flag)) || (!raw.offer && raw.flags & withdraws_flag) || (!raw.allocation && raw.at))
         return HEDDLE_ERR_FORMAT;
     e = {raw.message,
          raw.bytes,
@@ -109,7 +113,9 @@ int read_envelope(const void *bytes, Envelope &e)
          (raw.flags & withdraws_flag) != 0,
          (raw.flags & lends_flag) != 0,
          (raw.flags & shares_flag) != 0,
-         {raw.allocation, raw.at, 0, 0, {}}};
+         {delivers ? 0 : raw.allocation, raw.at, 0, 0, {}},
+         (raw.flags & waits_flag) != 0,
+         delivers ? raw.allocation : 0};
     return HEDDLE_SUCCESS;
 }
 

@@ -4,7 +4,8 @@
 //
 //   envelope  sender to receiver, by whatever matches messages; it may say where the bytes lie, or will when they are packed,
 //             and that they lie there on offer (offers.hpp): then who has read them there takes it. If it may be withdrawn, an
-//             answer is nothing to wait for: by reference, it asks where they lie; by value, for all of them at once
+//             answer is nothing to wait for: by reference, it asks where they lie; by value, for all of them at once. Or it
+//             says that they are written where a ticket says (tickets.hpp)
 //   answer    receiver to sender: how the message is to come, and how many chunks may so far. The number counts from
 //             the beginning, so that answers may overtake each other. A higher round begins the message anew.
 //   chunk     sender to receiver: with its bytes behind it, or with a loan, which says where they can be read
@@ -53,6 +54,9 @@ struct Envelope {
     bool shares = false; // it can leave chunks in host memory
     Loan at;             // where all of it lies: unpacked, in the sender's caller's memory, or packed, once the offer is open;
                          // there is no handle in it. Allocation 0: nowhere yet
+
+    bool waits = false;  // its sender stays until it is over, and may use a ticket for what it sends next
+    uint64_t after = 0;  // not 0: whoever sends it writes it where the ticket for what follows that message says
 
     bool in_place() const { return at.allocation & callers_own; }
 };

@@ -76,6 +76,8 @@ static void *told(MPI_Datatype datatype)
     return NULL;
 }
 
+MPL_TLS int MPIR_Typerep_sender_waits = 0;
+
 /* MPI's own messages inside of collectives and windows are of predefined types: who gave these the attribute did not
  * speak of their buffers. */
 int MPIR_Typerep_message_is_on_device(const void *buf, MPI_Datatype datatype)

@@ -53,6 +53,10 @@ int MPIR_Typerep_read(const void *buf, MPI_Aint count, MPI_Datatype datatype, vo
 struct heddle_type *MPIR_Typerep_committed(MPI_Datatype datatype);
 int MPIR_Typerep_error(int error);
 
+/* This thread's caller stays in MPI until what it sends now is over. */
+extern MPL_TLS int MPIR_Typerep_sender_waits ATTRIBUTE((visibility("hidden")));
+#define MPIR_TYPEREP_SENDER_WAITS(yes) (MPIR_Typerep_sender_waits = (yes))
+
 /* Whether messages take device buffers wherever they go: through the netmod, with no shared memory module beside it. */
 #if defined(MPIDI_CH4_DIRECT_NETMOD)
 #define MPIR_TYPEREP_SENDS_DEVICE 1
@@ -63,6 +67,7 @@ int MPIR_Typerep_error(int error);
 #else
 
 #define MPIR_TYPEREP_SENDS_DEVICE 0
+#define MPIR_TYPEREP_SENDER_WAITS(yes)
 #define MPIR_Typerep_is_on_device(buf, datatype) 0
 #define MPIR_Typerep_localcopy(inbuf, incount, intype, outbuf, outcount, outtype, bytes, mpi_errno) 0
 #define MPIR_Typerep_reduce_local(inbuf, inoutbuf, count, datatype, op, mpi_errno) 0

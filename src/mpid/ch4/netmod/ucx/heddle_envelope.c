@@ -74,8 +74,8 @@ static void post_envelope(struct MPIDI_UCX_turn *turn)
 }
 
 int MPIDI_UCX_envelope_send(const void *buf, MPI_Aint count, MPI_Datatype datatype, MPI_Aint bytes, int rank,
-                            ucp_ep_h ep, uint64_t ucx_tag, int vni, enum MPIDI_UCX_eagerly eagerly, bool *sent,
-                            MPIR_Request **request)
+                            ucp_ep_h ep, uint64_t ucx_tag, int vni, enum MPIDI_UCX_how how, bool waits,
+                            struct MPIDI_UCX_last *last, bool *sent, MPIR_Request **request)
 {
     int mpi_errno = MPI_SUCCESS;
     MPIR_Request *sreq = *request;
@@ -97,11 +97,15 @@ int MPIDI_UCX_envelope_send(const void *buf, MPI_Aint count, MPI_Datatype dataty
     o->ucx_tag = ucx_tag | MPIDI_UCX_ENVELOPE_BIT;
     o->vni = vni;
     const uint64_t key = key_of(ucx_tag, rank);
-    int goes = 1;
-    const int error = eagerly == MPIDI_UCX_WHEN_MATCHED
-        ? heddle_message_send(port, ep, &from, bytes, key, o->envelope, message_sent, sreq, &o->message)
-        : heddle_message_offer(port, ep, eagerly == MPIDI_UCX_TO_ITSELF, &from, bytes, key, o->envelope, message_sent,
-                               sreq, &o->message, &goes);
+    int goes = 1, error;
+    if (how == MPIDI_UCX_BY_TICKET)
+        error = heddle_message_deliver(port, ep, last->message, &from, bytes, key, o->envelope, message_sent, sreq, &o->message,
+                                       &goes);
+    else if (how == MPIDI_UCX_WHEN_MATCHED)
+        error = heddle_message_send(port, ep, &from, bytes, key, waits, o->envelope, message_sent, sreq, &o->message);
+    else
+        error = heddle_message_offer(port, ep, how == MPIDI_UCX_TO_ITSELF, &from, bytes, key, waits, o->envelope,
+                                     message_sent, sreq, &o->message, &goes);
     *sent = error == HEDDLE_SUCCESS && goes;
     if (!*sent) {
         if (error != HEDDLE_SUCCESS)
@@ -112,6 +116,7 @@ int MPIDI_UCX_envelope_send(const void *buf, MPI_Aint count, MPI_Datatype dataty
         goto fn_fail;
     }
     *request = sreq;
+    *last = (struct MPIDI_UCX_last) {ep, ucx_tag & MPIDI_UCX_EXACT, o->message};
     MPIDI_UCX_vni_gpu[MPIDI_Request_get_vci(sreq)].envelopes++;
     MPIDI_UCX_take_turn(vni, &o->turn);
 
@@ -136,7 +141,7 @@ static void message_received(void *argument, int error, int64_t bytes)
 }
 
 static void receive_from(MPIR_Request *rreq, void *buf, MPI_Aint count, MPI_Datatype datatype, int vni, ucp_ep_h ep,
-                         const void *envelope)
+                         const void *envelope, const heddle_ticket *ticket)
 {
     MPI_Aint size;
     heddle_port *port = MPIDI_UCX_port(vni);
@@ -146,7 +151,7 @@ static void receive_from(MPIR_Request *rreq, void *buf, MPI_Aint count, MPI_Data
     }
     MPIR_Datatype_get_size_macro(datatype, size);
     const heddle_side to = MPIDI_UCX_side(buf, count, datatype);
-    const int error = heddle_message_receive(port, ep, envelope, &to, count * size, message_received, rreq);
+    const int error = heddle_message_receive(port, ep, envelope, &to, count * size, ticket, message_received, rreq);
     if (error != HEDDLE_SUCCESS) {
         (void) heddle_message_refuse(port, ep, envelope, error);
         fail(rreq, MPIR_Typerep_error(error));
@@ -154,7 +159,8 @@ static void receive_from(MPIR_Request *rreq, void *buf, MPI_Aint count, MPI_Data
 }
 
 void MPIDI_UCX_envelope_met(MPIR_Request *rreq, void *buf, MPI_Aint count, MPI_Datatype datatype, MPIR_Comm *comm,
-                            int vni, const void *envelope, const ucp_tag_recv_info_t *recv_info)
+                            int vni, const void *envelope, const struct heddle_ticket *ticket,
+                            const ucp_tag_recv_info_t *recv_info)
 {
     const uint64_t sender_tag = recv_info->sender_tag;
     const int source = MPIDI_UCX_get_source(sender_tag);
@@ -173,10 +179,14 @@ void MPIDI_UCX_envelope_met(MPIR_Request *rreq, void *buf, MPI_Aint count, MPI_D
     }
     heddle_envelope_info info;
     const int error = recv_info->length == 0 ? HEDDLE_ERR_PEER : heddle_envelope_read(envelope, &info);
-    if (error != HEDDLE_SUCCESS || info.number >= (uint32_t) MPIDI_UCX_global.num_vnis)
+    if (error != HEDDLE_SUCCESS || info.number >= (uint32_t) MPIDI_UCX_global.num_vnis) {
+        if (ticket != NULL)
+            MPIDI_UCX_ticket_withdraw(ticket);
         fail(rreq, MPIR_Typerep_error(error != HEDDLE_SUCCESS ? error : HEDDLE_ERR_FORMAT));
-    else
-        receive_from(rreq, buf, count, datatype, vni, MPIDI_UCX_COMM_TO_EP(comm, source, vni, info.number), envelope);
+    } else {
+        MPIDI_UCX_note_matched(vni, sender_tag, &info.next);
+        receive_from(rreq, buf, count, datatype, vni, MPIDI_UCX_COMM_TO_EP(comm, source, vni, info.number), envelope, ticket);
+    }
 }
 
 void MPIDI_UCX_host_met_envelope(MPIR_Request *rreq, const ucp_tag_recv_info_t *info)
@@ -186,6 +196,7 @@ void MPIDI_UCX_host_met_envelope(MPIR_Request *rreq, const ucp_tag_recv_info_t *
     MPI_Aint size;
 
     MPIDI_UCX_RECV_SET_CAME(rreq);
+    MPIDI_UCX_note_unposted(rreq);
     MPIR_Datatype_get_size_macro(posted.datatype, size);
     /* The buffer's first bytes are the envelope, if it has so many. */
     char envelope[HEDDLE_ENVELOPE_BYTES];
@@ -194,7 +205,7 @@ void MPIDI_UCX_host_met_envelope(MPIR_Request *rreq, const ucp_tag_recv_info_t *
         fail(rreq, MPI_ERR_INTERN);
     else
         MPIDI_UCX_envelope_met(rreq, posted.buf, posted.count, posted.datatype, posted.comm, vni, fits ? envelope : NULL,
-                               info);
+                               NULL, info);
     MPIR_Datatype_release_if_not_builtin(posted.datatype);
 }
 
@@ -209,6 +220,7 @@ struct MPIDI_UCX_parked {
     char envelope[HEDDLE_ENVELOPE_BYTES];
     ucp_ep_h ep;
     bool failed; /* the sender could not pack it */
+    heddle_ticket ticket; /* for what follows it */
     struct MPIDI_UCX_parked *next;
 };
 
@@ -265,6 +277,7 @@ static struct MPIDI_UCX_parked *read_envelope(MPIR_Comm *comm, int vni, ucp_tag_
         || about.number >= (uint32_t) MPIDI_UCX_global.num_vnis)
         about.bytes = about.number = 0; /* its receive will say what is wrong */
     p->bytes = about.bytes;
+    p->ticket = about.next;
     p->ep = MPIDI_UCX_COMM_TO_EP(comm, MPIDI_UCX_get_source(p->tag), vni, about.number);
     return p;
 }
@@ -323,10 +336,12 @@ static void receive_parked(MPIR_Request *rreq, void *buf, MPI_Aint count, MPI_Da
     rreq->status.MPI_SOURCE = MPIDI_UCX_get_source(p->tag);
     rreq->status.MPI_TAG = MPIDI_UCX_get_tag(p->tag);
     MPIDI_UCX_RECV_SET_CAME(rreq);
-    if (p->failed)
+    if (p->failed) {
         fail(rreq, MPIR_Typerep_error(HEDDLE_ERR_PEER));
-    else
-        receive_from(rreq, buf, count, datatype, vni, p->ep, p->envelope);
+    } else {
+        MPIDI_UCX_note_matched(vni, p->tag, &p->ticket);
+        receive_from(rreq, buf, count, datatype, vni, p->ep, p->envelope, NULL);
+    }
     MPL_free(p);
 }
 
@@ -338,7 +353,9 @@ int MPIDI_UCX_gpu_recv(void *buf, MPI_Aint count, MPI_Datatype datatype, int ran
     const uint64_t tag_mask = MPIDI_UCX_tag_mask(tag, rank);
     const uint64_t ucx_tag = MPIDI_UCX_recv_tag(tag, rank, comm->recvcontext_id + context_offset);
     struct MPIDI_UCX_parked *p = find_parked(vni, ucx_tag, tag_mask, true);
-    if (p == NULL
+    heddle_ticket ticket;
+    const bool given = p == NULL && MPIDI_UCX_ticket_give(vni, ucx_tag, tag_mask, buf, count, datatype, addr, &ticket);
+    if (p == NULL && !given
         && (!MPIDI_UCX_gpu_takes(buf, count, datatype) || MPIDI_UCX_is_direct(buf, count, datatype, addr)))
         return MPIDI_UCX_recv(buf, count, datatype, rank, tag, comm, context_offset, addr, vni, request);
 
@@ -353,10 +370,12 @@ int MPIDI_UCX_gpu_recv(void *buf, MPI_Aint count, MPI_Datatype datatype, int ran
         receive_parked(rreq, buf, count, datatype, vni, p);
     } else {
         mpi_errno = MPIDI_UCX_oneshot_recv(buf, count, datatype, ucx_tag, tag_mask, p != NULL ? p->message : NULL, comm,
-                                           vni, rreq);
+                                           vni, given ? &ticket : NULL, rreq);
         MPL_free(p);
     }
   fn_exit:
+    if (given && mpi_errno != MPI_SUCCESS)
+        MPIDI_UCX_ticket_withdraw(&ticket);
     return mpi_errno;
   fn_fail:
     if (p != NULL) { /* it is the oldest still */
@@ -374,7 +393,7 @@ int MPIDI_UCX_gpu_imrecv(void *buf, MPI_Aint count, MPI_Datatype datatype, int v
     if (MPIDI_UCX_IS_PARKED(handle))
         receive_parked(message, buf, count, datatype, vci, (struct MPIDI_UCX_parked *) ((uintptr_t) handle - 1));
     else
-        mpi_errno = MPIDI_UCX_oneshot_recv(buf, count, datatype, 0, 0, handle, NULL, vci, message);
+        mpi_errno = MPIDI_UCX_oneshot_recv(buf, count, datatype, 0, 0, handle, NULL, vci, NULL, message);
     MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(vci).lock);
     return mpi_errno;
 }

@@ -42,6 +42,23 @@ struct MPIDI_UCX_send_param {
 
 #if MPICH_DATATYPE_ENGINE == MPICH_DATATYPE_ENGINE_HEDDLE
 
+/* For tickets (heddle_tickets.c), messages and receives are known by source or destination, communicator and tag, as a few
+ * numbers. */
+#define MPIDI_UCX_KEYS 256
+#define MPIDI_UCX_WILDCARDS MPIDI_UCX_KEYS
+#define MPIDI_UCX_UNPOSTED (MPIDI_UCX_KEYS + 1) /* what a probe had matched */
+#define MPIDI_UCX_POSTED (MPIDI_UCX_KEYS + 2)
+static inline unsigned MPIDI_UCX_key(uint64_t of) { return (unsigned) (of * UINT64_C(0x9e3779b97f4a7c15) >> 56); }
+/* What all receives look at that name source and tag: nothing else tells a message from another. */
+#define MPIDI_UCX_EXACT MPIDI_UCX_tag_mask(0, 0)
+
+/* The message that was sent last. */
+struct MPIDI_UCX_last {
+    ucp_ep_h ep;
+    uint64_t ucx_tag;
+    uint64_t message; /* at the port; 0: it was none of the port's */
+};
+
 /* What may be on its way in a VNI beside UCX. */
 struct MPIDI_UCX_vni_gpu {
     const int *port_active; /* not 0: the port has something to do; null: there is no port */
@@ -52,6 +69,8 @@ struct MPIDI_UCX_vni_gpu {
     } moves;                         /* packs and unpacks of short messages */
     struct MPIDI_UCX_turn *turns;    /* sends that wait for a pack, or for others that do, oldest first */
     int envelopes;                   /* sent, of messages that are not over */
+    struct MPIDI_UCX_last last[MPIDI_UCX_KEYS]; /* by destination and tag, with what falls together */
+    uint32_t posted[MPIDI_UCX_POSTED]; /* receives that UCX has, by source and tag */
     struct MPIDI_UCX_parked *parked; /* envelopes that a probe met, and what is older, oldest first */
 };
 extern struct MPIDI_UCX_vni_gpu MPIDI_UCX_vni_gpu[MPIDI_CH4_MAX_VCIS];
@@ -110,25 +129,46 @@ MPL_STATIC_INLINE_PREFIX void MPIDI_UCX_note_buffer(MPIR_Request *rreq, void *bu
     }
 }
 
+/* It is counted from before it is given to UCX until UCX has matched it. */
+MPL_STATIC_INLINE_PREFIX void MPIDI_UCX_note_posted(MPIR_Request *rreq, unsigned key)
+{
+    MPIDI_UCX_REQ(rreq).posted.key = key;
+    MPIDI_UCX_REQ(rreq).posted.ticket = NULL;
+    MPIDI_UCX_vni_gpu[MPIDI_Request_get_vci(rreq)].posted[key]++;
+}
+MPL_STATIC_INLINE_PREFIX void MPIDI_UCX_note_unposted(MPIR_Request *rreq)
+{
+    MPIDI_UCX_vni_gpu[MPIDI_Request_get_vci(rreq)].posted[MPIDI_UCX_REQ(rreq).posted.key]--;
+}
+#define MPIDI_UCX_KEY_OF_RECEIVE(ucx_tag, tag_mask) \
+    ((tag_mask) == MPIDI_UCX_EXACT ? MPIDI_UCX_key((ucx_tag) & MPIDI_UCX_EXACT) : MPIDI_UCX_WILDCARDS)
+
 /* One that is given to UCX keeps the type as well, until UCX is done with it. */
 #ifndef MPIDI_UCX_PLAIN
-#define MPIDI_UCX_remember(rreq, buf, count, datatype, comm)
+#define MPIDI_UCX_remember(rreq, buf, count, datatype, comm, ucx_tag, tag_mask)
 #else
-#define MPIDI_UCX_remember(rreq, buf, count, datatype, comm)         \
-    do {                                                             \
-        MPIDI_UCX_note_buffer((rreq), (buf), (count), (datatype), (comm)); \
-        MPIR_Datatype_add_ref_if_not_builtin(datatype);              \
+#define MPIDI_UCX_remember(rreq, buf, count, datatype, comm, ucx_tag, tag_mask)         \
+    do {                                                                                \
+        MPIDI_UCX_note_buffer((rreq), (buf), (count), (datatype), (comm));              \
+        MPIDI_UCX_note_posted((rreq), MPIDI_UCX_KEY_OF_RECEIVE((ucx_tag), (tag_mask))); \
+        MPIR_Datatype_add_ref_if_not_builtin(datatype);                                 \
     } while (0)
 #endif
 MPL_STATIC_INLINE_PREFIX void MPIDI_UCX_forget(MPIR_Request *rreq)
 {
-    if (unlikely(MPIDI_UCX_watch & MPIDI_UCX_WATCH_GPU))
+    if (unlikely(MPIDI_UCX_watch & MPIDI_UCX_WATCH_GPU)) {
+        MPIDI_UCX_note_unposted(rreq);
         MPIR_Datatype_release_if_not_builtin(MPIDI_UCX_REQ(rreq).posted.datatype);
+    }
 }
 
-/* A receive is UCX's to cancel until its message has come. Where nothing is remembered, it always is. */
-#define MPIDI_UCX_RECV_CAME(rreq) \
-    ((MPIDI_UCX_watch & MPIDI_UCX_WATCH_GPU) && MPIDI_UCX_REQ(rreq).posted.comm == NULL)
+/* A receive is UCX's to cancel until its message has come, or is being written (heddle_tickets.c). Where nothing is remembered, it
+ * always is. */
+bool MPIDI_UCX_is_delivered(MPIR_Request *rreq);
+#define MPIDI_UCX_RECV_CAME(rreq)                                                                               \
+    ((MPIDI_UCX_watch & MPIDI_UCX_WATCH_GPU)                                                                    \
+     && (MPIDI_UCX_REQ(rreq).posted.comm == NULL                                                                \
+         || (MPIDI_UCX_REQ(rreq).posted.ticket != NULL && MPIDI_UCX_is_delivered(rreq))))
 #define MPIDI_UCX_RECV_SET_CAME(rreq) (MPIDI_UCX_REQ(rreq).posted.comm = NULL)
 
 /* Whether a message that was matched by a probe is ours. */
@@ -163,20 +203,23 @@ void MPIDI_UCX_direct_init(void);
 /* Whether a device's buffer is UCX's to send or to receive, as it is. `addr`: of the other end, null where that may be anybody. */
 bool MPIDI_UCX_is_direct(const void *buf, MPI_Aint count, MPI_Datatype datatype, const MPIDI_av_entry_t *addr);
 
-/* Sends an envelope. `eagerly`: of a message that is not to wait for its receiver; `*sent` false where it cannot go so. */
-enum MPIDI_UCX_eagerly { MPIDI_UCX_WHEN_MATCHED, MPIDI_UCX_TO_OTHERS, MPIDI_UCX_TO_ITSELF };
+/* Sends an envelope: of a message that may wait for its receiver; of one that may not; of one that a receive has a ticket for.
+ * `*sent` false where it cannot go so. `waits`: its caller stays until it is over. `last` is MPIDI_UCX_vni_gpu's for it. */
+enum MPIDI_UCX_how { MPIDI_UCX_WHEN_MATCHED, MPIDI_UCX_TO_OTHERS, MPIDI_UCX_TO_ITSELF, MPIDI_UCX_BY_TICKET };
 int MPIDI_UCX_envelope_send(const void *buf, MPI_Aint count, MPI_Datatype datatype, MPI_Aint bytes, int rank,
-                            ucp_ep_h ep, uint64_t ucx_tag, int vni, enum MPIDI_UCX_eagerly eagerly, bool *sent,
-                            MPIR_Request **request);
+                            ucp_ep_h ep, uint64_t ucx_tag, int vni, enum MPIDI_UCX_how how, bool waits,
+                            struct MPIDI_UCX_last *last, bool *sent, MPIR_Request **request);
 /* What came where a message was expected is an envelope, or, `envelope` null, was one that did not fit: the request
  * is its from here on, and may be complete when this returns. An envelope has MPIDI_UCX_ENVELOPE_BYTES bytes; one of a
- * message that its sender could not pack has none. */
+ * message that its sender could not pack has none. `ticket`: of the receive; null: none. */
 #define MPIDI_UCX_ENVELOPE_BYTES 64
 void MPIDI_UCX_envelope_met(MPIR_Request *rreq, void *buf, MPI_Aint count, MPI_Datatype datatype, MPIR_Comm *comm,
-                            int vni, const void *envelope, const ucp_tag_recv_info_t *info);
+                            int vni, const void *envelope, const struct heddle_ticket *ticket,
+                            const ucp_tag_recv_info_t *info);
 /* Receives into a device's buffer what UCX has: a message that was matched, or, null, one that the tag will match. */
 int MPIDI_UCX_oneshot_recv(void *buf, MPI_Aint count, MPI_Datatype datatype, uint64_t ucx_tag, uint64_t tag_mask,
-                           ucp_tag_message_h matched, MPIR_Comm *comm, int vni, MPIR_Request *rreq);
+                           ucp_tag_message_h matched, MPIR_Comm *comm, int vni, const struct heddle_ticket *ticket,
+                           MPIR_Request *rreq);
 /* Tells a sender that the receive which met its envelope had no room for it. */
 int MPIDI_UCX_port_dropped(ucp_ep_h ep, uint64_t key);
 
@@ -191,7 +234,7 @@ int MPIDI_UCX_port_dropped(ucp_ep_h ep, uint64_t key);
 #define MPIDI_UCX_gpu_send(buf, count, datatype, rank, tag, comm, context_offset, addr, request, vni_src, vni_dst, \
                            have_request, is_sync) MPI_ERR_INTERN
 #define MPIDI_UCX_gpu_recv(buf, count, datatype, rank, tag, comm, context_offset, addr, vni, request) MPI_ERR_INTERN
-#define MPIDI_UCX_remember(rreq, buf, count, datatype, comm)
+#define MPIDI_UCX_remember(rreq, buf, count, datatype, comm, ucx_tag, tag_mask)
 #define MPIDI_UCX_forget(rreq)
 #define MPIDI_UCX_gpu_imrecv_takes(buf, count, datatype, message) 0
 #define MPIDI_UCX_gpu_imrecv(buf, count, datatype, vci, message) MPI_ERR_INTERN

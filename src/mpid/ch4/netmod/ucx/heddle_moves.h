@@ -14,6 +14,19 @@ static inline heddle_side MPIDI_UCX_side(const void *buf, MPI_Aint count, MPI_Da
     return side;
 }
 
+/* ---- heddle_tickets.c */
+
+/* An envelope was received by a tag. */
+void MPIDI_UCX_note_matched(int vni, uint64_t ucx_tag, const heddle_ticket *next);
+/* Gives one for a receive that is posted next, before all that takes time: its sender may look for it at this very moment. False
+ * where there is no use in it, or its buffer is none for it. */
+bool MPIDI_UCX_ticket_give(int vni, uint64_t ucx_tag, uint64_t tag_mask, const void *buf, MPI_Aint count,
+                           MPI_Datatype datatype, const MPIDI_av_entry_t *addr, heddle_ticket *ticket);
+/* The receive was matched by another message, or is none. */
+void MPIDI_UCX_ticket_withdraw(const heddle_ticket *ticket);
+
+/* ---- heddle_moves.c */
+
 /* A pack or an unpack: a member of what it belongs to. Buffers, types and the move itself stay until `moved`. */
 struct MPIDI_UCX_move {
     heddle_move move;

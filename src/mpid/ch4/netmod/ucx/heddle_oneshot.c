@@ -200,7 +200,7 @@ static void post(struct MPIDI_UCX_turn *turn)
 
 /* How a short message may go by an envelope, if that goes out at once. To another process of the node that is sooner than two
  * copies through the host's memory (two H200s, 1 KiB: 10 us for 17), if it can be read where it lies; to itself it is one move. */
-static enum MPIDI_UCX_eagerly eagerly(MPI_Aint bytes, MPI_Datatype datatype, int rank, const MPIR_Comm *comm, int vni_src,
+static enum MPIDI_UCX_how eagerly(MPI_Aint bytes, MPI_Datatype datatype, int rank, const MPIR_Comm *comm, int vni_src,
                                       int vni_dst, const MPIDI_av_entry_t *addr)
 {
     if (bytes < MPIDI_UCX_ENVELOPE_BYTES || MPIDI_UCX_vni_gpu[vni_src].turns != NULL)
@@ -216,34 +216,58 @@ static enum MPIDI_UCX_eagerly eagerly(MPI_Aint bytes, MPI_Datatype datatype, int
     return MPIDI_UCX_WHEN_MATCHED;
 }
 
+/* Its receiver may give a ticket. */
+static bool can_be_delivered(MPI_Datatype datatype, const MPIDI_av_entry_t *addr)
+{
+    int is_contig = 0;
+    MPIR_Datatype_is_contig(datatype, &is_contig);
+#ifdef MPIDI_BUILD_CH4_LOCALITY_INFO
+    return MPIR_Typerep_sender_waits && is_contig && addr->is_local;
+#else
+    return false;
+#endif
+}
+
 int MPIDI_UCX_gpu_send(const void *buf, MPI_Aint count, MPI_Datatype datatype, int rank, int tag, MPIR_Comm *comm,
                        int context_offset, MPIDI_av_entry_t *addr, MPIR_Request **request, int vni_src, int vni_dst,
                        int have_request, int is_sync)
 {
+    ucp_ep_h ep = MPIDI_UCX_AV_TO_EP(addr, vni_src, vni_dst);
+    const uint64_t ucx_tag = MPIDI_UCX_init_tag(comm->context_id + context_offset, comm->rank, tag);
+    struct MPIDI_UCX_last *last = &MPIDI_UCX_vni_gpu[vni_src].last[MPIDI_UCX_key((ucx_tag & MPIDI_UCX_EXACT) ^ (uintptr_t) ep)];
+    int mpi_errno = MPI_SUCCESS;
+    const MPI_Aint bytes = packed_size(count, datatype);
+    bool sent = false;
+    if (last->message != 0 && last->ep == ep && last->ucx_tag == (ucx_tag & MPIDI_UCX_EXACT)
+        && bytes >= MPIDI_UCX_ENVELOPE_BYTES && can_be_delivered(datatype, addr)
+        && !MPIDI_UCX_is_direct(buf, count, datatype, addr)) {
+        mpi_errno = MPIDI_UCX_envelope_send(buf, count, datatype, bytes, rank, ep, ucx_tag, vni_src, MPIDI_UCX_BY_TICKET,
+                                            true, last, &sent, request);
+        if (sent || mpi_errno != MPI_SUCCESS)
+            return mpi_errno;
+    }
     if (!MPIDI_UCX_gpu_takes(buf, count, datatype) || MPIDI_UCX_is_direct(buf, count, datatype, addr)) {
         MPIDI_UCX_wait_turn(vni_src);
+        last->message = 0;
         return MPIDI_UCX_send(buf, count, datatype, rank, tag, comm, context_offset, addr, request, vni_src, vni_dst,
                               have_request, is_sync);
     }
 
-    int mpi_errno = MPI_SUCCESS;
-    const MPI_Aint bytes = packed_size(count, datatype);
     MPIR_Request *sreq = *request;
-    ucp_ep_h ep = MPIDI_UCX_AV_TO_EP(addr, vni_src, vni_dst);
-    const uint64_t ucx_tag = MPIDI_UCX_init_tag(comm->context_id + context_offset, comm->rank, tag);
 
     if (MPIDI_UCX_vni_gpu[vni_src].turns != NULL && MPIDI_UCX_vni_gpu[vni_src].moves.waiting == NULL)
         MPIDI_UCX_moves_move_on(vni_src); /* what they wait for may be over */
     const bool is_long = bytes > oneshot_limit(addr);
-    const enum MPIDI_UCX_eagerly how = is_long || is_sync
+    const enum MPIDI_UCX_how how = is_long || is_sync
         ? MPIDI_UCX_WHEN_MATCHED
         : eagerly(bytes, datatype, rank, comm, vni_src, vni_dst, addr);
     if (is_long || how != MPIDI_UCX_WHEN_MATCHED) {
-        bool sent = false;
-        mpi_errno = MPIDI_UCX_envelope_send(buf, count, datatype, bytes, rank, ep, ucx_tag, vni_src, how, &sent, request);
+        mpi_errno = MPIDI_UCX_envelope_send(buf, count, datatype, bytes, rank, ep, ucx_tag, vni_src, how,
+                                            can_be_delivered(datatype, addr), last, &sent, request);
         if (sent || mpi_errno != MPI_SUCCESS)
             return mpi_errno;
     }
+    last->message = 0;
 
     struct oneshot *o = MPL_malloc(sizeof(*o), MPL_MEM_BUFFER);
     MPIR_ERR_CHKANDJUMP(o == NULL, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
@@ -286,6 +310,7 @@ struct receive {
     struct landing staging;
     int vni;
     bool enveloped;
+    heddle_ticket ticket; /* that the request points to */
 };
 
 static void free_receive(struct receive *r)
@@ -336,12 +361,16 @@ static void received(void *request, ucs_status_t status, const ucp_tag_recv_info
     MPIDI_UCX_ucp_request_t *ucp_request = request;
     struct receive *r = user_data;
 
+    const heddle_ticket *ticket = MPIDI_UCX_REQ(r->rreq).posted.ticket;
+    MPIDI_UCX_note_unposted(r->rreq);
     MPIDI_UCX_RECV_SET_CAME(r->rreq);
+    if (ticket != NULL && (status == UCS_ERR_CANCELED || !(info->sender_tag & MPIDI_UCX_ENVELOPE_BIT)))
+        MPIDI_UCX_ticket_withdraw(ticket);
     /* Nobody frees `r` meanwhile, though the call that posted the receive may still be running. */
     if (status != UCS_ERR_CANCELED && (info->sender_tag & MPIDI_UCX_ENVELOPE_BIT)) {
         r->enveloped = true;
         MPIDI_UCX_envelope_met(r->rreq, r->buf, r->count, r->datatype, r->comm, r->vni,
-                               status == UCS_ERR_MESSAGE_TRUNCATED ? NULL : r->staging.memory, info);
+                               status == UCS_ERR_MESSAGE_TRUNCATED ? NULL : r->staging.memory, ticket, info);
         MPIDI_UCX_move_none(r->vni, &r->unpack);
     } else if (has_data(r, status, info)) {
         r->unpack.move = (heddle_move) {staged(r->staging.memory, info->length), MPIDI_UCX_side(r->buf, r->count, r->datatype),
@@ -355,7 +384,8 @@ static void received(void *request, ucs_status_t status, const ucp_tag_recv_info
 }
 
 int MPIDI_UCX_oneshot_recv(void *buf, MPI_Aint count, MPI_Datatype datatype, uint64_t ucx_tag, uint64_t tag_mask,
-                           ucp_tag_message_h matched, MPIR_Comm *comm, int vni, MPIR_Request *rreq)
+                           ucp_tag_message_h matched, MPIR_Comm *comm, int vni, const heddle_ticket *ticket,
+                           MPIR_Request *rreq)
 {
     int mpi_errno = MPI_SUCCESS;
     const MPI_Aint bytes = packed_size(count, datatype);
@@ -372,6 +402,11 @@ int MPIDI_UCX_oneshot_recv(void *buf, MPI_Aint count, MPI_Datatype datatype, uin
     if (r->staging.memory == NULL)
         mpi_errno = stage(bytes, buf, datatype, &r->staging.memory);
     MPIR_ERR_CHECK(mpi_errno);
+    MPIDI_UCX_note_posted(rreq, matched != NULL ? MPIDI_UCX_UNPOSTED : MPIDI_UCX_KEY_OF_RECEIVE(ucx_tag, tag_mask));
+    if (ticket != NULL) {
+        r->ticket = *ticket;
+        MPIDI_UCX_REQ(rreq).posted.ticket = &r->ticket;
+    }
     const ucp_request_param_t param = {
         .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FLAG_NO_IMM_CMPL,
         .cb.recv = received,

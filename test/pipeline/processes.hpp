@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Another process, and a port of each with a socket between them.
+ */
+#pragma once
+
+#include "../gpu/device_memory.hpp"
+#include "../gpu/named.hpp"
+#include "network.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <chrono>
+#include <cstdlib>
+#include <deque>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <vector>
+
+namespace pipeline_test {
+
+/* Frames: the sizes of a header and of its data, then both. An envelope is a frame without a header. */
+class Wire {
+public:
+    static constexpr int64_t chunk = 8192;
+
+    Wire(int socket, int peer, int64_t patience = 0) : socket_(socket)
+    {
+        const heddle_transport transport{
+            this, [](void *context, void *, const void *header, size_t header_bytes, const void *data,
+                     size_t size, void *, int *done) {
+                static_cast<Wire *>(context)->write(header, header_bytes, data, size);
+                *done = 1;
+                return int{HEDDLE_SUCCESS};
+            }};
+        const heddle_port_options options{chunk, 6, 0, peer, 0, patience};
+        gpu::succeeds(heddle_port_create(&transport, &options, &port), "heddle_port_create");
+    }
+    Wire(const Wire &) = delete;
+    ~Wire() { heddle_port_destroy(port); }
+
+    void write(const void *header, size_t header_bytes, const void *data, size_t size)
+    {
+        const uint64_t sizes[] = {header_bytes, size};
+        write_all(sizes, sizeof sizes);
+        write_all(header, header_bytes);
+        write_all(data, size);
+    }
+
+    /* Lets everything go on until `done`. */
+    template <class Done> void run(Done &&done)
+    {
+        const auto began = std::chrono::steady_clock::now();
+        while (!done()) {
+            read();
+            if (!rests)
+                heddle_port_progress(port, nullptr);
+            if (std::chrono::steady_clock::now() - began > std::chrono::seconds(30))
+                gpu::fail("nothing ends any more");
+        }
+    }
+
+    std::vector<char> next_envelope()
+    {
+        run([&] { return !envelopes_.empty(); });
+        std::vector<char> envelope = std::move(envelopes_.front());
+        envelopes_.pop_front();
+        return envelope;
+    }
+
+    heddle_port *port = nullptr;
+    int headers_read = 0;
+    bool rests = false; /* makes no progress, and only the other does */
+
+private:
+    /* One frame, if there is one. */
+    void read()
+    {
+        char any;
+        if (recv(socket_, &any, 1, MSG_PEEK | MSG_DONTWAIT) <= 0) /* the other may be through, and gone */
+            return;
+        uint64_t sizes[2];
+        read_all(sizes, sizeof sizes);
+        std::vector<char> header(sizes[0]), data(sizes[1]);
+        read_all(header.data(), header.size());
+        read_all(data.data(), data.size());
+        if (header.empty())
+            envelopes_.push_back(std::move(data));
+        else
+            gpu::succeeds(heddle_port_arrived(port, header.data(), header.size(), data.data(), data.size()),
+                          "heddle_port_arrived");
+        headers_read += !header.empty();
+    }
+
+    void write_all(const void *from, size_t size)
+    {
+        for (const char *at = static_cast<const char *>(from); size > 0;) {
+            const ssize_t n = ::write(socket_, at, size);
+            if (n <= 0)
+                gpu::fail("write");
+            at += n;
+            size -= static_cast<size_t>(n);
+        }
+    }
+    void read_all(void *to, size_t size)
+    {
+        for (char *at = static_cast<char *>(to); size > 0;) {
+            const ssize_t n = ::read(socket_, at, size);
+            if (n <= 0)
+                gpu::fail("the other process is gone");
+            at += n;
+            size -= static_cast<size_t>(n);
+        }
+    }
+
+    int socket_;
+    std::deque<std::vector<char>> envelopes_; /* nobody has received yet */
+};
+
+/* What the tests of the other process know of it. */
+inline int other_socket()
+{
+    const char *const socket = std::getenv("HEDDLE_TEST_SOCKET");
+    REQUIRE(socket);
+    return std::atoi(socket);
+}
+inline gpu::Place other_device() { return {gpu::Kind::device, std::atoi(std::getenv("HEDDLE_TEST_ON"))}; }
+
+/* This very program, running one of its hidden tests; with other switches for its device. */
+class Other {
+public:
+    Other(const char *test, int device, const char *switches)
+    {
+        int sockets[2];
+        REQUIRE(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets) == 0);
+        socket_ = sockets[0];
+        child_ = fork();
+        if (child_ == 0) {
+            close(sockets[0]);
+            setenv("HEDDLE_TEST_SOCKET", std::to_string(sockets[1]).c_str(), 1);
+            setenv("HEDDLE_TEST_ON", std::to_string(device).c_str(), 1);
+            setenv("HEDDLE_SIM", switches, 1);
+            setenv("HEDDLE_MESSAGE_OPEN", "16", 1);
+            execl("/proc/self/exe", "pipeline", test, nullptr);
+            _exit(127);
+        }
+        close(sockets[1]);
+    }
+    Other(const Other &) = delete;
+    ~Other() { close(socket_); }
+
+    int socket() const { return socket_; }
+    /* All of its checks hold. */
+    void check_end() const
+    {
+        int status = 0;
+        waitpid(child_, &status, 0);
+        CHECK(WIFEXITED(status));
+        CHECK(WEXITSTATUS(status) == 0);
+    }
+
+private:
+    int socket_ = -1;
+    pid_t child_ = -1;
+};
+
+/* Byte `x` of a message. */
+inline char byte_at(int message, int64_t x) { return static_cast<char>((x * 7 + x / 256 + message * 13) % 251); }
+
+/* What its caller hears of a message's end. */
+struct End {
+    bool over = false;
+    int error = -1;
+    int64_t bytes = -1;
+    int calls = 0;
+};
+inline void ended(void *argument, int error, int64_t bytes)
+{
+    End &end = *static_cast<End *>(argument);
+    end = {true, error, bytes, end.calls + 1};
+}
+
+} // namespace pipeline_test
