@@ -174,11 +174,12 @@ struct End {
     int error = -1;
     int64_t bytes = -1;
     int calls = 0;
+    bool detailed = false; /* heddle_error_detail */
 };
 inline void ended(void *argument, int error, int64_t bytes)
 {
     End &end = *static_cast<End *>(argument);
-    end = {true, error, bytes, end.calls + 1};
+    end = {true, error, bytes, end.calls + 1, *heddle_error_detail() != '\0'};
 }
 
 } // namespace pipeline_test

@@ -54,6 +54,7 @@ TEST_CASE("the device of a sender that delivers fails", "[tickets][processes][fa
         REQUIRE(sender.deliver(ticket, size));
         CHECK(sender.receive(&ticket).error == HEDDLE_SUCCESS);
         end_with(sender, HEDDLE_ERR_DEVICE, HEDDLE_ERR_PEER);
+        CHECK(sender.last().end.detailed);
     }
     CHECK(counted(Counter::delivered) == delivered);
     check_place_of(sender, ticket);

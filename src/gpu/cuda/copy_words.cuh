@@ -27,11 +27,10 @@ __global__ void __launch_bounds__(most_threads)
             source[i] = from.template at<width>(w + i * blockDim.x);
             target[i] = to.template at<width>(w + i * blockDim.x);
         }
-        await_earlier();
+        follow();
 #pragma unroll
         for (int i = 0; i < each; ++i)
             word[i] = load_word<width>(source[i]);
-        let_next_in();
         if constexpr (!std::is_same_v<To, DenseAccess>) {
             for (int i = 0; fetch && i < each; ++i)
                 to.template fetch<width>(w + i * blockDim.x);

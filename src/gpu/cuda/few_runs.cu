@@ -25,10 +25,9 @@ template <int width, bool pack> __global__ void __launch_bounds__(one_block)
     const bool mine = i < list.bytes;
     Word<width> word;
     if (!pack) {
-        await_earlier();
+        follow();
         if (mine)
             word = load_word<width>(list.dense + i); // sooner than its place is known
-        let_next_in();
     }
     for (int r = threadIdx.x; r < count; r += blockDim.x) {
         const int64_t begin = __ldg(list.runs.prefix + r);

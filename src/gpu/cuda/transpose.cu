@@ -67,7 +67,7 @@ __global__ void __launch_bounds__(block_threads) transpose(const __grid_constant
     const int lane = threadIdx.x % tile;
     const int row = threadIdx.x / tile;
     using W = Word<width>;
-    await_earlier();
+    follow();
     // `wanted(i, k)`: whether element i of dimension 0, k of the other, counted from the corner, is to be moved.
     const auto move = [&](auto wanted) {
         char *const in_mem = mem + row * t.stride + lane * width;
@@ -81,7 +81,6 @@ __global__ void __launch_bounds__(block_threads) transpose(const __grid_constant
             if (!pack && wanted(lane, r))
                 cell[i] = *reinterpret_cast<const W *>(in_dense + i * rows_at_once * t.step);
         }
-        let_next_in();
 #pragma unroll
         for (int i = 0; i < each; ++i)
             cells[row + i * rows_at_once][lane] = cell[i];

@@ -181,8 +181,8 @@ int heddle_message_deliver(heddle_port *port, void *peer, uint64_t after, const 
     if (!from || !envelope || !ended || !delivers)
         return HEDDLE_ERR_ARG;
     *delivers = 0;
-    fetch_ticket(after);
     return with(port, [&](Port &p) {
+        fetch_ticket(after);
         if (const int e = Buffer::check(*from, bytes))
             return e;
         if (bytes == 0 || !p.is_worth_a_ticket(peer, after))
@@ -252,14 +252,17 @@ int heddle_message_receive(heddle_port *port, void *peer, const void *envelope, 
         if (const int error = Buffer::check(*to, capacity))
             return error;
         Ticket its = ticket ? Ticket::find(ticket->sender, ticket->after) : Ticket();
-        const bool claimed = its && its.standing() != Standing::open;
-        // Where a ticket was claimed, no other message comes first (heddle_ticket_give).
-        if (claimed != (e.after != 0) || (claimed && (e.after != ticket->after || e.process != ticket->sender))) {
-            if (claimed)
+        const Standing standing = its ? its.standing() : Standing::none;
+        // While a ticket is claimed no other message comes first (heddle_ticket_give); after it has failed, its own may never.
+        const bool fits = e.after ? its && standing != Standing::open && e.after == ticket->after && e.process == ticket->sender &&
+                                        e.bytes <= capacity
+                                  : standing != Standing::claimed;
+        if (!fits) {
+            if (standing != Standing::open)
                 its.let_be();
             return int{HEDDLE_ERR_FORMAT};
         }
-        if (claimed)
+        if (e.after)
             p.begin(p.add(std::make_unique<Awaiting>(p, peer, e, *to, capacity, std::move(its), ended, argument)));
         else if (e.withdraws)
             p.begin(p.add(std::make_unique<Taking>(p, peer, e, *to, capacity, ended, argument)));
@@ -278,6 +281,8 @@ int heddle_message_refuse(heddle_port *port, void *peer, const void *envelope, i
         return wrong;
     return with(port, [&](Port &p) {
         p.drop_pushed(e.message);
+        if (e.after)
+            Ticket::find(e.process, e.after).end();
         Header header;
         header.kind = Kind::refused;
         header.to = e.message;

@@ -4,6 +4,7 @@
 #include "counters.hpp"
 #include "port.hpp"
 
+#include <thread>
 #include <utility>
 
 namespace heddle::pipeline {
@@ -12,6 +13,8 @@ namespace {
 
 // Some 0.2 us; a poll of the transport, and what else is between two looks, takes as long.
 constexpr int looks = 100;
+// For a sender that may be gone.
+constexpr auto grace = std::chrono::seconds(1);
 
 } // namespace
 
@@ -27,6 +30,8 @@ void Awaiting::begin() { port_.watch(*this); }
 // Every nanosecond counts here: so it looks more than once, and says what it sees before all else.
 bool Awaiting::look(Clock::time_point)
 {
+    if (failed() && may_be_written())
+        return true;
     if (!over_ && !failed()) {
         Standing standing = ticket_.standing();
         for (int left = port_.waits_for_one() ? looks : 0; left > 0 && standing == Standing::claimed; --left)
@@ -46,14 +51,31 @@ bool Awaiting::look(Clock::time_point)
     return false;
 }
 
+// An end that fails uses nobody's memory when it has ended, and its sender uses the caller's.
+bool Awaiting::may_be_written()
+{
+    if (ticket_.standing() != Standing::claimed)
+        return false;
+    const auto now = Clock::now();
+    if (until_ == Clock::time_point())
+        until_ = now + grace;
+    return now < until_;
+}
+
 void Awaiting::advance()
 {
     if (over_) {
         count(Counter::received_by_reference);
         count(Counter::bytes_received, wanted_);
     }
-    if (over_ || failed())
+    if (over_ || (failed() && !may_be_written()))
         finish();
+}
+
+void Awaiting::drop_chunks()
+{
+    while (failed() && may_be_written())
+        std::this_thread::yield();
 }
 
 } // namespace heddle::pipeline

@@ -17,10 +17,14 @@ public:
     bool look(Clock::time_point now) override;
 
     void advance() override;
+    void drop_chunks() override;
     int arrived(const Header &, const void *, size_t) override { return HEDDLE_ERR_FORMAT; }
 
 private:
+    bool may_be_written();
+
     Ticket ticket_;
+    Clock::time_point until_; // having failed, it waits for its sender
     bool over_ = false;
 };
 

@@ -74,7 +74,7 @@ Envelope Delivering::envelope() const
 
 bool Delivering::look(Clock::time_point)
 {
-    if (done_ < total_ && request_) {
+    if (done_ < total_) {
         int done = 0;
         int e = heddle_test(&request_, &done);
         for (int left = port_.waits_for_one() ? looks : 0; left > 0 && !e && !done; --left)
@@ -88,8 +88,8 @@ bool Delivering::look(Clock::time_point)
             return true;
         }
         if (e) {
-            heddle_wait(&request_); // it may still use the buffers
             fail(e);
+            heddle_wait(&request_); // it may still use the buffers
         }
     }
     port_.ready(*this);
