@@ -398,7 +398,8 @@ HEDDLE_API void heddle_scratch_free(void *ptr);
  * always get some in the end.
  *
  * The calls on one port must come one after the other; different ports may be used by different threads at the same
- * time. No call waits for a device or for the other end. */
+ * time. No call waits for a device or for the other end, but heddle_message_deliver a moment for a ticket, and progress for a
+ * device that has failed. */
 typedef struct heddle_port heddle_port;
 
 enum { HEDDLE_ENVELOPE_BYTES = 64, HEDDLE_HEADER_BYTES = 192 /* at most */ };
@@ -446,7 +447,7 @@ typedef struct heddle_port_options {
 HEDDLE_API int heddle_port_create(const heddle_transport *transport, const heddle_port_options *options,
                                   heddle_port **port);
 /* Ends what still runs with PEER, here and, by headers that it sends, at the other ends that have answered; waits for
- * devices alone. What was sent of device memory and is not answered may be read even now: it is for the caller to see that
+ * devices, and for a second at most for who writes to a receive's buffer (heddle_ticket_give). What was sent of device memory and is not answered may be read even now: it is for the caller to see that
  * it was received, or is not any more. The transport must have let go of all memory of this port and of the messages'
  * buffers. Where it can send nothing any more, heddle_port_lost says so. Null is ignored. */
 HEDDLE_API void heddle_port_destroy(heddle_port *port);
@@ -511,7 +512,8 @@ HEDDLE_API int heddle_message_offer(heddle_port *port, void *peer, int within, c
 HEDDLE_API int heddle_message_deliver(heddle_port *port, void *peer, uint64_t after, const heddle_side *from, int64_t bytes,
                                       uint64_t key, void *envelope, heddle_message_ended ended, void *argument,
                                       uint64_t *message, int *delivers);
-/* Its envelope was not sent: it ends with `error`. Errors: RANGE where it has ended. */
+/* Its envelope was not sent: it ends with `error`, unless its caller was told already. Errors: RANGE where it was answered, or has
+ * ended. */
 HEDDLE_API int heddle_message_abandon(heddle_port *port, uint64_t message, int error);
 
 /* Says to the sender of a message where it may write the next one itself. */
@@ -531,8 +533,8 @@ HEDDLE_API int heddle_envelope_read(const void *envelope, heddle_envelope_info *
 /* `ticket` is for `to`, the first `capacity` bytes of it. To be called for a receive that is the only one posted which could
  * match the message that its sender sends after that of the ticket, once that was received; and where its sender never sends
  * between the two what this receive could match. `*given` 0: nothing has happened, for there is no use in it. Otherwise the buffer
- * may be written to until the ticket was withdrawn, or the message that this receive matched was received. Errors: as
- * heddle_transfer. */
+ * may be written to until the ticket was withdrawn, or the message that this receive matched has ended; if that fails because
+ * its sender is lost, its end waits for the sender for a second at most. Errors: as heddle_transfer. */
 HEDDLE_API int heddle_ticket_give(heddle_port *port, const heddle_ticket *ticket, const heddle_side *to, int64_t capacity,
                                   int *given);
 /* For a receive that is not to match anything any more, or was matched by what is no envelope. `*claimed`: its message is on its
@@ -541,7 +543,7 @@ HEDDLE_API int heddle_ticket_withdraw(const heddle_ticket *ticket, int *claimed)
 
 /* The envelope's message, or the first `capacity` bytes of it, comes to `to`. `ticket`: which was given for this receive; null:
  * none; it is used up. Errors: also FORMAT, VERSION. With an error nothing has begun, and the sender still waits (for
- * heddle_message_refuse, if it is an envelope). */
+ * heddle_message_refuse, if it is an envelope); a ticket that was claimed stays so. */
 HEDDLE_API int heddle_message_receive(heddle_port *port, void *peer, const void *envelope, const heddle_side *to,
                                       int64_t capacity, const heddle_ticket *ticket, heddle_message_ended ended,
                                       void *argument);

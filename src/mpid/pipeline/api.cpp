@@ -189,6 +189,7 @@ int heddle_message_deliver(heddle_port *port, void *peer, uint64_t after, const 
             return int{HEDDLE_SUCCESS};
         // The ticket may come while it is made.
         auto made = std::make_unique<Delivering>(p, peer, after, *from, bytes, key, ended, argument);
+        p.make_room_to_watch();
         if (!made->begin())
             return int{HEDDLE_SUCCESS};
         write_envelope(made->envelope(), envelope);

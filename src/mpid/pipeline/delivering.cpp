@@ -46,14 +46,18 @@ bool Delivering::claim()
 
 bool Delivering::begin()
 {
-    if (!claim())
-        return false;
-    const heddle_move move{buffer_.after(0), packed_side(to_.at, total_), total_, HEDDLE_OP_REPLACE};
-    const gpu::Known known{&buffer_.memory(), to_.memory};
-    if (gpu::begin_transfer({&move, 1}, {&known, 1}, &request_) == HEDDLE_SUCCESS)
-        return true;
-    claim_.give_back();
-    return false;
+    bool begun = false;
+    guard([&] {
+        if (!claim())
+            return HEDDLE_SUCCESS;
+        const heddle_move move{buffer_.after(0), packed_side(to_.at, total_), total_, HEDDLE_OP_REPLACE};
+        const gpu::Known known{&buffer_.memory(), to_.memory};
+        begun = gpu::begin_transfer({&move, 1}, {&known, 1}, &request_) == HEDDLE_SUCCESS;
+        return HEDDLE_SUCCESS;
+    });
+    if (!begun)
+        claim_.give_back();
+    return begun;
 }
 
 Delivering::~Delivering() { heddle_wait(&request_); }

@@ -22,6 +22,7 @@ public:
     Envelope envelope() const override;
     bool look(Clock::time_point now) override;
     bool was_seen_taken() override { return false; }
+    bool can_be_abandoned() const override { return true; } // it is known who takes it, not that somebody has
 
     void advance() override;
     int arrived(const Header &header, const void *data, size_t bytes) override;

@@ -26,6 +26,8 @@ public:
     uint64_t key() const { return key_; }
     // It is known to have been matched.
     bool answered() const { return answered_; }
+    // Nobody can have its envelope, if that was not sent.
+    virtual bool can_be_abandoned() const { return !answered_; }
     // It was matched by nobody who wants any of it.
     void dropped();
     // A receiver of this port moves so many bytes itself, out of what side() says, until it calls given().

@@ -118,6 +118,16 @@ bool Port::is_worth_an_offer(const void *peer)
     return false;
 }
 
+size_t Port::still_watched() const
+{
+    return static_cast<size_t>(std::count_if(watched_.begin(), watched_.end(), [](const Message *each) { return !each->told_; }));
+}
+
+size_t Port::still_awaited() const
+{
+    return static_cast<size_t>(std::count_if(awaited_.begin(), awaited_.end(), [](const Message *each) { return !each->told_; }));
+}
+
 bool Port::is_worth_a_ticket(const void *peer, uint64_t after)
 {
     Noted &noted = noted_[peer];
@@ -427,7 +437,7 @@ int Port::dropped(const void *peer, uint64_t key)
 {
     see_taken();
     Outgoing *const message = find_unanswered(peer, key);
-    if (!message)
+    if (!message || !message->can_be_abandoned())
         return HEDDLE_ERR_RANGE;
     message->dropped();
     return HEDDLE_SUCCESS;

@@ -78,9 +78,10 @@ public:
     // while: so only some are offered.
     void watch(Outgoing &message) { watched_.push_back(&message); }
     void watch(Incoming &message) { awaited_.push_back(&message); }
-    bool is_quiet() const { return watched_.empty() && transfers_.empty(); } // but for what waits for the other end
+    bool is_quiet() const { return still_watched() == 0 && transfers_.empty(); } // but for what waits for the other end
     // Nothing but one message can go on before the transport says something: then it may take its time to look.
-    bool waits_for_one() const { return watched_.size() + awaited_.size() == 1 && transfers_.empty(); }
+    bool waits_for_one() const { return still_watched() + still_awaited() == 1 && transfers_.empty(); }
+    void make_room_to_watch() { watched_.reserve(watched_.size() + 1); }
     bool can_watch() const { return watched_.size() < most_watched; }
     // Its caller is told of its end before it comes.
     void tell(const Ending &ending) { told_.push_back(ending); }
@@ -115,6 +116,9 @@ private:
         int missed = 0;    // of these after the last that did not come
     };
 
+    // Without those whose callers were told already.
+    size_t still_watched() const;
+    size_t still_awaited() const;
     Errand &new_errand(uint64_t message, Chunk *chunk, uint64_t pushed = 0);
     int send(void *peer, uint64_t message, const Header &header, const void *data, size_t bytes, Chunk *chunk,
              bool &carried);

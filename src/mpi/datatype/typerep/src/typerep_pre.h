@@ -54,7 +54,7 @@ struct heddle_type *MPIR_Typerep_committed(MPI_Datatype datatype);
 int MPIR_Typerep_error(int error);
 
 /* This thread's caller stays in MPI until what it sends now is over. */
-extern MPL_TLS int MPIR_Typerep_sender_waits ATTRIBUTE((visibility("hidden")));
+extern MPL_TLS int MPIR_Typerep_sender_waits ATTRIBUTE((visibility("hidden"), tls_model("initial-exec")));
 #define MPIR_TYPEREP_SENDER_WAITS(yes) (MPIR_Typerep_sender_waits = (yes))
 
 /* Whether messages take device buffers wherever they go: through the netmod, with no shared memory module beside it. */

@@ -30,6 +30,7 @@ static uint64_t key_of(uint64_t ucx_tag, int rank)
 
 struct outgoing {
     struct MPIDI_UCX_turn turn;
+    MPIR_Request *sreq; /* that does not end before the envelope has left; otherwise an answer says so */
     char envelope[HEDDLE_ENVELOPE_BYTES];
     ucp_ep_h ep;
     uint64_t ucx_tag;
@@ -52,6 +53,11 @@ static void envelope_sent(void *request, ucs_status_t status, void *user_data)
     struct outgoing *o = user_data;
     if (status != UCS_OK)
         heddle_message_abandon(MPIDI_UCX_port(o->vni), o->message, HEDDLE_ERR_PEER);
+    if (o->sreq != NULL) {
+        if (status != UCS_OK)
+            o->sreq->status.MPI_ERROR = MPI_ERR_OTHER;
+        MPIDIU_request_complete(o->sreq);
+    }
     MPL_free(o);
     ((MPIDI_UCX_ucp_request_t *) request)->req = NULL;
     ucp_request_release(request);
@@ -66,8 +72,11 @@ static void post_envelope(struct MPIDI_UCX_turn *turn)
         .user_data = o,
     };
     void *ucp_request = ucp_tag_send_nbx(o->ep, o->envelope, HEDDLE_ENVELOPE_BYTES, o->ucx_tag, &param);
-    if (ucp_request != NULL && !UCS_PTR_IS_ERR(ucp_request))
+    if (ucp_request != NULL && !UCS_PTR_IS_ERR(ucp_request)) {
+        if (o->sreq != NULL)
+            MPIR_cc_inc(o->sreq->cc_ptr);
         return;
+    }
     if (ucp_request != NULL) /* the request tells of it */
         heddle_message_abandon(MPIDI_UCX_port(o->vni), o->message, HEDDLE_ERR_PEER);
     MPL_free(o);
@@ -93,6 +102,7 @@ int MPIDI_UCX_envelope_send(const void *buf, MPI_Aint count, MPI_Datatype dataty
     const heddle_side from = MPIDI_UCX_side(buf, count, datatype);
     o->turn.post = post_envelope;
     o->turn.ready = true;
+    o->sreq = how == MPIDI_UCX_BY_TICKET ? sreq : NULL;
     o->ep = ep;
     o->ucx_tag = ucx_tag | MPIDI_UCX_ENVELOPE_BIT;
     o->vni = vni;
@@ -116,7 +126,7 @@ int MPIDI_UCX_envelope_send(const void *buf, MPI_Aint count, MPI_Datatype dataty
         goto fn_fail;
     }
     *request = sreq;
-    *last = (struct MPIDI_UCX_last) {ep, ucx_tag & MPIDI_UCX_EXACT, o->message};
+    *last = (struct MPIDI_UCX_last) {ep, ucx_tag & MPIDI_UCX_EXACT, waits ? o->message : 0};
     MPIDI_UCX_vni_gpu[MPIDI_Request_get_vci(sreq)].envelopes++;
     MPIDI_UCX_take_turn(vni, &o->turn);
 
@@ -154,6 +164,8 @@ static void receive_from(MPIR_Request *rreq, void *buf, MPI_Aint count, MPI_Data
     const int error = heddle_message_receive(port, ep, envelope, &to, count * size, ticket, message_received, rreq);
     if (error != HEDDLE_SUCCESS) {
         (void) heddle_message_refuse(port, ep, envelope, error);
+        if (ticket != NULL)
+            MPIDI_UCX_ticket_withdraw(ticket);
         fail(rreq, MPIR_Typerep_error(error));
     }
 }

@@ -56,7 +56,7 @@ static inline unsigned MPIDI_UCX_key(uint64_t of) { return (unsigned) (of * UINT
 struct MPIDI_UCX_last {
     ucp_ep_h ep;
     uint64_t ucx_tag;
-    uint64_t message; /* at the port; 0: it was none of the port's */
+    uint64_t message; /* at the port; 0: no ticket will be given after it */
 };
 
 /* What may be on its way in a VNI beside UCX. */
@@ -176,8 +176,10 @@ bool MPIDI_UCX_is_delivered(MPIR_Request *rreq);
 MPL_STATIC_INLINE_PREFIX bool MPIDI_UCX_gpu_imrecv_takes(const void *buf, MPI_Aint count, MPI_Datatype datatype,
                                                          MPIR_Request *message)
 {
-    return MPIDI_UCX_IS_PARKED(MPIDI_UCX_REQ(message).message_handler)
-        || MPIDI_UCX_gpu_takes(buf, count, datatype);
+    if (MPIDI_UCX_IS_PARKED(MPIDI_UCX_REQ(message).message_handler) || MPIDI_UCX_gpu_takes(buf, count, datatype))
+        return true;
+    MPIDI_UCX_RECV_SET_CAME(message); /* it has */
+    return false;
 }
 int MPIDI_UCX_gpu_imrecv(void *buf, MPI_Aint count, MPI_Datatype datatype, int vci, MPIR_Request *message);
 

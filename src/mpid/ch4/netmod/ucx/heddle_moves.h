@@ -16,6 +16,7 @@ static inline heddle_side MPIDI_UCX_side(const void *buf, MPI_Aint count, MPI_Da
 
 /* ---- heddle_tickets.c */
 
+void MPIDI_UCX_tickets_forget(int vni);
 /* An envelope was received by a tag. */
 void MPIDI_UCX_note_matched(int vni, uint64_t ucx_tag, const heddle_ticket *next);
 /* Gives one for a receive that is posted next, before all that takes time: its sender may look for it at this very moment. False

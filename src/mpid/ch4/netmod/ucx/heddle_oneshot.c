@@ -238,17 +238,19 @@ int MPIDI_UCX_gpu_send(const void *buf, MPI_Aint count, MPI_Datatype datatype, i
     int mpi_errno = MPI_SUCCESS;
     const MPI_Aint bytes = packed_size(count, datatype);
     bool sent = false;
-    if (last->message != 0 && last->ep == ep && last->ucx_tag == (ucx_tag & MPIDI_UCX_EXACT)
-        && bytes >= MPIDI_UCX_ENVELOPE_BYTES && can_be_delivered(datatype, addr)
-        && !MPIDI_UCX_is_direct(buf, count, datatype, addr)) {
+    const bool follows = last->ep == ep && last->ucx_tag == (ucx_tag & MPIDI_UCX_EXACT);
+    if (follows && last->message != 0 && bytes >= MPIDI_UCX_ENVELOPE_BYTES && can_be_delivered(datatype, addr)
+        && MPIDI_UCX_vni_gpu[vni_src].turns == NULL && !MPIDI_UCX_is_direct(buf, count, datatype, addr)) {
         mpi_errno = MPIDI_UCX_envelope_send(buf, count, datatype, bytes, rank, ep, ucx_tag, vni_src, MPIDI_UCX_BY_TICKET,
                                             true, last, &sent, request);
-        if (sent || mpi_errno != MPI_SUCCESS)
+        if (sent)
             return mpi_errno;
+        mpi_errno = MPI_SUCCESS; /* there are other ways */
     }
     if (!MPIDI_UCX_gpu_takes(buf, count, datatype) || MPIDI_UCX_is_direct(buf, count, datatype, addr)) {
         MPIDI_UCX_wait_turn(vni_src);
-        last->message = 0;
+        if (follows)
+            last->message = 0;
         return MPIDI_UCX_send(buf, count, datatype, rank, tag, comm, context_offset, addr, request, vni_src, vni_dst,
                               have_request, is_sync);
     }
@@ -267,7 +269,8 @@ int MPIDI_UCX_gpu_send(const void *buf, MPI_Aint count, MPI_Datatype datatype, i
         if (sent || mpi_errno != MPI_SUCCESS)
             return mpi_errno;
     }
-    last->message = 0;
+    if (follows)
+        last->message = 0;
 
     struct oneshot *o = MPL_malloc(sizeof(*o), MPL_MEM_BUFFER);
     MPIR_ERR_CHKANDJUMP(o == NULL, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
@@ -362,6 +365,7 @@ static void received(void *request, ucs_status_t status, const ucp_tag_recv_info
     struct receive *r = user_data;
 
     const heddle_ticket *ticket = MPIDI_UCX_REQ(r->rreq).posted.ticket;
+    MPIDI_UCX_REQ(r->rreq).posted.ticket = NULL;
     MPIDI_UCX_note_unposted(r->rreq);
     MPIDI_UCX_RECV_SET_CAME(r->rreq);
     if (ticket != NULL && (status == UCS_ERR_CANCELED || !(info->sender_tag & MPIDI_UCX_ENVELOPE_BIT)))

@@ -20,6 +20,14 @@ static struct {
     heddle_ticket next;
 } matched[MPIDI_CH4_MAX_VCIS][MPIDI_UCX_KEYS];
 
+/* Ranks and connections may be others in the next session. */
+void MPIDI_UCX_tickets_forget(int vni)
+{
+    memset(MPIDI_UCX_vni_gpu[vni].last, 0, sizeof(MPIDI_UCX_vni_gpu[vni].last));
+    memset(MPIDI_UCX_vni_gpu[vni].posted, 0, sizeof(MPIDI_UCX_vni_gpu[vni].posted));
+    memset(matched[vni], 0, sizeof(matched[vni]));
+}
+
 void MPIDI_UCX_note_matched(int vni, uint64_t ucx_tag, const heddle_ticket *next)
 {
     const unsigned key = MPIDI_UCX_key(ucx_tag & MPIDI_UCX_EXACT);
