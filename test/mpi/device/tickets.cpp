@@ -168,6 +168,33 @@ static void cancelled()
         std::printf("cancelled %d, not %d\n", times[1], times[0]);
 }
 
+/* It was matched by a probe: nothing of it is UCX's to cancel, or of a ticket's. The request may be one that had a ticket. */
+static void matched()
+{
+    for (const gpu::Kind kind : every_kind)
+        for (const int n : {100, 500000}) {
+            const Layout layout = contiguous(n);
+            Buffer buffer(kind, layout);
+            if (rank == 0) {
+                buffer.fill(n);
+                MPI_Send(buffer.at(), 1, buffer.type(), 1, 8, MPI_COMM_WORLD);
+                continue;
+            }
+            MPI_Message message;
+            MPI_Request request;
+            MPI_Status status;
+            int is_cancelled = 1;
+            MPI_Mprobe(0, 8, MPI_COMM_WORLD, &message, MPI_STATUS_IGNORE);
+            MPI_Imrecv(buffer.at(), 1, buffer.type(), &message, &request);
+            MPI_Cancel(&request);
+            MPI_Wait(&request, &status);
+            MPI_Test_cancelled(&status, &is_cancelled);
+            check(!is_cancelled, "a matched receive is not cancelled");
+            buffer.expect(n, 0, n);
+            buffer.verify("a matched receive");
+        }
+}
+
 /* ---- anything in between ------------------------------------------------------------------------ */
 
 struct Message {
@@ -398,6 +425,7 @@ int main(int argc, char **argv)
         back_and_forth();
         truncated();
         cancelled();
+        matched();
         MPI_Comm comm;
         MPI_Comm_dup(MPI_COMM_WORLD, &comm);
         for (uint64_t seed = 1; seed <= 300; ++seed)
