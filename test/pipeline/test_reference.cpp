@@ -100,6 +100,21 @@ static void send_and_receive(Two &network, const heddle_side &source, const hedd
     run(network, [&] { return ended == 2; });
 }
 
+/* The shorter ones gain as much, each: so they count for 4 KiB. */
+TEST_CASE("a buffer of short messages is lent after 16 of them", "[reference]")
+{
+    const Switched on("reset");
+    constexpr int64_t size = 100;
+    const gpu::Memory memory(device0, size), target(device1, size);
+    const heddle_side source{memory.at(), size, heddle_type_predefined(HEDDLE_BYTE), 0}, sink{target.at(), size, source.type, 0};
+    Two network;
+    for (int i = 1; i <= 18; ++i) {
+        const Since in_place(Counter::sent_in_place);
+        send_and_receive(network, source, sink, size);
+        CHECK(in_place.now() == (i >= 16));
+    }
+}
+
 /* Opening an allocation takes as long as several short messages. */
 TEST_CASE("a short dense buffer is lent itself once enough was sent out of its allocation", "[reference]")
 {

@@ -11,7 +11,7 @@
 namespace heddle::pipeline {
 
 // Where others find the device memory at `at`, of which a message of `bytes` bytes is sent; `memory` is what it lies in. Nothing before `least` bytes were
-// sent out of its allocation, in all messages, for it takes long to open; nothing either where the device exports no memory of
+// sent out of its allocation, in all messages, of which each counts for some, for it takes long to open; nothing either where the device exports no memory of
 // its kind (out of a pool, or mapped by the program itself), or does not tell one allocation from the next at the same address,
 // or where it is scratch memory that goes when it comes back.
 std::optional<Loan> export_own(gpu::Device &device, const gpu::Memory &memory, const char *at, int64_t bytes, int64_t least);

@@ -71,8 +71,9 @@ static void in_time(MPI_Comm comm, int peer)
     for (const int n : {8, 9, 1000, 20000, 200000}) {
         const Layout layout = contiguous(n), shorter = contiguous(n - n / 3);
         Buffer from(gpu::Kind::device, layout), less(gpu::Kind::device, shorter), to(gpu::Kind::device, layout);
-        /* Nothing is lent, and no ticket given, before 64 KiB were sent out of a buffer, or would have been to it. */
-        const int rounds = n < 9000 ? 40 + 250000 / (8 * n) : 12;
+        /* Nothing is lent, and no ticket given, before 64 KiB were sent out of a buffer, or would have been to it; each counts for
+         * 4 at least. */
+        const int rounds = n < 9000 ? 80 : 12;
         const Delivered delivered(n < 9000 ? 30 : rounds);
         for (int round = 0; round < rounds; ++round) {
             const bool is_less = round % 4 == 3;
