@@ -18,23 +18,26 @@ ByHand::ByHand(const Case &made, bool dense, const Buffers &buffers, int other)
 {
 }
 
-void ByHand::send()
+void ByHand::send(int n, int64_t apart)
 {
-    if (dense_)
-        BENCH_CUDA(cudaMemcpyAsync(there_, user_, static_cast<size_t>(made_.bytes), cudaMemcpyDefault,
-                                   stream_));
-    else
-        made_.hand({user_, there_, true}, stream_);
+    for (int i = 0; i < n; ++i) {
+        if (dense_)
+            BENCH_CUDA(cudaMemcpyAsync(there_ + i * apart, user_ + i * apart, static_cast<size_t>(made_.bytes), cudaMemcpyDefault,
+                                       stream_));
+        else
+            made_.hand({user_ + i * apart, there_ + i * made_.bytes, true}, stream_);
+    }
     stream_.wait();
     MPI_Send(nullptr, 0, MPI_BYTE, other_, 1, MPI_COMM_WORLD);
 }
 
-void ByHand::receive()
+void ByHand::receive(int n, int64_t apart)
 {
     MPI_Recv(nullptr, 0, MPI_BYTE, other_, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     if (dense_)
         return;
-    made_.hand({user_, landing_, false}, stream_);
+    for (int i = 0; i < n; ++i)
+        made_.hand({user_ + i * apart, landing_ + i * made_.bytes, false}, stream_);
     stream_.wait();
 }
 

@@ -47,8 +47,9 @@ public:
     // `dense`: the layout is one block.
     ByHand(const Case &made, bool dense, const Buffers &buffers, int other);
 
-    void send();
-    void receive();
+    // So many messages, `apart` bytes from each other in the buffer, of which one message tells.
+    void send(int n = 1, int64_t apart = 0);
+    void receive(int n = 1, int64_t apart = 0);
     // The same, of one block: a message says where in the sender's memory it begins, and the receiver reads it there. When it has
     // is told by what it sends next.
     void offer();

@@ -65,7 +65,9 @@ def write(data, path, source):
              "reads it there (nobody asks for that row; it is how far a message can come). MPI and the hand-written ones took",
              "turns of 20; everyone's data was checked first. \"host\" is `HEDDLE_PEER=shared`: chunks through host memory that",
              "both processes map; \"value\" is `HEDDLE_PEER=value`: chunks that UCX carries, as between hosts (no target names",
-             "it). UCX is the distribution's, without CUDA.",
+             "it). UCX is the distribution's, without CUDA. \"Of 64\": so many Isends and Irecvs one way, each of a buffer of its own,",
+             "then an answer, and by hand so many kernels or copies and one message: the time of each, and so the rate of messages",
+             "and the bandwidth (no target names them).",
              f"Made by `bench/mpi/run` and `bench/plot` from [{source}]({source}).", "",
              f"- {machine['date']}; {len(machine['gpus'])} x {', '.join(sorted(set(machine['gpus'])))}, driver "
              f"{machine['driver']}; {machine['cores']} cores, Linux {machine['kernel']}; Heddle {machine['commit']}", "",

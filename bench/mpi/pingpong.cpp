@@ -21,6 +21,8 @@ namespace {
 constexpr int64_t KiB = 1024, MiB = KiB * KiB;
 constexpr int in_a_row = 20, before_them = 2, most_turns = 20, fewest_turns = 3;
 constexpr double seconds = 0.4; // for each case
+constexpr int window = 64;      // messages under way one way, of up to
+constexpr int64_t most_in_window = MiB;
 
 // What is measured: the sizes are bench/gpu's.
 struct Choice {
@@ -48,14 +50,15 @@ template <class Send, class Receive> void there_and_back(Send &&send, Receive &&
 
 class Times {
 public:
-    template <class Once> void add(Once &&once)
+    // `parts`: messages one after the other.
+    template <class Once> void add(Once &&once, int parts = 2)
     {
         for (int i = 0; i < before_them; ++i)
             once();
         for (int i = 0; i < in_a_row; ++i) {
             const double begin = MPI_Wtime();
             once();
-            all_.push_back((MPI_Wtime() - begin) / 2 * 1e6);
+            all_.push_back((MPI_Wtime() - begin) / parts * 1e6);
         }
     }
     void add(double us) { all_.push_back(us); }
@@ -153,6 +156,62 @@ void measure_device(const Layout &layout, int64_t size, const Buffers &buffers)
     copies.print(layout.name.c_str(), size, made.bytes, "peer copy", true);
 }
 
+// As many at once as the buffers have room for, then an answer: bandwidth, and the rate of messages.
+void measure_window(const Layout &layout, int64_t size, const Buffers &buffers, int64_t span, int64_t packed)
+{
+    const Case made = layout.make(size);
+    const int other = 1 - rank;
+    const int64_t apart = (made.span + 511) / 512 * 512;
+    const auto n = static_cast<int>(std::min({int64_t{window}, span / apart, packed / made.bytes}));
+    if (made.bytes > most_in_window || n < 2)
+        return;
+    const MpiType type(made.type);
+    const auto count = static_cast<int>(made.count);
+    char *const user = buffers.user.get();
+    ByHand hand(made, made.span == made.bytes, buffers, other);
+    std::vector<MPI_Request> requests(static_cast<size_t>(n));
+    std::vector<MPI_Status> statuses(static_cast<size_t>(n));
+    const auto answer = [&](bool mine) {
+        if (mine)
+            MPI_Send(nullptr, 0, MPI_BYTE, other, 2, MPI_COMM_WORLD);
+        else
+            MPI_Recv(nullptr, 0, MPI_BYTE, other, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    };
+    const auto by_mpi = [&] {
+        for (int i = 0; i < n; ++i) {
+            MPI_Request *const request = &requests[static_cast<size_t>(i)];
+            if (rank == 0)
+                MPI_Isend(user + i * apart, count, type.get(), other, 1, MPI_COMM_WORLD, request);
+            else
+                MPI_Irecv(user + i * apart, count, type.get(), other, 1, MPI_COMM_WORLD, request);
+        }
+        MPI_Waitall(n, requests.data(), statuses.data());
+        answer(rank == 1);
+    };
+    const auto by_hand = [&] {
+        if (rank == 0)
+            hand.send(n, apart);
+        else
+            hand.receive(n, apart);
+        answer(rank == 1);
+    };
+    // The last one's data, there and back.
+    const bool mpi_right = arrives(made, user + (n - 1) * apart, [&] {
+        by_mpi();
+        MPI_Sendrecv_replace(user + (n - 1) * apart, count, type.get(), other, 3, other, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    });
+    Times mpi, hands;
+    const double begin = MPI_Wtime();
+    for (int turn = 0; more(turn, begin); ++turn) {
+        mpi.add(by_mpi, n);
+        hands.add(by_hand, n);
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    const std::string of = ", of " + std::to_string(n);
+    mpi.print(layout.name.c_str(), size, made.bytes, ("heddle" + of).c_str(), mpi_right);
+    hands.print(layout.name.c_str(), size, made.bytes, ("hand" + of).c_str(), true);
+}
+
 /* Of a type that says nothing of where its buffers lie, or, `told`, that they are the host's. */
 void measure_host(int64_t bytes, bool told)
 {
@@ -205,6 +264,8 @@ void measure_all(const std::string &only, int64_t most)
         const Buffers buffers(span, packed, 1 - rank);
         for (const auto &[layout, size] : cases)
             measure_device(layout, size, buffers);
+        for (const auto &[layout, size] : cases)
+            measure_window(layout, size, buffers, span, packed);
     }
     if (wanted("host")) // last: once the key was asked for, types are looked at
         measure_host(KiB, true);
