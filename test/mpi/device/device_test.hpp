@@ -8,6 +8,7 @@
 
 #include "../../gpu/device_memory.hpp"
 
+#include <heddle.h>
 #include <mpi.h>
 
 #include <algorithm>
@@ -31,6 +32,17 @@ inline void check(bool holds, const std::string &what)
 {
     if (!holds)
         fail(what);
+}
+
+/* One of the library's counters. */
+inline int64_t counted(const std::string &name)
+{
+    heddle_counter counter{};
+    for (int64_t i = 0; heddle_counter_read(i, &counter) == HEDDLE_SUCCESS; ++i)
+        if (counter.name == name)
+            return counter.value;
+    fail("there is no counter " + name);
+    return 0;
 }
 
 /* Of two ranks, the one that this is not. */

@@ -5,8 +5,6 @@
  */
 #include "device_test.hpp"
 
-#include <heddle.h>
-
 #include <chrono>
 #include <cstdlib>
 #include <memory>
@@ -231,16 +229,6 @@ static void late_to_oneself(MPI_Comm comm, int self)
     MPI_Recv(to.at(), 1, to.type(), self, 0, comm, MPI_STATUS_IGNORE);
     to.expect(7, 0, 100);
     to.verify("sent to oneself, received later");
-}
-
-static int64_t counted(const std::string &name)
-{
-    heddle_counter counter{};
-    for (int64_t i = 0; heddle_counter_read(i, &counter) == HEDDLE_SUCCESS; ++i)
-        if (counter.name == name)
-            return counter.value;
-    fail("there is no counter " + name);
-    return 0;
 }
 
 /* What went on so far was of both kinds: run-device gives them no patience, and much. */

@@ -6,24 +6,12 @@
 #include "device_test.hpp"
 #include "../../unit/oracle/rng.hpp"
 
-#include <heddle.h>
-
 #include <cstdlib>
 #include <deque>
 #include <memory>
 #include <thread>
 
 using namespace device_test;
-
-static int64_t counted(const std::string &name)
-{
-    heddle_counter counter{};
-    for (int64_t i = 0; heddle_counter_read(i, &counter) == HEDDLE_SUCCESS; ++i)
-        if (counter.name == name)
-            return counter.value;
-    fail("there is no counter " + name);
-    return 0;
-}
 
 static int below(oracle::Rng &rng, int n) { return static_cast<int>(rng.in(0, n - 1)); }
 
