@@ -475,8 +475,9 @@ HEDDLE_API void heddle_port_placed(heddle_port *port, void *token, int error);
 /* Headers go out to the senders whose messages are being received and who do not know it yet. To be called before any of
  * them is told that another message was dropped. Null is ignored. */
 HEDDLE_API void heddle_port_confirm(heddle_port *port);
-/* The oldest message to `peer` (null: to anybody) with `key` that was not answered was matched by a receive that could
- * not take its envelope in: it ends, with success. Errors: RANGE where there is none. */
+/* The oldest message to `peer` (null: to anybody) with `key` of which it is not known that it was matched (by an answer, or
+ * heddle_message_probed) was matched by a receive that could not take its envelope in: it ends, with success. Errors: RANGE
+ * where there is none. */
 HEDDLE_API int heddle_port_dropped(heddle_port *port, const void *peer, uint64_t key);
 /* `peer` is gone, or, if it is null, all peers are: their messages end with `error`, and nothing is sent to them. */
 HEDDLE_API void heddle_port_lost(heddle_port *port, const void *peer, int error);
@@ -547,6 +548,10 @@ HEDDLE_API int heddle_ticket_withdraw(const heddle_ticket *ticket, int *claimed)
 HEDDLE_API int heddle_message_receive(heddle_port *port, void *peer, const void *envelope, const heddle_side *to,
                                       int64_t capacity, const heddle_ticket *ticket, heddle_message_ended ended,
                                       void *argument);
+/* The envelope's message was matched by a probe, and will be received later: its sender is told, which asks for nothing else. To
+ * be called for all such messages of a key before their sender is told that another one was dropped (heddle_port_dropped).
+ * Errors: ARG, FORMAT, VERSION, and the transport's. */
+HEDDLE_API int heddle_message_probed(heddle_port *port, void *peer, const void *envelope);
 /* Nobody takes the envelope's message: at its sender it ends, with success if `error` is 0, else with PEER.
  * Errors: ARG, FORMAT, VERSION, and the transport's. */
 HEDDLE_API int heddle_message_refuse(heddle_port *port, void *peer, const void *envelope, int error);

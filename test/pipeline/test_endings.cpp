@@ -81,6 +81,31 @@ TEST_CASE("the oldest unanswered message of a key is the one that was dropped", 
     all[3]->check();
 }
 
+TEST_CASE("what a probe has matched is not what was dropped", "[endings]")
+{
+    Two network;
+    Exchange probed(network, network.a, network.b, some(), 1), dropped(network, network.a, network.b, some(), 2);
+    probed.send(9);
+    dropped.send(9);
+    heddle_port *const sender = network.port(network.a), *const receiver = network.port(network.b);
+    CHECK(heddle_message_probed(receiver, network.peer(network.a), nullptr) == HEDDLE_ERR_ARG);
+    CHECK(heddle_message_probed(nullptr, network.peer(network.a), probed.envelope()) == HEDDLE_ERR_ARG);
+    REQUIRE(heddle_message_probed(receiver, network.peer(network.a), probed.envelope()) == HEDDLE_SUCCESS);
+    while (!network.quiet())
+        network.step();
+    CHECK(heddle_port_dropped(sender, nullptr, 9) == HEDDLE_SUCCESS);
+    CHECK(heddle_port_dropped(sender, nullptr, 9) == HEDDLE_ERR_RANGE);
+    run(network, [&] { return dropped.sent.over; });
+    CHECK(dropped.sent.bytes == 0);
+    CHECK(!probed.sent.over);
+    probed.receive();
+    run(network, [&] { return probed.over(); });
+    probed.check();
+    REQUIRE(heddle_message_probed(receiver, network.peer(network.a), probed.envelope()) == HEDDLE_SUCCESS); // it has ended
+    while (!network.quiet())
+        network.step();
+}
+
 TEST_CASE("an answer comes before there is room, so that it is known what was matched", "[endings]")
 {
     Two network;

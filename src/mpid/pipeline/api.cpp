@@ -273,6 +273,21 @@ int heddle_message_receive(heddle_port *port, void *peer, const void *envelope, 
     });
 }
 
+int heddle_message_probed(heddle_port *port, void *peer, const void *envelope)
+{
+    Envelope e;
+    if (!envelope)
+        return HEDDLE_ERR_ARG;
+    if (const int wrong = read_envelope(envelope, e))
+        return wrong;
+    return with(port, [&](Port &p) {
+        Header header;
+        header.kind = Kind::matched;
+        header.to = e.message;
+        return p.send_alone(peer, header);
+    });
+}
+
 int heddle_message_refuse(heddle_port *port, void *peer, const void *envelope, int error)
 {
     Envelope e;

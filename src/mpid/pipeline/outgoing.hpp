@@ -24,8 +24,9 @@ public:
     // Its offer may be withdrawn, which is not free.
     virtual bool withdraws() const { return false; }
     uint64_t key() const { return key_; }
-    // It is known to have been matched.
-    bool answered() const { return answered_; }
+    // It is known to have been matched: its receiver has answered, or said that a probe did.
+    bool is_matched() const { return answered_ || probed_; }
+    void probed() { probed_ = true; }
     // Nobody can have its envelope, if that was not sent.
     virtual bool can_be_abandoned() const { return !answered_; }
     // It was matched by nobody who wants any of it.
@@ -48,6 +49,7 @@ protected:
     const uint64_t key_;
     const int64_t total_;
     bool answered_ = false;
+    bool probed_ = false;
     bool gives_ = false; // a receiver of this port reads the buffer
 };
 

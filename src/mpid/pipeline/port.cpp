@@ -80,11 +80,11 @@ Outgoing *Port::find_own(uint64_t message, uint64_t process)
     return process == whereabouts().process ? dynamic_cast<Outgoing *>(find(message)) : nullptr;
 }
 
-Outgoing *Port::find_unanswered(const void *peer, uint64_t key)
+Outgoing *Port::find_unmatched(const void *peer, uint64_t key)
 {
     for (const auto &[id, message] : messages_)
         if (auto *const sending = dynamic_cast<Outgoing *>(message.get()))
-            if ((!peer || sending->peer() == peer) && sending->key() == key && !sending->answered())
+            if ((!peer || sending->peer() == peer) && sending->key() == key && !sending->is_matched())
                 return sending;
     return nullptr;
 }
@@ -399,6 +399,11 @@ int Port::arrived(const Header &header, const void *data, size_t bytes)
     Message *const message = find(header.to);
     if (!message)
         return count(Counter::strays), HEDDLE_SUCCESS;
+    if (header.kind == Kind::matched) {
+        if (auto *const sending = dynamic_cast<Outgoing *>(message))
+            sending->probed();
+        return HEDDLE_SUCCESS;
+    }
     return with(*message, [&] { return message->arrived(header, data, bytes); });
 }
 
@@ -436,7 +441,7 @@ void Port::confirm()
 int Port::dropped(const void *peer, uint64_t key)
 {
     see_taken();
-    Outgoing *const message = find_unanswered(peer, key);
+    Outgoing *const message = find_unmatched(peer, key);
     if (!message || !message->can_be_abandoned())
         return HEDDLE_ERR_RANGE;
     message->dropped();

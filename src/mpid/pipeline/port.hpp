@@ -123,7 +123,7 @@ private:
     int send(void *peer, uint64_t message, const Header &header, const void *data, size_t bytes, Chunk *chunk,
              bool &carried);
     Message *find(uint64_t id);
-    Outgoing *find_unanswered(const void *peer, uint64_t key);
+    Outgoing *find_unmatched(const void *peer, uint64_t key);
     // Carries out what concerns a message; an exception ends it.
     template <class F> int with(Message &message, F &&what);
     int advance_ready();

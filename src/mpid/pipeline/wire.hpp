@@ -14,6 +14,7 @@
 //   declined  sender to receiver: there is nothing to lend; by value, please
 //   failed    either way: this end of the message has failed, and uses nothing of the other's any more
 //   refused   receiver to sender: nobody takes the message
+//   matched   receiver to sender: the message was matched by a probe, and is not received yet
 //   pushed    sender to receiver: all bytes of a message that was on offer, before or after it was matched; it is answered by
 //             returned
 #pragma once
@@ -65,7 +66,7 @@ void write_envelope(const Envelope &envelope, void *bytes);
 // Errors: FORMAT, VERSION.
 int read_envelope(const void *bytes, Envelope &envelope);
 
-enum class Kind : uint8_t { answer = 1, chunk, returned, declined, failed, refused, pushed };
+enum class Kind : uint8_t { answer = 1, chunk, returned, declined, failed, refused, pushed, matched };
 
 struct Header {
     Kind kind{};

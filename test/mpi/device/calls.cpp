@@ -222,6 +222,38 @@ static void truncation_beside_a_read()
     MPI_Comm_free(&comm);
 }
 
+/* The same while a message of that tag was matched by a probe, and is not received yet. */
+static void truncation_beside_a_probe()
+{
+    MPI_Comm comm;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    for (const int n : {1000, 200000}) { /* one on offer, one that waits for its receiver */
+        const Layout layout = contiguous(n);
+        Buffer first(gpu::Kind::device, layout), second(gpu::Kind::device, layout);
+        MPI_Request r[2];
+        if (rank == 0) {
+            first.fill(1);
+            second.fill(2);
+            MPI_Isend(first.at(), 1, first.type(), 1, 1, comm, &r[0]);
+            MPI_Isend(second.at(), 1, second.type(), 1, 1, comm, &r[1]);
+            MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
+            continue;
+        }
+        MPI_Message probed;
+        double little = 0;
+        int error_class;
+        first.fill(0);
+        MPI_Mprobe(0, 1, comm, &probed, MPI_STATUS_IGNORE);
+        MPI_Error_class(MPI_Recv(&little, 1, MPI_DOUBLE, 0, 1, comm, MPI_STATUS_IGNORE), &error_class);
+        check(error_class == MPI_ERR_TRUNCATE, "truncation is error class " + std::to_string(error_class));
+        check(MPI_Mrecv(first.at(), 1, first.type(), &probed, MPI_STATUS_IGNORE) == MPI_SUCCESS, "what a probe has matched");
+        first.expect(1, 0, n);
+        first.verify("what a probe has matched, beside a truncated one");
+    }
+    MPI_Comm_free(&comm);
+}
+
 static void cancel()
 {
     const Layout layout = strided(5000);
@@ -250,5 +282,6 @@ int main(int argc, char **argv)
         }
         truncation();
         truncation_beside_a_read();
+        truncation_beside_a_probe();
     });
 }

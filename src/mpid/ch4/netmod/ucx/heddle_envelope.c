@@ -170,6 +170,8 @@ static void receive_from(MPIR_Request *rreq, void *buf, MPI_Aint count, MPI_Data
     }
 }
 
+static void tell_of_matched(int vni, uint64_t sender_tag);
+
 void MPIDI_UCX_envelope_met(MPIR_Request *rreq, void *buf, MPI_Aint count, MPI_Datatype datatype, MPIR_Comm *comm,
                             int vni, const void *envelope, const struct heddle_ticket *ticket,
                             const ucp_tag_recv_info_t *recv_info)
@@ -184,6 +186,7 @@ void MPIDI_UCX_envelope_met(MPIR_Request *rreq, void *buf, MPI_Aint count, MPI_D
     if (envelope == NULL) {
         const int port = MPIDI_UCX_get_vni(SRC_VCI_FROM_RECVER, comm, source, comm->rank, tag);
         heddle_port_confirm(MPIDI_UCX_port(vni));
+        tell_of_matched(vni, sender_tag);
         const int error = MPIDI_UCX_port_dropped(MPIDI_UCX_COMM_TO_EP(comm, source, vni, port),
                                                  key_of(sender_tag, comm->rank));
         fail(rreq, error == HEDDLE_SUCCESS ? MPI_ERR_TRUNCATE : MPIR_Typerep_error(error));
@@ -246,6 +249,14 @@ static struct MPIDI_UCX_parked *find_parked(int vni, uint64_t ucx_tag, uint64_t 
     if (found != NULL && remove)
         *link = found->next;
     return found;
+}
+
+/* Senders of messages of this tag, whom nobody has answered yet, hear which of theirs were matched. */
+static void tell_of_matched(int vni, uint64_t sender_tag)
+{
+    for (struct MPIDI_UCX_parked *p = MPIDI_UCX_vni_gpu[vni].matched; p != NULL; p = p->next)
+        if (p->tag == (sender_tag & ~MPIDI_UCX_ENVELOPE_BIT) && !p->failed)
+            (void) heddle_message_probed(MPIDI_UCX_port(vni), p->ep, p->envelope);
 }
 
 static void read_done(void *request, ucs_status_t status, const ucp_tag_recv_info_t *info, void *user_data)
@@ -338,6 +349,10 @@ ucp_tag_message_h MPIDI_UCX_gpu_probe(MPIR_Comm *comm, int vni, uint64_t ucx_tag
         MPL_free(p);
         return message;
     }
+    if (remove) {
+        p->next = MPIDI_UCX_vni_gpu[vni].matched;
+        MPIDI_UCX_vni_gpu[vni].matched = p;
+    }
     return (ucp_tag_message_h) ((uintptr_t) p | 1);
 }
 
@@ -402,9 +417,14 @@ int MPIDI_UCX_gpu_imrecv(void *buf, MPI_Aint count, MPI_Datatype datatype, int v
     int mpi_errno = MPI_SUCCESS;
     MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(vci).lock);
     void *handle = MPIDI_UCX_REQ(message).message_handler;
-    if (MPIDI_UCX_IS_PARKED(handle))
-        receive_parked(message, buf, count, datatype, vci, (struct MPIDI_UCX_parked *) ((uintptr_t) handle - 1));
-    else
+    if (MPIDI_UCX_IS_PARKED(handle)) {
+        struct MPIDI_UCX_parked *p = (struct MPIDI_UCX_parked *) ((uintptr_t) handle - 1);
+        struct MPIDI_UCX_parked **link = &MPIDI_UCX_vni_gpu[vci].matched;
+        while (*link != p)
+            link = &(*link)->next;
+        *link = p->next;
+        receive_parked(message, buf, count, datatype, vci, p);
+    } else
         mpi_errno = MPIDI_UCX_oneshot_recv(buf, count, datatype, 0, 0, handle, NULL, vci, NULL, message);
     MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(vci).lock);
     return mpi_errno;

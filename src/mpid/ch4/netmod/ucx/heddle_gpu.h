@@ -72,6 +72,7 @@ struct MPIDI_UCX_vni_gpu {
     struct MPIDI_UCX_last last[MPIDI_UCX_KEYS]; /* by destination and tag, with what falls together */
     uint32_t posted[MPIDI_UCX_POSTED]; /* receives that UCX has, by source and tag */
     struct MPIDI_UCX_parked *parked; /* envelopes that a probe met, and what is older, oldest first */
+    struct MPIDI_UCX_parked *matched; /* envelopes that a probe has matched, and that are not received yet */
 };
 extern struct MPIDI_UCX_vni_gpu MPIDI_UCX_vni_gpu[MPIDI_CH4_MAX_VCIS];
 
