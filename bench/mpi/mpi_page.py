@@ -8,6 +8,7 @@ STYLE = {("default", "heddle"): ("Heddle", {"color": "#c0392b", "marker": "o", "
          ("value", "heddle"): ("Heddle, by value", {"color": "#7fb3d5", "marker": "o"}),
          ("default", "hand"): ("by hand", {"color": "#555555", "marker": "x", "linestyle": "--"}),
          ("default", "hand, read"): ("by hand, read", {"color": "#555555", "marker": "+", "linestyle": ":"}),
+         ("default", "cudaMemcpy2D"): ("cudaMemcpy2D and host messages", {"color": "#2e86c1", "marker": "s", "linestyle": "--"}),
          ("default", "peer copy"): ("copy between the GPUs", {"color": "#111111", "linestyle": ":"})}
 
 
@@ -67,7 +68,9 @@ def write(data, path, source):
              "both processes map; \"value\" is `HEDDLE_PEER=value`: chunks that UCX carries, as between hosts (no target names",
              "it). UCX is the distribution's, without CUDA. \"Of 64\": so many Isends and Irecvs one way, each of a buffer of its own,",
              "then an answer, and by hand so many kernels or copies and one message: the time of each, and so the rate of messages",
-             "and the bandwidth (no target names them).",
+             "and the bandwidth (no target names them). \"cudaMemcpy2D\" is what figure 6 of Jenkins et al. (IEEE TPDS 25, 2014)",
+             "compares with, for blocks of 8, 32 and 128 bytes: cudaMemcpy2D into pinned host memory, a message of that, and",
+             "cudaMemcpy2D out of it (of one block, cudaMemcpy), up to 16 MiB.",
              f"Made by `bench/mpi/run` and `bench/plot` from [{source}]({source}).", "",
              f"- {machine['date']}; {len(machine['gpus'])} x {', '.join(sorted(set(machine['gpus'])))}, driver "
              f"{machine['driver']}; {machine['cores']} cores, Linux {machine['kernel']}; Heddle {machine['commit']}", "",

@@ -23,6 +23,7 @@ constexpr int in_a_row = 20, before_them = 2, most_turns = 20, fewest_turns = 3;
 constexpr double seconds = 0.4; // for each case
 constexpr int window = 64;      // messages under way one way, of up to
 constexpr int64_t most_in_window = MiB;
+constexpr int64_t most_copied = 16 * MiB;
 
 // What is measured: the sizes are bench/gpu's.
 struct Choice {
@@ -31,6 +32,7 @@ struct Choice {
 };
 const std::vector<Choice> choices{
     {"blocks-8-stride-512", {KiB, 64 * KiB, MiB, 16 * MiB}},
+    {"blocks-32-stride-512", {KiB, 64 * KiB, MiB, 16 * MiB}},
     {"blocks-128-stride-512", {KiB, 64 * KiB, MiB, 16 * MiB, 256 * MiB}},
     {"struct-diic", {10000, 1000000}},
     {"hindexed-1-to-15", {250, 100000}},
@@ -156,6 +158,39 @@ void measure_device(const Layout &layout, int64_t size, const Buffers &buffers)
     copies.print(layout.name.c_str(), size, made.bytes, "peer copy", true);
 }
 
+// By cudaMemcpy2D into pinned host memory, a message of that, and cudaMemcpy2D out of it: what figure 6 of Jenkins et al.
+// (IEEE TPDS 25, 2014) compares with.
+void measure_through_host(const Layout &layout, int64_t size, const Buffers &buffers)
+{
+    const Case made = layout.make(size);
+    if (!made.copy || made.bytes > most_copied)
+        return;
+    const int other = 1 - rank;
+    const auto bytes = static_cast<int>(made.bytes);
+    char *const user = buffers.user.get();
+    const Pinned host(made.bytes);
+    const Stream stream;
+    const auto once = [&] {
+        there_and_back(
+            [&] {
+                made.copy({user, host.get(), true}, stream);
+                stream.wait();
+                MPI_Send(host.get(), bytes, MPI_BYTE, other, 1, MPI_COMM_WORLD);
+            },
+            [&] {
+                MPI_Recv(host.get(), bytes, MPI_BYTE, other, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+                made.copy({user, host.get(), false}, stream);
+                stream.wait();
+            });
+    };
+    const bool right = arrives(made, user, once);
+    Times times;
+    const double begin = MPI_Wtime();
+    for (int turn = 0; more(turn, begin); ++turn)
+        times.add(once);
+    times.print(layout.name.c_str(), size, made.bytes, "cudaMemcpy2D", right);
+}
+
 // As many at once as the buffers have room for, then an answer: bandwidth, and the rate of messages.
 void measure_window(const Layout &layout, int64_t size, const Buffers &buffers, int64_t span, int64_t packed)
 {
@@ -265,6 +300,8 @@ void measure_all(const std::string &only, int64_t most)
         for (const auto &[layout, size] : cases)
             measure_device(layout, size, buffers);
         for (const auto &[layout, size] : cases)
+            measure_through_host(layout, size, buffers);
+        for (const auto &[layout, size] : cases)
             measure_window(layout, size, buffers, span, packed);
     }
     if (wanted("host")) // last: once the key was asked for, types are looked at
@@ -283,7 +320,7 @@ int main(int argc, char **argv)
     app.add_option("--most", most, "bytes of the longest message")->capture_default_str();
     app.add_option(
         "--only", only,
-        "layouts whose name contains this: blocks-8, blocks-128, struct, hindexed, contiguous, host");
+        "layouts whose name contains this: blocks-8, blocks-32, blocks-128, struct, hindexed, contiguous, host");
     CLI11_PARSE(app, argc, argv);
 
     MPI_Init(nullptr, nullptr);
