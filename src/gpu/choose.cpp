@@ -228,6 +228,8 @@ Method choose_method(const Move &m, const Work *work, bool alone, bool on_stream
     return counted(methods_chosen, best_method(m, work, alone, on_stream));
 }
 
+void count_again(Method method) { counted(methods_chosen, method); }
+
 Kernel choose_kernel(const Work &w, const Move &m)
 {
     return counted(kernels_chosen, best_kernel(w, m));

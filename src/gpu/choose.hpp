@@ -30,6 +30,9 @@ const char *method_name(Method method);
 // stream can be told, and left with.
 Method choose_method(const Move &move, const Work *work, bool alone, bool on_stream);
 
+// It was the answer before, and was not asked for again.
+void count_again(Method method);
+
 Kernel choose_kernel(const Work &work, const Move &move);
 
 // How often each was chosen, since the start of the process.

@@ -23,37 +23,35 @@ bool batches(Kernel kernel, const Direct &d)
 constexpr int64_t by_processor_from = 6 << 10;
 constexpr int64_t by_processor_below = 32 << 10;
 
-int copy_contiguous(const Direct &d, Device &device, Stream stream, Done *done)
+Layers contiguous(const Move &m)
 {
-    const Move &m = *d.move;
     const auto bytes = static_cast<size_t>(m.bytes);
-    char *const to = m.to.address();
-    const char *const from = m.from.address();
-    if (m.from.memory.kind == MemoryKind::pinned && m.bytes >= by_processor_from && m.bytes < by_processor_below &&
-        bytes % 2 == 0)
-        return device.backend().copy_2d(device.ordinal(), stream, to, bytes / 2, from, bytes / 2, bytes / 2, 2, done);
-    return device.backend().copy(device.ordinal(), stream, to, from, bytes, done);
+    const bool by_processor = m.from.memory.kind == MemoryKind::pinned && m.bytes >= by_processor_from && m.bytes < by_processor_below;
+    const size_t rows = by_processor && bytes % 2 == 0 ? 2 : 1, each = bytes / rows;
+    return {m.to.address(), each, rows, m.from.address(), each, rows, each, rows, 1};
 }
 
-int copy_blocks(const Direct &d, Device &device, Stream stream, Done *done)
+Layers blocks(const Direct &d)
 {
     const bool packs = d.work.to.shape == Shape::dense;
     const Side &s = packs ? d.work.from : d.work.to;
     const auto width = static_cast<size_t>(s.block);
     const auto pitch = static_cast<size_t>(s.dim[0].stride);
-    const auto rows = static_cast<size_t>(d.move->bytes) / width;
-    const size_t to_pitch = packs ? width : pitch;
-    const size_t from_pitch = packs ? pitch : width;
-    char *const to = d.move->to.address();
-    const char *const from = d.move->from.address();
-    if (s.dims == 1)
-        return device.backend().copy_2d(device.ordinal(), stream, to, to_pitch, from, from_pitch, width, rows, done);
-    const auto each = static_cast<size_t>(s.dim[0].count); // rows of a layer
-    const size_t apart = static_cast<size_t>(s.dim[1].stride) / pitch;
-    return device.backend().copy_3d(device.ordinal(), stream,
-                                    {to, to_pitch, packs ? each : apart, from, from_pitch, packs ? apart : each,
-                                     width, each, rows / each},
-                                    done);
+    const size_t rows = static_cast<size_t>(d.move->bytes) / width;
+    const size_t each = s.dims == 1 ? rows : static_cast<size_t>(s.dim[0].count); // of a layer
+    const size_t apart = s.dims == 1 ? rows : static_cast<size_t>(s.dim[1].stride) / pitch;
+    return {d.move->to.address(),   packs ? width : pitch, packs ? each : apart,
+            d.move->from.address(), packs ? pitch : width, packs ? apart : each, width, each, rows / each};
+}
+
+int put_copy(Device &device, Stream stream, const Layers &c, Done *done)
+{
+    Backend &backend = device.backend();
+    if (c.layers > 1)
+        return backend.copy_3d(device.ordinal(), stream, c, done);
+    if (c.rows > 1)
+        return backend.copy_2d(device.ordinal(), stream, c.to, c.to_pitch, c.from, c.from_pitch, c.width, c.rows, done);
+    return backend.copy(device.ordinal(), stream, c.to, c.from, c.width, done);
 }
 
 // Waits for what was launched; it has no other stages.
@@ -133,6 +131,11 @@ int make_work(const Move &move, Work &work)
     return HEDDLE_SUCCESS;
 }
 
+Layers copy_of(const Direct &direct)
+{
+    return direct.method == Method::blocks ? blocks(direct) : contiguous(*direct.move);
+}
+
 int launch(Device &device, std::span<const Direct> moves, Stream stream, Done *done)
 {
     Backend &backend = device.backend();
@@ -145,10 +148,8 @@ int launch(Device &device, std::span<const Direct> moves, Stream stream, Done *d
         const Direct &d = moves[i];
         Done *const last = i + 1 == moves.size() && batch.empty() ? done : nullptr;
         int error;
-        if (d.method == Method::copy_engine) {
-            error = copy_contiguous(d, device, stream, last);
-        } else if (d.method == Method::blocks) {
-            error = copy_blocks(d, device, stream, last);
+        if (d.method != Method::kernel) {
+            error = put_copy(device, stream, copy_of(d), last);
         } else {
             const Launch one{choose_kernel(d.work, *d.move), &d.work, remote};
             if (several && batches(one.kernel, d)) {
@@ -204,16 +205,21 @@ int begin_direct(Device &device, std::span<const Direct> moves, bool awaited, Ta
     return group < moves.size() ? begin(moves.subspan(group)) : HEDDLE_SUCCESS;
 }
 
-int run_direct(Device &device, const Direct &direct)
+int run_copy(Device &device, const Layers &copy)
 {
     Stream stream;
     if (const int e = device.own_stream(stream))
         return e;
-    if (direct.method != Method::kernel) { // the end of a copy is seen as soon by its stream
-        const int e = launch(device, {&direct, 1}, stream, nullptr);
-        const int ended = device.backend().stream_synchronize(device.ordinal(), stream);
-        return e ? e : ended;
-    }
+    const int e = put_copy(device, stream, copy, nullptr);
+    const int ended = device.backend().stream_synchronize(device.ordinal(), stream); // it is seen as soon as by anything else
+    return e ? e : ended;
+}
+
+int run_kernel(Device &device, const Direct &direct)
+{
+    Stream stream;
+    if (const int e = device.own_stream(stream))
+        return e;
     DoneRef done;
     if (const int e = done.acquire(device))
         return e;

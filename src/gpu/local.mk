@@ -20,6 +20,8 @@ gpu_sources = \
     src/gpu/moves.cpp \
     src/gpu/moves.hpp \
     src/gpu/on_stream.cpp \
+    src/gpu/repeated.cpp \
+    src/gpu/repeated.hpp \
     src/gpu/resident.cpp \
     src/gpu/resident.hpp \
     src/gpu/retired.cpp \

@@ -54,8 +54,11 @@ struct Direct {
 int launch(Device &device, std::span<const Direct> moves, Stream stream, Done *done);
 // The same on streams of the device's own, side by side where that pays. `awaited`: by the calling thread, at once.
 int begin_direct(Device &device, std::span<const Direct> moves, bool awaited, Tasks &tasks);
-// One, to its end.
-int run_direct(Device &device, const Direct &direct);
+// What the copy engines are told of one that is theirs.
+Layers copy_of(const Direct &direct);
+// One by one of them, to its end; and one by a kernel.
+int run_copy(Device &device, const Layers &copy);
+int run_kernel(Device &device, const Direct &direct);
 
 // Moves whose memory is resolved, on a stream of the caller's. Errors: as heddle_transfer_on_stream.
 int put_on_stream(std::span<Move> moves, Stream stream);

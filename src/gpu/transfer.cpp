@@ -3,6 +3,7 @@
 #include "transfer.hpp"
 
 #include "error_detail.hpp"
+#include "repeated.hpp"
 #include "tasks.hpp"
 
 #include "../mpi/datatype/engine/guard.hpp"
@@ -163,13 +164,34 @@ int prepare_one(const heddle_move &asked, std::span<const Known> known, One &one
     return is_one_launch(one.direct.method) ? HEDDLE_SUCCESS : begin_stages(one.direct, tasks);
 }
 
+int transfer_again(Repeated &same)
+{
+    count_again(same.method());
+    const int e = run_copy(same.device(), same.copy());
+    if (e)
+        same.forget();
+    return e;
+}
+
 int transfer_one(const heddle_move &asked)
 {
+    if (Repeated *const same = Repeated::find(asked))
+        return transfer_again(*same);
     One one;
     Tasks tasks;
     if (const int e = prepare_one(asked, {}, one, tasks))
         return e;
-    return is_one_launch(one.direct.method) ? run_direct(*one.move.device, one.direct) : tasks.wait();
+    const Method method = one.direct.method;
+    if (!is_one_launch(method))
+        return tasks.wait();
+    Device &device = *one.move.device;
+    if (method == Method::kernel)
+        return run_kernel(device, one.direct);
+    const Layers copy = copy_of(one.direct);
+    const int e = run_copy(device, copy);
+    if (!e)
+        Repeated::note(asked, method, device, copy);
+    return e;
 }
 
 int begin_one(const heddle_move &asked, std::span<const Known> known, Tasks &tasks)

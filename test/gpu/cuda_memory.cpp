@@ -32,6 +32,8 @@ struct Driver {
     Result (*alloc_host)(void **, size_t, unsigned);
     Result (*free)(Address);
     Result (*free_host)(void *);
+    Result (*pin)(void *, size_t, unsigned);
+    Result (*unpin)(void *);
     Result (*copy)(Address, Address, size_t);
     Result (*stream_create)(void **, unsigned);
     Result (*stream_destroy)(void *);
@@ -94,6 +96,17 @@ public:
             driver_.free_host(memory);
         else
             driver_.free(reinterpret_cast<Address>(memory));
+    }
+
+    bool pin(void *memory, size_t bytes) override
+    {
+        use(0);
+        return driver_.pin(memory, bytes, host_portable) == 0;
+    }
+    void unpin(void *memory) override
+    {
+        use(0);
+        check(driver_.unpin(memory), "cuMemHostUnregister");
     }
 
     void copy(void *to, const void *from, size_t bytes) override
@@ -190,6 +203,8 @@ std::unique_ptr<Machine> open_cuda()
     find(driver.alloc_host, "cuMemHostAlloc");
     find(driver.free, "cuMemFree_v2");
     find(driver.free_host, "cuMemFreeHost");
+    find(driver.pin, "cuMemHostRegister_v2");
+    find(driver.unpin, "cuMemHostUnregister");
     find(driver.copy, "cuMemcpy");
     find(driver.stream_create, "cuStreamCreate");
     find(driver.stream_destroy, "cuStreamDestroy_v2");

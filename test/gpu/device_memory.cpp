@@ -20,6 +20,8 @@ public:
     int devices() const override { return 0; }
     void *allocate(Place, size_t bytes) override { return allocate_pageable(bytes); }
     void release(Place, void *memory, size_t bytes) override { release_pageable(memory, bytes); }
+    bool pin(void *, size_t) override { return false; }
+    void unpin(void *) override {}
     void copy(void *to, const void *from, size_t bytes) override { std::memcpy(to, from, bytes); }
     int64_t largest(Kind) const override { return largest_pageable(); }
     void *make_stream(int) override { return nullptr; }

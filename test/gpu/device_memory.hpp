@@ -34,6 +34,9 @@ public:
     /* Null where there is not so much. */
     virtual void *allocate(Place place, size_t bytes) = 0;
     virtual void release(Place place, void *memory, size_t bytes) = 0;
+    /* Pageable memory becomes pinned, and pageable again. False where nothing can be. */
+    virtual bool pin(void *memory, size_t bytes) = 0;
+    virtual void unpin(void *memory) = 0;
     /* At once, between any two kinds of memory. */
     virtual void copy(void *to, const void *from, size_t bytes) = 0;
     /* The longest stretch that is worth trying to allocate. */

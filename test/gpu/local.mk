@@ -46,6 +46,7 @@ test_gpu_gpu_SOURCES = \
     test/gpu/test_far.cpp \
     test/gpu/test_memory.cpp \
     test/gpu/test_operators.cpp \
+    test/gpu/test_repeated.cpp \
     test/gpu/test_streams.cpp \
     test/unit/property/failure.hpp \
     test/unit/property/random_run.hpp \

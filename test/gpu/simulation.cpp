@@ -45,6 +45,8 @@ public:
         else
             free_(memory);
     }
+    bool pin(void *memory, size_t bytes) override { return register_(memory, bytes) == 0; }
+    void unpin(void *memory) override { unregister_(memory); }
     void copy(void *to, const void *from, size_t bytes) override
     {
         if (memcpy_(to, from, bytes) != 0)
@@ -101,6 +103,8 @@ private:
     SIM_FUNCTION(malloc_managed_, heddle_sim_malloc_managed);
     SIM_FUNCTION(malloc_host_, heddle_sim_malloc_host);
     SIM_FUNCTION(free_, heddle_sim_free);
+    SIM_FUNCTION(register_, heddle_sim_host_register);
+    SIM_FUNCTION(unregister_, heddle_sim_host_unregister);
     SIM_FUNCTION(memcpy_, heddle_sim_memcpy);
     SIM_FUNCTION(create_, heddle_sim_stream_create);
     SIM_FUNCTION(destroy_, heddle_sim_stream_destroy);

@@ -47,6 +47,7 @@ struct Plan {
     uint8_t kind;  // enum heddle_plan_kind
     uint8_t word;
     bool contiguous; // any number of instances are one block
+    const uint64_t number = next_number(); // no other plan's, ever; not 0
     mutable std::atomic<Attachment *> attachment{nullptr}; // owned; set once
 
     Plan(const Plan &) = delete;
@@ -58,6 +59,7 @@ struct Plan {
 
 private:
     Plan(const Placed &layout, const Placed &erased, int64_t extent);
+    static uint64_t next_number();
 };
 
 } // namespace heddle

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "repeated.hpp"
+
+namespace heddle::gpu {
+
+namespace {
+
+constexpr int slot_bits = 3;
+constexpr int most_times = 63;
+
+bool same(const heddle_side &a, const heddle_side &b)
+{
+    return a.buf == b.buf && a.type == b.type && a.count == b.count && a.offset == b.offset;
+}
+
+bool same(const heddle_move &a, const heddle_move &b)
+{
+    return a.bytes == b.bytes && a.op == b.op && same(a.from, b.from) && same(a.to, b.to);
+}
+
+// 0: not committed.
+uint64_t plan_of(const heddle_type *type)
+{
+    const Plan *const plan = type->plan.load(std::memory_order_acquire);
+    return plan ? plan->number : 0;
+}
+
+} // namespace
+
+Repeated &Repeated::slot(const heddle_move &asked)
+{
+    static constinit thread_local Repeated slots[size_t{1} << slot_bits];
+    const auto word = [](const void *at) { return reinterpret_cast<uintptr_t>(at); };
+    const uint64_t mixed = word(asked.from.buf) + 3 * word(asked.to.buf) + 5 * word(asked.from.type) + 7 * word(asked.to.type) +
+                           static_cast<uint64_t>(asked.bytes);
+    return slots[mixed * 0x9e3779b97f4a7c15 >> (64 - slot_bits)];
+}
+
+Repeated *Repeated::find(const heddle_move &asked)
+{
+    Repeated &its = slot(asked);
+    if (its.left_ == 0 || !same(its.asked_, asked) || its.from_plan_ != plan_of(asked.from.type) ||
+        its.to_plan_ != plan_of(asked.to.type))
+        return nullptr;
+    --its.left_;
+    return &its;
+}
+
+void Repeated::note(const heddle_move &asked, Method method, Device &device, const Layers &copy)
+{
+    Repeated &its = slot(asked);
+    its.left_ = most_times;
+    its.method_ = method;
+    its.device_ = &device;
+    its.asked_ = asked;
+    its.from_plan_ = plan_of(asked.from.type);
+    its.to_plan_ = plan_of(asked.to.type);
+    its.copy_ = copy;
+}
+
+} // namespace heddle::gpu

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Small copies that are asked for again and again, which the library looks into once: what may change between two of them.
+ */
+#include "buffer.hpp"
+
+#include <algorithm>
+#include <optional>
+
+namespace gpu {
+namespace {
+
+using oracle::Rng;
+using oracle::Type;
+
+constexpr int64_t bytes = 1024;
+constexpr size_t room = 64 << 10;
+
+/* Rows of `width` bytes, `stride` apart. */
+Type rows(int64_t width, int64_t stride)
+{
+    Type type = Type::from(
+        [&](auto **t) { return heddle_type_vector(bytes / width, width, stride, heddle_type_predefined(HEDDLE_BYTE), t); },
+        "vector");
+    type.commit();
+    return type;
+}
+
+int64_t counted(const std::string &name)
+{
+    heddle_counter counter{};
+    for (int64_t i = 0; heddle_counter_read(i, &counter) == HEDDLE_SUCCESS; ++i)
+        if (counter.name == name)
+            return counter.value;
+    fail("there is no counter ", name);
+    return 0;
+}
+
+/* New bytes at the one end come to where they belong at the other. */
+struct Ends {
+    Ends(Place place, std::byte *packed) : user(place, room, 1), packed(packed) {}
+
+    void move(const Type &type, int64_t width, int64_t stride, bool packs, Rng &rng)
+    {
+        std::vector<std::byte> there(bytes), before(room);
+        for (std::vector<std::byte> *each : {&there, &before})
+            std::generate(each->begin(), each->end(), [&] { return static_cast<std::byte>(rng.next()); });
+        Machine::get().copy(packed, there.data(), bytes);
+        user.expected = before;
+        user.upload();
+        const heddle_side its = side_of(user.at(), 1, type), in_order = bytes_at(packed, bytes);
+        const heddle_move move = packs ? heddle_move{its, in_order, bytes, HEDDLE_OP_REPLACE}
+                                       : heddle_move{in_order, its, bytes, HEDDLE_OP_REPLACE};
+        same(heddle_transfer(&move, 1), int{HEDDLE_SUCCESS}, "a copy that is asked for again");
+        for (int64_t i = 0; i < bytes; ++i) {
+            const auto at = static_cast<size_t>(i / width * stride + i % width);
+            if (packs)
+                there[static_cast<size_t>(i)] = user.expected[at];
+            else
+                user.expected[at] = there[static_cast<size_t>(i)];
+        }
+        std::vector<std::byte> now(bytes);
+        Machine::get().copy(now.data(), packed, bytes);
+        if (now != there)
+            fail(packs ? "the packed bytes" : "the source", " of rows of ", width, ", ", stride, " apart");
+        user.check("rows of ", width, ", ", stride, " apart");
+    }
+
+    Buffer user;
+    std::byte *const packed;
+};
+
+void with_other_data()
+{
+    need_devices();
+    Rng rng(1);
+    const Buffer pinned({Kind::pinned, 0}, bytes, 2);
+    Ends ends({Kind::device, 0}, pinned.at());
+    const Type strided = rows(128, 512), whole = rows(128, 128);
+    for (const bool packs : {true, false}) {
+        const int64_t blocks = counted("methods_blocks"), copies = counted("methods_copy_engine");
+        for (int i = 0; i < 150; ++i) {
+            ends.move(strided, 128, 512, packs, rng);
+            ends.move(whole, 128, 128, packs, rng);
+        }
+        same(counted("methods_blocks") - blocks, int64_t{150}, "strided copies counted");
+        same(counted("methods_copy_engine") - copies, int64_t{150}, "contiguous copies counted");
+    }
+}
+
+/* A type that was freed gives its address to another one. */
+void with_other_types()
+{
+    need_devices();
+    Rng rng(2);
+    const Buffer pinned({Kind::pinned, 0}, bytes, 2);
+    Ends ends({Kind::device, 0}, pinned.at());
+    std::vector<const heddle_type *> addresses;
+    for (int i = 0; i < 100; ++i) {
+        const int64_t stride = rng.in(130, 2000);
+        const Type type = rows(128, stride);
+        addresses.push_back(type.get());
+        for (const bool packs : {true, false, true, false})
+            ends.move(type, 128, stride, packs, rng);
+    }
+    std::sort(addresses.begin(), addresses.end());
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* which keep what was freed from being used again */
+    if (std::adjacent_find(addresses.begin(), addresses.end()) == addresses.end())
+        fail("no two types were at the same address");
+#endif
+}
+
+struct Pinned {
+    explicit Pinned(const Memory &memory) : at(memory.at())
+    {
+        if (!Machine::get().pin(at, memory.size()))
+            throw Skip("no memory can be pinned");
+    }
+    Pinned(const Pinned &) = delete;
+    ~Pinned() { Machine::get().unpin(at); }
+
+    std::byte *const at;
+};
+
+/* Memory becomes pinned, and pageable again. */
+void with_other_memory()
+{
+    need_devices();
+    Rng rng(3);
+    const Memory host({Kind::pageable, 0}, room);
+    Ends ends({Kind::device, 0}, host.at());
+    const Type strided = rows(128, 512), whole = rows(128, 128);
+    for (int turn = 0; turn < 4; ++turn) {
+        const bool pins = turn % 2 == 0;
+        std::optional<Pinned> pinned;
+        if (pins)
+            pinned.emplace(host);
+        const int64_t engines = counted("methods_blocks") + counted("methods_copy_engine");
+        for (int i = 0; i < 100; ++i)
+            for (const bool packs : {true, false}) {
+                ends.move(strided, 128, 512, packs, rng);
+                ends.move(whole, 128, 128, packs, rng);
+            }
+        const int64_t now = counted("methods_blocks") + counted("methods_copy_engine") - engines;
+        if (pins ? now != 400 : now >= 4 * 64) /* after so many it is found out */
+            fail(now, " of 400 copies by the engines, ", pins ? "pinned" : "pageable");
+    }
+}
+
+void with_errors()
+{
+    need_devices();
+    need_simulation();
+    Rng rng(4);
+    const Buffer pinned({Kind::pinned, 0}, bytes, 2);
+    Ends ends({Kind::device, 0}, pinned.at());
+    const Type strided = rows(128, 512);
+    const heddle_move move{side_of(ends.user.at(), 1, strided), bytes_at(pinned.at(), bytes), bytes, HEDDLE_OP_REPLACE};
+    for (const char *call : {"copy_2d", "stream_synchronize", "execute"}) {
+        for (int i = 0; i < 3; ++i)
+            ends.move(strided, 128, 512, true, rng);
+        Machine::get().configure(text("fail=", call, ":1").c_str());
+        same(heddle_transfer(&move, 1), int{HEDDLE_ERR_DEVICE}, "a repeated copy whose ", call, " fails");
+        Machine::get().reset();
+        ends.move(strided, 128, 512, true, rng);
+    }
+}
+
+const AddTests tests{{"repeated copies: other data", with_other_data},
+                     {"repeated copies: other types", with_other_types},
+                     {"repeated copies: other memory", with_other_memory},
+                     {"repeated copies: errors", with_errors}};
+
+} // namespace
+} // namespace gpu
