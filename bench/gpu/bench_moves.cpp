@@ -122,19 +122,22 @@ void measure_fastest(benchmark::State &state, const Task &task, const std::vecto
     report(state, best, "gpu");
 }
 
-// As many bytes by a plain copy.
+// As many bytes by a plain copy, and Heddle beside it.
 void measure_memcpy(benchmark::State &state, const Task &task)
 {
     Workspace &space = workspace(*task.layout, task.size);
     const Case &made = space.made();
     describe(state, task, made);
-    report_wall(state, {[&](int i) {
-                    const Ends ends = space.ends(i, task.pack, task.pinned);
-                    const Ends other = space.ends(i, task.pack, false);
-                    BENCH_CUDA(cudaMemcpy(task.pack ? ends.packed : other.packed,
-                                          task.pack ? other.packed : ends.packed,
-                                          static_cast<size_t>(made.bytes), cudaMemcpyDefault));
-                }});
+    const Heddle heddle{space, task};
+    std::vector<Call> calls{[&](int i) {
+        const Ends ends = space.ends(i, task.pack, task.pinned);
+        const Ends other = space.ends(i, task.pack, false);
+        BENCH_CUDA(cudaMemcpy(task.pack ? ends.packed : other.packed, task.pack ? other.packed : ends.packed,
+                              static_cast<size_t>(made.bytes), cudaMemcpyDefault));
+    }};
+    if (heddle_device_open() == HEDDLE_SUCCESS)
+        calls.emplace_back([&](int i) { heddle.block(i); });
+    report_wall(state, calls);
 }
 
 // Another engine. Where a size took too long, larger ones are left out; host memory is asked of it up to 1

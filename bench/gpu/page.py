@@ -109,10 +109,10 @@ def page(data, drawings, source):
              "GPU time by events around four calls in a row (`heddle_transfer_on_stream`), divided by four, so that what",
              "the events themselves cost counts little; wall time of the blocking `heddle_transfer`; medians. Everyone's",
              "data was compared with what `heddle_pack` and `heddle_unpack` do on the host before it was timed. For the",
-             "comparison with rivals Heddle was measured again, in turn with each of them (not in a row with those that",
+             "comparison with rivals and cudaMemcpy Heddle was measured again, in turn with each of them (not in a row with those that",
              "take more than 2 ms, and not at all with those that take more than 50). Heddle's kernels are started while",
-             "the one before them ends (programmatic dependent launch), where the GPU can; the hand-written ones are started",
-             "as everyone does it. Of short ones in a row that saves 0.7 us each; what one alone takes is in the wall times.",
+             "the one before them ends (programmatic dependent launch), where the GPU can; so are the limit programs; the",
+             "hand-written kernels are started as everyone does it. Of short ones in a row that saves 0.7 us each; what one alone takes is in the wall times.",
              f"Made by `bench/gpu/run` and `bench/plot` from [{source}]({source}).", "",
              f"- {machine['date']}; {machine['gpu']}, driver {machine['driver']}, CUDA {machine['cuda_runtime']}; "
              f"{machine['cores']} cores, Linux {machine['kernel']}; Heddle {machine['heddle']}"
