@@ -109,10 +109,14 @@ def page(data, drawings, source):
              "GPU time by events around four calls in a row (`heddle_transfer_on_stream`), divided by four, so that what",
              "the events themselves cost counts little; wall time of the blocking `heddle_transfer`; medians. Everyone's",
              "data was compared with what `heddle_pack` and `heddle_unpack` do on the host before it was timed. For the",
-             "comparison with rivals and cudaMemcpy Heddle was measured again, in turn with each of them (not in a row with those that",
-             "take more than 2 ms, and not at all with those that take more than 50). Heddle's kernels are started while",
-             "the one before them ends (programmatic dependent launch), where the GPU can; so are the limit programs; the",
-             "hand-written kernels are started as everyone does it. Of short ones in a row that saves 0.7 us each; what one alone takes is in the wall times.",
+             "comparison with rivals and cudaMemcpy Heddle was measured again, in turn with each of them (not in a row with",
+             "those that take more than 2 ms, and not at all with those that take more than 50). Heddle's kernels are started",
+             "while the one before them ends (programmatic dependent launch), where the GPU can; so are the limit programs,",
+             "which wait for it at their own end alone; the hand-written kernels are started as everyone does it. Of short",
+             "ones in a row that saves 0.7 us each; what one alone takes is in the wall times. Up to some MiB, calls use the",
+             "same buffers again and again, everyone's. Heddle remembers its last few copies by the copy engines of up to 64",
+             "KiB (docs/design.md, section 5): one that it does not know yet takes 0.2 to 0.3 us more, with which 8 of 376 cases",
+             "were above 1.05 of the fastest rival, by up to 1.07 (at a3a5d7b, which remembered none).",
              f"Made by `bench/gpu/run` and `bench/plot` from [{source}]({source}).", "",
              f"- {machine['date']}; {machine['gpu']}, driver {machine['driver']}, CUDA {machine['cuda_runtime']}; "
              f"{machine['cores']} cores, Linux {machine['kernel']}; Heddle {machine['heddle']}"

@@ -68,4 +68,18 @@ double ByHand::copy()
     return 1e3 * static_cast<double>(ms);
 }
 
+void ThroughHost::send()
+{
+    made_.copy({user_, host_.get(), true}, stream_);
+    stream_.wait();
+    MPI_Send(host_.get(), static_cast<int>(made_.bytes), MPI_BYTE, other_, 1, MPI_COMM_WORLD);
+}
+
+void ThroughHost::receive()
+{
+    MPI_Recv(host_.get(), static_cast<int>(made_.bytes), MPI_BYTE, other_, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    made_.copy({user_, host_.get(), false}, stream_);
+    stream_.wait();
+}
+
 } // namespace bench

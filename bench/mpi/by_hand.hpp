@@ -66,4 +66,21 @@ private:
     Stream stream_;
 };
 
+// What figure 6 of Jenkins et al. (IEEE TPDS 25, 2014) compares with: cudaMemcpy2D into pinned host memory, a message of that, and
+// cudaMemcpy2D out of it.
+class ThroughHost {
+public:
+    ThroughHost(const Case &made, char *user, int64_t bytes, int other) : made_(made), user_(user), host_(bytes), other_(other) {}
+
+    void send();
+    void receive();
+
+private:
+    const Case &made_;
+    char *const user_;
+    const Pinned host_;
+    const int other_;
+    Stream stream_;
+};
+
 } // namespace bench

@@ -12,6 +12,11 @@ STYLE = {("default", "heddle"): ("Heddle", {"color": "#c0392b", "marker": "o", "
          ("default", "peer copy"): ("copy between the GPUs", {"color": "#111111", "linestyle": ":"})}
 
 
+THROUGH_HOST = ("\"cudaMemcpy2D\" is what figure 6 of Jenkins et al. (IEEE TPDS 25, 2014) compares with, for blocks of 8, 32 and 128",
+                "bytes, in turn as well: cudaMemcpy2D into pinned host memory, a message of that, and cudaMemcpy2D out of it; of",
+                "one block, cudaMemcpy; up to 16 MiB, where CUDA can express the layout.")
+
+
 def series(cases, layout, way, who):
     return sorted((case["bytes"], case["median"]) for case in cases
                   if (case["layout"], case["way"], case["who"]) == (layout, way, who))
@@ -68,9 +73,8 @@ def write(data, path, source):
              "both processes map; \"value\" is `HEDDLE_PEER=value`: chunks that UCX carries, as between hosts (no target names",
              "it). UCX is the distribution's, without CUDA. \"Of 64\": so many Isends and Irecvs one way, each of a buffer of its own,",
              "then an answer, and by hand so many kernels or copies and one message: the time of each, and so the rate of messages",
-             "and the bandwidth (no target names them). \"cudaMemcpy2D\" is what figure 6 of Jenkins et al. (IEEE TPDS 25, 2014)",
-             "compares with, for blocks of 8, 32 and 128 bytes: cudaMemcpy2D into pinned host memory, a message of that, and",
-             "cudaMemcpy2D out of it (of one block, cudaMemcpy), up to 16 MiB.",
+             "and the bandwidth (no target names them).",
+             *(THROUGH_HOST if any(case["who"] == "cudaMemcpy2D" for case in cases) else ()),
              f"Made by `bench/mpi/run` and `bench/plot` from [{source}]({source}).", "",
              f"- {machine['date']}; {len(machine['gpus'])} x {', '.join(sorted(set(machine['gpus'])))}, driver "
              f"{machine['driver']}; {machine['cores']} cores, Linux {machine['kernel']}; Heddle {machine['commit']}", "",

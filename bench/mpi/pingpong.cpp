@@ -136,59 +136,34 @@ void measure_device(const Layout &layout, int64_t size, const Buffers &buffers)
             [&] { MPI_Recv(user.get(), count, type.get(), other, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE); });
     };
     const auto by_hand = [&] { there_and_back([&] { hand.send(); }, [&] { hand.receive(); }); };
+    const bool copies = made.copy && made.bytes <= most_copied;
+    ThroughHost host(made, user.get(), copies ? made.bytes : 0, other);
+    const auto through_host = [&] { there_and_back([&] { host.send(); }, [&] { host.receive(); }); };
     const auto by_reading = [&] { there_and_back([&] { hand.offer(); }, [&] { hand.read(); }); };
 
     const bool mpi_right = arrives(made, user.get(), by_mpi), hand_right = arrives(made, user.get(), by_hand);
     const bool reading_right = !dense || arrives(made, user.get(), by_reading);
-    Times mpi, hands, readings, copies;
+    const bool host_right = !copies || arrives(made, user.get(), through_host);
+    Times mpi, hands, readings, through, peer;
     const double begin = MPI_Wtime();
     for (int turn = 0; more(turn, begin); ++turn) {
         mpi.add(by_mpi);
         hands.add(by_hand);
         if (dense)
             readings.add(by_reading);
+        if (copies)
+            through.add(through_host);
         if (rank == 0)
-            copies.add(hand.copy());
+            peer.add(hand.copy());
         MPI_Barrier(MPI_COMM_WORLD);
     }
     mpi.print(layout.name.c_str(), size, made.bytes, "heddle", mpi_right);
     hands.print(layout.name.c_str(), size, made.bytes, "hand", hand_right);
     if (dense)
         readings.print(layout.name.c_str(), size, made.bytes, "hand, read", reading_right);
-    copies.print(layout.name.c_str(), size, made.bytes, "peer copy", true);
-}
-
-// By cudaMemcpy2D into pinned host memory, a message of that, and cudaMemcpy2D out of it: what figure 6 of Jenkins et al.
-// (IEEE TPDS 25, 2014) compares with.
-void measure_through_host(const Layout &layout, int64_t size, const Buffers &buffers)
-{
-    const Case made = layout.make(size);
-    if (!made.copy || made.bytes > most_copied)
-        return;
-    const int other = 1 - rank;
-    const auto bytes = static_cast<int>(made.bytes);
-    char *const user = buffers.user.get();
-    const Pinned host(made.bytes);
-    const Stream stream;
-    const auto once = [&] {
-        there_and_back(
-            [&] {
-                made.copy({user, host.get(), true}, stream);
-                stream.wait();
-                MPI_Send(host.get(), bytes, MPI_BYTE, other, 1, MPI_COMM_WORLD);
-            },
-            [&] {
-                MPI_Recv(host.get(), bytes, MPI_BYTE, other, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-                made.copy({user, host.get(), false}, stream);
-                stream.wait();
-            });
-    };
-    const bool right = arrives(made, user, once);
-    Times times;
-    const double begin = MPI_Wtime();
-    for (int turn = 0; more(turn, begin); ++turn)
-        times.add(once);
-    times.print(layout.name.c_str(), size, made.bytes, "cudaMemcpy2D", right);
+    if (copies)
+        through.print(layout.name.c_str(), size, made.bytes, "cudaMemcpy2D", host_right);
+    peer.print(layout.name.c_str(), size, made.bytes, "peer copy", true);
 }
 
 // As many at once as the buffers have room for, then an answer: bandwidth, and the rate of messages.
@@ -299,8 +274,6 @@ void measure_all(const std::string &only, int64_t most)
         const Buffers buffers(span, packed, 1 - rank);
         for (const auto &[layout, size] : cases)
             measure_device(layout, size, buffers);
-        for (const auto &[layout, size] : cases)
-            measure_through_host(layout, size, buffers);
         for (const auto &[layout, size] : cases)
             measure_window(layout, size, buffers, span, packed);
     }

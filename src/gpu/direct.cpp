@@ -205,13 +205,15 @@ int begin_direct(Device &device, std::span<const Direct> moves, bool awaited, Ta
     return group < moves.size() ? begin(moves.subspan(group)) : HEDDLE_SUCCESS;
 }
 
-int run_copy(Device &device, const Layers &copy)
+int run_copy(Device &device, const Layers &copy, bool &refused)
 {
+    refused = false;
     Stream stream;
     if (const int e = device.own_stream(stream))
         return e;
     const int e = put_copy(device, stream, copy, nullptr);
     const int ended = device.backend().stream_synchronize(device.ordinal(), stream); // it is seen as soon as by anything else
+    refused = e && !ended;
     return e ? e : ended;
 }
 

@@ -7,6 +7,7 @@ namespace {
 
 constexpr int slot_bits = 3;
 constexpr int most_times = 63;
+constexpr int64_t most_bytes = 64 << 10;
 
 bool same(const heddle_side &a, const heddle_side &b)
 {
@@ -48,6 +49,8 @@ Repeated *Repeated::find(const heddle_move &asked)
 
 void Repeated::note(const heddle_move &asked, Method method, Device &device, const Layers &copy)
 {
+    if (asked.bytes > most_bytes)
+        return;
     Repeated &its = slot(asked);
     its.left_ = most_times;
     its.method_ = method;

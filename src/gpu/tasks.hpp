@@ -56,8 +56,8 @@ int launch(Device &device, std::span<const Direct> moves, Stream stream, Done *d
 int begin_direct(Device &device, std::span<const Direct> moves, bool awaited, Tasks &tasks);
 // What the copy engines are told of one that is theirs.
 Layers copy_of(const Direct &direct);
-// One by one of them, to its end; and one by a kernel.
-int run_copy(Device &device, const Layers &copy);
+// One by one of them, to its end; `refused`: it was not begun, and the device is well. And one by a kernel.
+int run_copy(Device &device, const Layers &copy, bool &refused);
 int run_kernel(Device &device, const Direct &direct);
 
 // Moves whose memory is resolved, on a stream of the caller's. Errors: as heddle_transfer_on_stream.

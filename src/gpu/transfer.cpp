@@ -164,19 +164,26 @@ int prepare_one(const heddle_move &asked, std::span<const Known> known, One &one
     return is_one_launch(one.direct.method) ? HEDDLE_SUCCESS : begin_stages(one.direct, tasks);
 }
 
-int transfer_again(Repeated &same)
+// By the copy that it was before. False: it is to be looked into.
+bool transfer_again(const heddle_move &asked, int &error)
 {
-    count_again(same.method());
-    const int e = run_copy(same.device(), same.copy());
-    if (e)
-        same.forget();
-    return e;
+    Repeated *const same = Repeated::find(asked);
+    if (!same)
+        return false;
+    bool refused;
+    error = run_copy(same->device(), same->copy(), refused);
+    if (error)
+        same->forget();
+    if (refused) // as where its memory is no longer what it was
+        return clear_error_detail(), false;
+    count_again(same->method());
+    return true;
 }
 
 int transfer_one(const heddle_move &asked)
 {
-    if (Repeated *const same = Repeated::find(asked))
-        return transfer_again(*same);
+    if (int e; transfer_again(asked, e))
+        return e;
     One one;
     Tasks tasks;
     if (const int e = prepare_one(asked, {}, one, tasks))
@@ -188,7 +195,8 @@ int transfer_one(const heddle_move &asked)
     if (method == Method::kernel)
         return run_kernel(device, one.direct);
     const Layers copy = copy_of(one.direct);
-    const int e = run_copy(device, copy);
+    bool refused;
+    const int e = run_copy(device, copy, refused);
     if (!e)
         Repeated::note(asked, method, device, copy);
     return e;

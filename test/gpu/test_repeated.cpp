@@ -70,6 +70,25 @@ struct Ends {
     std::byte *const packed;
 };
 
+/* Whose memory lies at its ends is asked for once in 64 times, and for what is long always. */
+void asked_seldom()
+{
+    need_devices();
+    need_simulation();
+    const Place device{Kind::device, 0}, pinned{Kind::pinned, 0};
+    for (const int64_t length : {int64_t{1}, int64_t{64} << 10, (int64_t{64} << 10) + 1}) {
+        const Buffer from(device, static_cast<size_t>(length), 1), to(pinned, static_cast<size_t>(length), 2);
+        const heddle_move move{bytes_at(from.at(), length), bytes_at(to.at(), length), length, HEDDLE_OP_REPLACE};
+        const bool repeats = length <= int64_t{64} << 10;
+        for (int i = 0; i < 130; ++i) {
+            const int64_t before = Machine::get().count("query");
+            transfer_all(Way::blocking, {move});
+            same(Machine::get().count("query") - before, int64_t{repeats && i % 64 ? 0 : 2}, "questions for copy ", i, " of ", length,
+                 " bytes");
+        }
+    }
+}
+
 void with_other_data()
 {
     need_devices();
@@ -142,11 +161,12 @@ void with_other_memory()
                 ends.move(whole, 128, 128, packs, rng);
             }
         const int64_t now = counted("methods_blocks") + counted("methods_copy_engine") - engines;
-        if (pins ? now != 400 : now >= 4 * 64) /* after so many it is found out */
+        if (pins ? now != 400 : now == 0 || now >= 4 * 64) /* after so many it is found out */
             fail(now, " of 400 copies by the engines, ", pins ? "pinned" : "pageable");
     }
 }
 
+/* A copy that is refused is looked into again, and what a device says that fails is told. */
 void with_errors()
 {
     need_devices();
@@ -156,20 +176,48 @@ void with_errors()
     Ends ends({Kind::device, 0}, pinned.at());
     const Type strided = rows(128, 512);
     const heddle_move move{side_of(ends.user.at(), 1, strided), bytes_at(pinned.at(), bytes), bytes, HEDDLE_OP_REPLACE};
-    for (const char *call : {"copy_2d", "stream_synchronize", "execute"}) {
+    const auto fails = [&](const std::string &switches, int expected) {
         for (int i = 0; i < 3; ++i)
             ends.move(strided, 128, 512, true, rng);
-        Machine::get().configure(text("fail=", call, ":1").c_str());
-        same(heddle_transfer(&move, 1), int{HEDDLE_ERR_DEVICE}, "a repeated copy whose ", call, " fails");
+        Machine::get().configure(switches.c_str());
+        same(heddle_transfer(&move, 1), expected, "a repeated copy under ", switches);
+        same(*heddle_error_detail() != '\0', expected != HEDDLE_SUCCESS, "whether there is a detail under ", switches);
         Machine::get().reset();
+        const int64_t before = Machine::get().count("query");
         ends.move(strided, 128, 512, true, rng);
-    }
+        return Machine::get().count("query") - before;
+    };
+    fails("fail=copy_2d:1", HEDDLE_SUCCESS);
+    fails("fail=copy_2d:1+", HEDDLE_ERR_DEVICE);
+    for (const char *call : {"stream_synchronize", "execute"})
+        same(fails(text("fail=", call, ":1"), HEDDLE_ERR_DEVICE), int64_t{2}, "questions after a failed ", call);
 }
 
-const AddTests tests{{"repeated copies: other data", with_other_data},
+/* Where engines take no pageable memory, what is not pinned any more goes another way at once. */
+void with_refused_memory()
+{
+    need_devices();
+    need_simulation();
+    Rng rng(5);
+    const Memory host({Kind::pageable, 0}, room);
+    Ends ends({Kind::device, 0}, host.at());
+    const Type strided = rows(128, 512);
+    {
+        const Pinned pinned(host);
+        for (int i = 0; i < 3; ++i)
+            ends.move(strided, 128, 512, true, rng);
+    }
+    Machine::get().configure("fail=copy_2d:1+"); /* as CUDA refuses what is registered in part */
+    ends.move(strided, 128, 512, true, rng);
+    Machine::get().reset();
+}
+
+const AddTests tests{{"repeated copies: asked seldom", asked_seldom},
+                     {"repeated copies: other data", with_other_data},
                      {"repeated copies: other types", with_other_types},
                      {"repeated copies: other memory", with_other_memory},
-                     {"repeated copies: errors", with_errors}};
+                     {"repeated copies: errors", with_errors},
+                     {"repeated copies: refused memory", with_refused_memory}};
 
 } // namespace
 } // namespace gpu

@@ -229,8 +229,8 @@ static void truncation_beside_a_probe()
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
     for (const int n : {1000, 200000}) { /* one on offer, one that waits for its receiver */
-        const Layout layout = contiguous(n);
-        Buffer first(gpu::Kind::device, layout), second(gpu::Kind::device, layout);
+        const Layout layout = contiguous(n), longer = contiguous(200000);
+        Buffer first(gpu::Kind::device, layout), second(gpu::Kind::device, longer);
         MPI_Request r[2];
         if (rank == 0) {
             first.fill(1);

@@ -170,7 +170,7 @@ static void receive_from(MPIR_Request *rreq, void *buf, MPI_Aint count, MPI_Data
     }
 }
 
-static void tell_of_matched(int vni, uint64_t sender_tag);
+static int tell_of_matched(int vni, uint64_t sender_tag);
 
 void MPIDI_UCX_envelope_met(MPIR_Request *rreq, void *buf, MPI_Aint count, MPI_Datatype datatype, MPIR_Comm *comm,
                             int vni, const void *envelope, const struct heddle_ticket *ticket,
@@ -186,9 +186,9 @@ void MPIDI_UCX_envelope_met(MPIR_Request *rreq, void *buf, MPI_Aint count, MPI_D
     if (envelope == NULL) {
         const int port = MPIDI_UCX_get_vni(SRC_VCI_FROM_RECVER, comm, source, comm->rank, tag);
         heddle_port_confirm(MPIDI_UCX_port(vni));
-        tell_of_matched(vni, sender_tag);
-        const int error = MPIDI_UCX_port_dropped(MPIDI_UCX_COMM_TO_EP(comm, source, vni, port),
-                                                 key_of(sender_tag, comm->rank));
+        int error = tell_of_matched(vni, sender_tag);
+        if (error == HEDDLE_SUCCESS)
+            error = MPIDI_UCX_port_dropped(MPIDI_UCX_COMM_TO_EP(comm, source, vni, port), key_of(sender_tag, comm->rank));
         fail(rreq, error == HEDDLE_SUCCESS ? MPI_ERR_TRUNCATE : MPIR_Typerep_error(error));
         return;
     }
@@ -252,11 +252,28 @@ static struct MPIDI_UCX_parked *find_parked(int vni, uint64_t ucx_tag, uint64_t 
 }
 
 /* Senders of messages of this tag, whom nobody has answered yet, hear which of theirs were matched. */
-static void tell_of_matched(int vni, uint64_t sender_tag)
+static int tell_of_matched(int vni, uint64_t sender_tag)
 {
-    for (struct MPIDI_UCX_parked *p = MPIDI_UCX_vni_gpu[vni].matched; p != NULL; p = p->next)
+    int error = HEDDLE_SUCCESS;
+    for (struct MPIDI_UCX_parked *p = MPIDI_UCX_vni_gpu[vni].matched; p != NULL && error == HEDDLE_SUCCESS; p = p->next)
         if (p->tag == (sender_tag & ~MPIDI_UCX_ENVELOPE_BIT) && !p->failed)
-            (void) heddle_message_probed(MPIDI_UCX_port(vni), p->ep, p->envelope);
+            error = heddle_message_probed(MPIDI_UCX_port(vni), p->ep, p->envelope);
+    return error;
+}
+
+static void free_parked(struct MPIDI_UCX_parked **all)
+{
+    while (*all != NULL) {
+        struct MPIDI_UCX_parked *first = *all;
+        *all = first->next;
+        MPL_free(first);
+    }
+}
+
+void MPIDI_UCX_parked_free(int vni)
+{
+    free_parked(&MPIDI_UCX_vni_gpu[vni].parked);
+    free_parked(&MPIDI_UCX_vni_gpu[vni].matched);
 }
 
 static void read_done(void *request, ucs_status_t status, const ucp_tag_recv_info_t *info, void *user_data)

@@ -55,6 +55,8 @@ void MPIDI_UCX_turn_ready(int vni, struct MPIDI_UCX_turn *turn);
 /* Returns when all had their turn. */
 void MPIDI_UCX_wait_turn(int vni);
 
+/* Envelopes that nobody has received. */
+void MPIDI_UCX_parked_free(int vni);
 /* Memory that receives keep for later ones. */
 void MPIDI_UCX_landings_free(int vni);
 

@@ -290,6 +290,7 @@ void MPIDI_UCX_port_finalize(int vni)
     heddle_port_destroy(ports[vni]);
     ports[vni] = NULL;
     MPIDI_UCX_landings_free(vni);
+    MPIDI_UCX_parked_free(vni);
     MPIDI_UCX_tickets_forget(vni);
 }
 
