@@ -19,13 +19,6 @@ bool same(const heddle_move &a, const heddle_move &b)
     return a.bytes == b.bytes && a.op == b.op && same(a.from, b.from) && same(a.to, b.to);
 }
 
-// 0: not committed.
-uint64_t plan_of(const heddle_type *type)
-{
-    const Plan *const plan = type->plan.load(std::memory_order_acquire);
-    return plan ? plan->number : 0;
-}
-
 } // namespace
 
 Repeated &Repeated::slot(const heddle_move &asked)
@@ -40,8 +33,7 @@ Repeated &Repeated::slot(const heddle_move &asked)
 Repeated *Repeated::find(const heddle_move &asked)
 {
     Repeated &its = slot(asked);
-    if (its.left_ == 0 || !same(its.asked_, asked) || its.from_plan_ != plan_of(asked.from.type) ||
-        its.to_plan_ != plan_of(asked.to.type))
+    if (its.left_ == 0 || its.ended_ != Plan::ended.load(std::memory_order_relaxed) || !same(its.asked_, asked))
         return nullptr;
     --its.left_;
     return &its;
@@ -56,8 +48,7 @@ void Repeated::note(const heddle_move &asked, Method method, Device &device, con
     its.method_ = method;
     its.device_ = &device;
     its.asked_ = asked;
-    its.from_plan_ = plan_of(asked.from.type);
-    its.to_plan_ = plan_of(asked.to.type);
+    its.ended_ = Plan::ended.load(std::memory_order_relaxed);
     its.copy_ = copy;
 }
 

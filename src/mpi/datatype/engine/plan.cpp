@@ -143,12 +143,6 @@ int64_t Image::memory() const
     return static_cast<int64_t>(nodes.capacity() * sizeof(ImageNode) + side.capacity() * sizeof(int64_t));
 }
 
-uint64_t Plan::next_number()
-{
-    static std::atomic<uint64_t> last{0};
-    return last.fetch_add(1, std::memory_order_relaxed) + 1;
-}
-
 Plan::Plan(const Placed &layout, int64_t extent_)
     : Plan(layout, erase(layout), extent_)
 {

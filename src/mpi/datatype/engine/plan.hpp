@@ -47,19 +47,23 @@ struct Plan {
     uint8_t kind;  // enum heddle_plan_kind
     uint8_t word;
     bool contiguous; // any number of instances are one block
-    const uint64_t number = next_number(); // no other plan's, ever; not 0
     mutable std::atomic<Attachment *> attachment{nullptr}; // owned; set once
 
     Plan(const Plan &) = delete;
     Plan &operator=(const Plan &) = delete;
-    ~Plan() { delete attachment.load(std::memory_order_relaxed); }
+    ~Plan()
+    {
+        ended.fetch_add(1, std::memory_order_relaxed);
+        delete attachment.load(std::memory_order_relaxed);
+    }
     Plan(const Placed &layout, int64_t extent);
+    // Plans that are no more. While it stays the same, what was a committed type's address is that type's still.
+    static inline std::atomic<uint64_t> ended{0};
     int64_t memory() const;
     const Image &typed_image() const { return typed ? *typed : image; }
 
 private:
     Plan(const Placed &layout, const Placed &erased, int64_t extent);
-    static uint64_t next_number();
 };
 
 } // namespace heddle
