@@ -58,7 +58,7 @@ def program(arguments, sources=None, name="gpu", compiling=(), linking=()):
     folder = arguments.build
     folder.mkdir(parents=True, exist_ok=True)
     sources = sources or sorted([*HERE.glob("*.cu"), *HERE.glob("*.cpp")])
-    folders = {HERE, *(source.parent for source in sources)}
+    folders = {HERE, *(folder for source in sources for folder in (source.parent, source.parent.parent))}
     headers = [*(header for each in folders for kind in ("*.hpp", "*.cuh") for header in each.glob(kind)),
                INCLUDE / "heddle.h"]
     flags = ["-std=c++20", "-O3", f"-arch={arguments.arch}", f"-I{INCLUDE}", "-Xcompiler", "-Wall,-Wextra", *compiling]

@@ -57,6 +57,25 @@ def judged_rows(rows):
                f"{stock} us" if stock else ""]
 
 
+def reported(cases):
+    """What users reported, a line a pattern, and what hand-written kernels and contiguous messages take beside it."""
+    lines = ["## What users reported elsewhere", "",
+             "`MPI_Alltoall` of the columns of a matrix of doubles in each process (open-mpi/ompi#8720), ghost cells anywhere in a field",
+             "by `MPI_Type_indexed` (open-mpi/ompi#12202), every second double of device memory and as many of host memory as one type",
+             "through `MPI_BOTTOM` (pmodels/mpich#6226); pmodels/mpich#5643 is `MPI_Allreduce`, above. By hand: kernels that pack and",
+             "unpack, and contiguous messages of device memory, through this same MPI. Every element was checked. Microseconds, of the",
+             "slowest process.", ""]
+    rows = []
+    for case in cases:
+        if case["who"] != "hand":
+            hand = next(each for each in cases if each["who"] == "hand"
+                        and all(each[key] == case[key] for key in ("pattern", "ranks")))
+            rows.append([str(case["ranks"]), case["pattern"], str(case["bytes"])]
+                        + [f"{each['median']:.1f} ({each['low']:.1f} to {each['high']:.1f})" for each in (case, hand)]
+                        + [f"{case['median'] / hand['median']:.2f}"])
+    return lines + table(["GPUs", "pattern", "bytes from each", "Heddle (10 to 90 %)", "by hand", "times by hand"], rows)
+
+
 def write(data, path, source):
     """The page; returns the paths of its diagrams."""
     machine, cases = data["machine"], data["cases"]
@@ -103,5 +122,7 @@ def write(data, path, source):
                        [[str(case["ranks"]), str(case["bytes"]), case["who"], f"{case['median']:.1f}",
                          f"{case['low']:.1f} to {case['high']:.1f}", f"{1e-3 * case['bytes'] / case['median']:.1f}"]
                         for case in data["allreduce"]])
+    if data.get("reported"):
+        lines += reported(data["reported"])
     path.write_text("\n".join(lines).rstrip("\n") + "\n", encoding="utf-8")
     return [drawing]

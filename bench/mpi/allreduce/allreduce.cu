@@ -5,25 +5,15 @@
 #include "direct.cuh"
 #include "nccl.cuh"
 
+#include "../turns.hpp"
+
 #include <CLI/CLI.hpp>
 
-#include <algorithm>
 #include <cstdio>
-#include <functional>
 #include <iostream>
 
 namespace bench {
 namespace {
-
-constexpr int in_a_row = 5, most_samples = 50, fewest_samples = 10;
-constexpr double seconds = 0.4; // for each
-
-struct Kind {
-    const char *who;
-    std::function<void()> sum;
-    std::vector<double> times;
-    bool right = true;
-};
 
 /* What MPI_T calls an int of MPICH's. */
 class Setting {
@@ -70,27 +60,6 @@ bool is_right(const double *sums, int64_t n, int ranks)
     return found == 0;
 }
 
-void sample(Kind &kind)
-{
-    kind.sum();
-    for (int i = 0; i < in_a_row; ++i) {
-        MPI_Barrier(MPI_COMM_WORLD);
-        const double begin = MPI_Wtime();
-        kind.sum();
-        double us = 1e6 * (MPI_Wtime() - begin);
-        MPI_Allreduce(MPI_IN_PLACE, &us, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-        kind.times.push_back(us);
-    }
-}
-
-bool is_enough(const Kind &kind)
-{
-    double all = 0; // the same everywhere
-    for (const double us : kind.times)
-        all += us;
-    return kind.times.size() >= most_samples || (kind.times.size() >= fewest_samples && all > 1e6 * seconds);
-}
-
 // True where everyone was right.
 bool measure(int64_t bytes, Setting &threshold, Nccl *nccl)
 {
@@ -117,22 +86,16 @@ bool measure(int64_t bytes, Setting &threshold, Nccl *nccl)
         fill<<<512, 256>>>(from, n, rank);
         BENCH_CUDA(cudaMemset(to, 0xff, static_cast<size_t>(bytes)));
         BENCH_CUDA(cudaDeviceSynchronize());
-        kind.sum();
+        kind.once();
         kind.right = is_right(to, n, ranks);
     }
-    while (!std::all_of(kinds.begin(), kinds.end(), is_enough))
-        for (Kind &kind : kinds)
-            if (!is_enough(kind))
-                sample(kind);
-    for (Kind &kind : kinds) {
-        std::sort(kind.times.begin(), kind.times.end());
-        const size_t samples = kind.times.size();
+    take_turns(kinds);
+    for (const Kind &kind : kinds)
         if (rank == 0)
             std::printf("{\"ranks\": %d, \"bytes\": %lld, \"who\": \"%s\", \"median\": %.2f, \"low\": %.2f, \"high\": %.2f, "
                         "\"samples\": %zu, \"right\": %s}\n",
-                        ranks, static_cast<long long>(bytes), kind.who, kind.times[samples / 2], kind.times[samples / 10],
-                        kind.times[samples - 1 - samples / 10], samples, kind.right ? "true" : "false");
-    }
+                        ranks, static_cast<long long>(bytes), kind.who, kind.at(0.5), kind.at(0.1), kind.at(0.9),
+                        kind.times.size(), kind.right ? "true" : "false");
     std::fflush(stdout);
     return std::all_of(kinds.begin(), kinds.end(), [](const Kind &kind) { return kind.right; });
 }

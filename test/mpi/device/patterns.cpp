@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * What users of other MPIs reported as slow or wrong on GPU buffers: open-mpi/ompi#8720 (Alltoall of vectors, resized),
- * open-mpi/ompi#12202 (ghost cells by MPI_Type_indexed), pmodels/mpich#5643 (Allreduce).
+ * open-mpi/ompi#12202 (ghost cells by MPI_Type_indexed), pmodels/mpich#5643 (Allreduce). pmodels/mpich#6226 (MPI_BOTTOM) is in
+ * rules.cpp. bench/mpi/reported measures them.
  */
 #include "device_test.hpp"
 

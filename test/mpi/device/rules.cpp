@@ -82,7 +82,7 @@ static void partitions()
     }
 }
 
-/* One type that names a device's memory and the host's. */
+/* One type that names a device's memory and the host's (pmodels/mpich#6226). */
 static void absolute()
 {
     for (const int n : {5, 3000, 200000}) {
