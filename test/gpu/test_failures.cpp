@@ -25,19 +25,19 @@ public:
 /* More than a chunk of what is staged. */
 constexpr int64_t large = (int64_t{2} << 20) + 65536;
 
-/* A strided pack of `bytes` bytes, and its result. */
+/* A pack of `bytes` bytes, every second double of `layers` layers with a gap between them, and its result. */
 struct Pack {
-    Pack(Place from_place, Place to_place, int64_t bytes)
-        : from(from_place, static_cast<size_t>(bytes) * 2, 1), to(to_place, static_cast<size_t>(bytes), 2),
-          type(oracle::Type::from(
-              [&](auto **t) {
-                  return heddle_type_vector(bytes / 8, 1, 2, heddle_type_predefined(HEDDLE_DOUBLE), t);
-              },
-              "vector"))
+    Pack(Place from_place, Place to_place, int64_t bytes, int64_t layers = 1)
+        : from(from_place, static_cast<size_t>(bytes * 2 + layers * gap), 1), to(to_place, static_cast<size_t>(bytes), 2)
     {
+        const int64_t rows = bytes / 8 / layers;
+        const oracle::Type layer = oracle::Type::from(
+            [&](auto **t) { return heddle_type_vector(rows, 1, 2, heddle_type_predefined(HEDDLE_DOUBLE), t); }, "vector");
+        type = oracle::Type::from([&](auto **t) { return heddle_type_hvector(layers, 1, rows * 16 + gap, layer.get(), t); },
+                                  "hvector");
         type.commit();
         for (size_t i = 0; i < to.expected.size(); ++i)
-            to.expected[i] = from.expected[i / 8 * 16 + i % 8];
+            to.expected[i] = from.expected[i / 8 * 16 + i % 8 + i / static_cast<size_t>(8 * rows) * gap];
         move = {side_of(from.at(), 1, type), bytes_at(to.at(), bytes), bytes, HEDDLE_OP_REPLACE};
     }
 
@@ -48,6 +48,8 @@ struct Pack {
         Machine::get().copy(to.at(), junk.data(), junk.size());
     }
 
+    static constexpr int64_t gap = 32; /* bytes: a whole number of rows, as the copy engines want it */
+
     Buffer from, to;
     oracle::Type type;
     heddle_move move{};
@@ -55,8 +57,8 @@ struct Pack {
 
 constexpr const char *calls[] = {"allocate",      "free",           "allocate_pinned", "free_pinned",
                                  "stream_create", "stream_destroy", "stream_device",   "stream_synchronize",
-                                 "launch",        "copy",           "copy_2d",         "done_acquire",
-                                 "done_test",     "done_wait",      "stream_wait"};
+                                 "launch",        "copy",           "copy_2d",         "copy_3d",
+                                 "done_acquire",  "done_test",      "done_wait",       "stream_wait"};
 
 /* Right, or an error of the device's with its words; never wrong. Whether it failed. */
 bool right_or_failed(Pack &pack, Way way, const std::string &where)
@@ -80,15 +82,18 @@ void each_call_fails_once()
     need_simulation();
     struct Path {
         Place from, to;
-        int64_t bytes;
+        int64_t bytes, layers = 1;
     };
     const Place device{Kind::device, 0}, pinned{Kind::pinned, 0}, pageable{};
     const Path paths[] = {{device, device, 4096},     {device, pinned, 4096},  {device, pageable, 4096},
                           {pageable, device, 100000}, {device, pinned, large}, {pinned, device, large},
-                          {device, pageable, large}};
+                          {device, pageable, large},  {device, pinned, 4096, 4}};
     int failures = 0;
     for (const Path &path : paths) {
-        Pack pack(path.from, path.to, path.bytes);
+        Pack pack(path.from, path.to, path.bytes, path.layers);
+        const int64_t layered = Machine::get().count("copy_3d");
+        transfer_all(Way::blocking, {pack.move});
+        same(Machine::get().count("copy_3d") - layered, int64_t{path.layers > 1}, "copies of layers");
         for (const char *call : calls)
             for (int when = 1; when <= 3; ++when)
                 for (const Way way : all_ways) {
