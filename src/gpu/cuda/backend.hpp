@@ -14,6 +14,9 @@
 
 namespace heddle::gpu::cuda {
 
+inline CudaDone *as_cuda(Done *done) { return static_cast<CudaDone *>(done); }
+inline cudaStream_t as_cuda(Stream stream) { return static_cast<cudaStream_t>(stream); }
+
 class CudaBackend final : public Backend {
 public:
     // Creates no context.
@@ -40,8 +43,8 @@ public:
     int copy(int device, Stream stream, void *to, const void *from, size_t bytes, Done *done) override;
     int copy_2d(int device, Stream stream, void *to, size_t to_pitch, const void *from, size_t from_pitch,
                 size_t width, size_t rows, Done *done) override;
-
     int copy_3d(int device, Stream stream, const Layers &layers, Done *done) override;
+
     int done_acquire(int device, Done **done) override;
     void done_release(Done *done) override;
     int done_test(Done *done, bool *reached) override;

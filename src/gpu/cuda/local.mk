@@ -40,6 +40,7 @@ lib_LTLIBRARIES += libheddle-cuda.la
 libheddle_cuda_la_SOURCES = \
     src/gpu/cuda/backend.cpp \
     src/gpu/cuda/backend.hpp \
+    src/gpu/cuda/completion.cpp \
     src/gpu/cuda/device.cpp \
     src/gpu/cuda/device.hpp \
     src/gpu/cuda/imports.hpp \
@@ -50,6 +51,7 @@ libheddle_cuda_la_SOURCES = \
     src/gpu/cuda/error.cpp \
     src/gpu/cuda/error.hpp \
     src/gpu/cuda/kernel.cpp \
+    src/gpu/cuda/memory.cpp \
     src/gpu/cuda/nearby.cpp \
     src/gpu/cuda/nearby.hpp \
     src/gpu/cuda/open.cpp

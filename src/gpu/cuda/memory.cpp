@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Memory: what kind it is, slabs, and that of other processes.
+#include "backend.hpp"
+
+#include "elements.hpp"
+#include "error.hpp"
+#include "nearby.hpp"
+
+#include <cstring>
+
+namespace heddle::gpu::cuda {
+namespace {
+
+// What one process tells another of its memory.
+struct Handle {
+    cudaIpcMemHandle_t memory;
+    CUuuid device;
+};
+static_assert(sizeof(Handle) <= Backend::handle_bytes);
+
+} // namespace
+
+Memory CudaBackend::query(const void *ptr, bool range) const
+{
+    unsigned type = 0;
+    int ordinal = -1;
+    unsigned managed = 0;
+    CUdeviceptr start = 0;
+    size_t size = 0;
+    unsigned long long id = 0;
+    CUpointer_attribute attributes[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE,      CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+                                        CU_POINTER_ATTRIBUTE_IS_MANAGED,       CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
+                                        CU_POINTER_ATTRIBUTE_RANGE_SIZE,       CU_POINTER_ATTRIBUTE_BUFFER_ID};
+    void *answers[] = {&type, &ordinal, &managed, &start, &size, &id}; // zero for a pointer that CUDA does not know
+    const auto address = reinterpret_cast<CUdeviceptr>(ptr);
+    Memory memory;
+    const auto ask = [&](unsigned n) { return ptr && cuPointerGetAttributes(n, attributes, answers, address) == CUDA_SUCCESS; };
+    if (!(range && ask(6)) && !ask(3))
+        return memory;
+    if (managed)
+        memory.kind = MemoryKind::managed;
+    else if (type == CU_MEMORYTYPE_DEVICE)
+        memory.kind = MemoryKind::device;
+    else if (type == CU_MEMORYTYPE_HOST)
+        memory.kind = MemoryKind::pinned;
+    else
+        return memory;
+    memory.device = ordinal;
+    if (memory.kind != MemoryKind::device)
+        return memory;
+    memory.imported = imports_.hold(address);
+    memory.base = reinterpret_cast<char *>(start);
+    memory.size = size;
+    memory.id = id;
+    return memory;
+}
+
+bool CudaBackend::combines(heddle_op op, heddle_predefined basic) const
+{
+    return is_defined(op, category(basic));
+}
+
+// Peer access has to be switched on, by a device for another. While one of them is not in use by the process
+// there is no memory to reach, and asking must not create a context.
+bool CudaBackend::reaches(int device, int peer) const
+{
+    if (!is_device(device) || !is_device(peer))
+        return false;
+    if (device == peer)
+        return true;
+    std::atomic<bool> &reached = reached_[static_cast<size_t>(device) * devices_.size() + static_cast<size_t>(peer)];
+    if (reached.load(std::memory_order_acquire))
+        return true;
+    Device &here = *devices_[static_cast<size_t>(device)];
+    Device &there = *devices_[static_cast<size_t>(peer)];
+    int possible = 0;
+    if (cuDeviceCanAccessPeer(&possible, here.handle(), there.handle()) != CUDA_SUCCESS || !possible)
+        return false;
+    if (!here.in_use() || !there.in_use())
+        return true;
+    Scope keep_current; // its end undoes what the next one leaves
+    if (there.enter(keep_current))
+        return false;
+    Scope scope;
+    if (here.enter(scope))
+        return false;
+    const CUresult e = cuCtxEnablePeerAccess(there.context(), 0);
+    const bool enabled = e == CUDA_SUCCESS || e == CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
+    reached.store(enabled, std::memory_order_release);
+    return enabled;
+}
+
+int CudaBackend::allocate(int device, size_t bytes, void **ptr)
+{
+    Scope scope;
+    Device *d = nullptr;
+    if (const int e = enter(device, scope, &d))
+        return e;
+    return check("cudaMalloc", cudaMalloc(ptr, bytes));
+}
+
+int CudaBackend::free(int device, void *ptr)
+{
+    Scope scope;
+    Device *d = nullptr;
+    if (const int e = enter(device, scope, &d))
+        return e;
+    return check("cudaFree", cudaFree(ptr));
+}
+
+int CudaBackend::allocate_pinned(int device, size_t bytes, void **ptr)
+{
+    Scope scope;
+    Device *d = nullptr;
+    if (const int e = enter(device, scope, &d))
+        return e;
+    const NearDevice near(d->bus_id());
+    return check("cudaHostAlloc", cudaHostAlloc(ptr, bytes, cudaHostAllocPortable | cudaHostAllocMapped));
+}
+
+int CudaBackend::free_pinned(int device, void *ptr)
+{
+    Scope scope;
+    Device *d = nullptr;
+    if (const int e = enter(device, scope, &d))
+        return e;
+    return check("cudaFreeHost", cudaFreeHost(ptr));
+}
+
+// ---- other processes ----
+
+int CudaBackend::export_memory(int device, void *ptr, unsigned char handle[handle_bytes])
+{
+    Scope scope;
+    Device *d = nullptr;
+    if (const int e = enter(device, scope, &d))
+        return e;
+    cudaIpcMemHandle_t h{};
+    if (const int e = check("cudaIpcGetMemHandle", cudaIpcGetMemHandle(&h, ptr)))
+        return e;
+    const Handle whole{h, d->uuid()};
+    std::memcpy(handle, &whole, sizeof whole);
+    return HEDDLE_SUCCESS;
+}
+
+int CudaBackend::import_memory(int device, const unsigned char handle[handle_bytes], void **ptr)
+{
+    Scope scope;
+    Device *d = nullptr;
+    if (const int e = enter(device, scope, &d))
+        return e;
+    Handle whole{};
+    std::memcpy(&whole, handle, sizeof whole);
+    const cudaError_t opened = cudaIpcOpenMemHandle(ptr, whole.memory, cudaIpcMemLazyEnablePeerAccess);
+    if (const int e = check("cudaIpcOpenMemHandle", opened))
+        return opened == cudaErrorAlreadyMapped ? int{HEDDLE_ERR_NO_MEMORY} : e;
+    if (std::memcmp(&whole.device, &d->uuid(), sizeof whole.device) == 0)
+        return HEDDLE_SUCCESS;
+    const Memory all = query(*ptr, true);
+    if (all.base)
+        imports_.add(reinterpret_cast<uintptr_t>(all.base), all.size);
+    return HEDDLE_SUCCESS;
+}
+
+int CudaBackend::close_memory(int device, void *ptr)
+{
+    Scope scope;
+    Device *d = nullptr;
+    if (const int e = enter(device, scope, &d))
+        return e;
+    imports_.remove(reinterpret_cast<uintptr_t>(ptr));
+    return check("cudaIpcCloseMemHandle", cudaIpcCloseMemHandle(ptr));
+}
+
+int CudaBackend::pin(int device, void *ptr, size_t bytes)
+{
+    Scope scope;
+    Device *d = nullptr;
+    if (const int e = enter(device, scope, &d))
+        return e;
+    const NearDevice near(d->bus_id());
+    return check("cudaHostRegister", cudaHostRegister(ptr, bytes, cudaHostRegisterPortable | cudaHostRegisterMapped));
+}
+
+int CudaBackend::unpin(int device, void *ptr)
+{
+    Scope scope;
+    Device *d = nullptr;
+    if (const int e = enter(device, scope, &d))
+        return e;
+    return check("cudaHostUnregister", cudaHostUnregister(ptr));
+}
+
+} // namespace heddle::gpu::cuda
