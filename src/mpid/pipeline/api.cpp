@@ -185,7 +185,7 @@ int heddle_message_deliver(heddle_port *port, void *peer, uint64_t after, const 
         fetch_ticket(after);
         if (const int e = Buffer::check(*from, bytes))
             return e;
-        if (bytes == 0 || !p.is_worth_a_ticket(peer, after))
+        if (bytes == 0 || !p.peers().is_worth_a_ticket(peer, after))
             return int{HEDDLE_SUCCESS};
         // The ticket may come while it is made.
         auto made = std::make_unique<Delivering>(p, peer, after, *from, bytes, key, ended, argument);

@@ -29,7 +29,7 @@ Delivering::Delivering(Port &port, void *peer, uint64_t after, const heddle_side
 
 bool Delivering::claim()
 {
-    if (!can_be_ || !port_.finds_ticket(peer_, after_))
+    if (!can_be_ || !port_.peers().finds_ticket(peer_, after_))
         return false;
     claim_ = Claim(after_, total_);
     if (!claim_)
@@ -109,7 +109,7 @@ void Delivering::advance()
     if (done_ == total_) {
         count(Counter::delivered);
         count(Counter::sent_by_reference);
-        port_.note_mode(peer_, mode_);
+        port_.peers().note_mode(peer_, mode_);
     }
     finish();
 }

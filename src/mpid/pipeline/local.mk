@@ -32,6 +32,8 @@ pipeline_sources = \
     src/mpid/pipeline/offers.hpp \
     src/mpid/pipeline/outgoing.cpp \
     src/mpid/pipeline/outgoing.hpp \
+    src/mpid/pipeline/peers.cpp \
+    src/mpid/pipeline/peers.hpp \
     src/mpid/pipeline/port.cpp \
     src/mpid/pipeline/port.hpp \
     src/mpid/pipeline/pushed.hpp \

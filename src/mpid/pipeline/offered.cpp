@@ -66,8 +66,8 @@ void Offered::was_taken()
 {
     count(Counter::sent_by_reference);
     count(Counter::sent_in_place);
-    port_.note_mode(peer_, Mode::reference);
-    port_.note_taken(peer_);
+    port_.peers().note_mode(peer_, Mode::reference);
+    port_.peers().note_taken(peer_);
     answered_ = true;
     done_ = wanted_;
     port_.ready(*this);
@@ -119,7 +119,7 @@ void Offered::moved(Chunk &, int error)
 
 void Offered::push()
 {
-    port_.note_late(peer_);
+    port_.peers().note_late(peer_);
     count(Counter::sent_by_value);
     Header header;
     header.kind = Kind::pushed;
@@ -195,7 +195,7 @@ void Offered::answer(const Header &header)
     if (withdrawn_ || failed() || is_over())
         return;
     if (header.mode == Mode::value) {
-        port_.note_refusal(peer_);
+        port_.peers().note_refusal(peer_);
         depends_ = true;
         if (!copies_)
             until_ = last_ = Clock::now();

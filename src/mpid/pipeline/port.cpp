@@ -5,7 +5,6 @@
 #include "counters.hpp"
 #include "outgoing.hpp"
 #include "taking.hpp"
-#include "tickets.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -14,9 +13,6 @@
 namespace heddle::pipeline {
 
 namespace {
-
-constexpr int most_refusals = 15;
-constexpr auto for_a_ticket = std::chrono::microseconds(2);
 
 // True for as long as it lives.
 class Inside {
@@ -89,33 +85,10 @@ Outgoing *Port::find_unmatched(const void *peer, uint64_t key)
     return nullptr;
 }
 
-Mode Port::noted_mode(const void *peer) const
-{
-    const auto noted = noted_.find(peer);
-    return noted == noted_.end() ? Mode::value : noted->second.mode;
-}
-
-void Port::note_refusal(const void *peer)
-{
-    noted_[peer].late = most_refusals;
-    note_late(peer);
-}
-
-void Port::note_late(const void *peer)
-{
-    Noted &noted = noted_[peer];
-    noted.refusals = noted.late = std::min(2 * noted.late + 1, most_refusals);
-}
-
 bool Port::is_worth_an_offer(const void *peer)
 {
-    if (std::any_of(watched_.begin(), watched_.end(), [](const Outgoing *each) { return each->withdraws(); }))
-        return false;
-    const auto noted = noted_.find(peer);
-    if (noted == noted_.end() || noted->second.refusals == 0)
-        return true;
-    --noted->second.refusals;
-    return false;
+    return std::none_of(watched_.begin(), watched_.end(), [](const Outgoing *each) { return each->withdraws(); }) &&
+           peers_.take_offers(peer);
 }
 
 size_t Port::still_watched() const
@@ -126,32 +99,6 @@ size_t Port::still_watched() const
 size_t Port::still_awaited() const
 {
     return static_cast<size_t>(std::count_if(awaited_.begin(), awaited_.end(), [](const Message *each) { return !each->told_; }));
-}
-
-bool Port::is_worth_a_ticket(const void *peer, uint64_t after)
-{
-    Noted &noted = noted_[peer];
-    if (noted.unawaited == 0 || is_ticket_open(after))
-        return true;
-    --noted.unawaited;
-    return false;
-}
-
-bool Port::finds_ticket(const void *peer, uint64_t after)
-{
-    Noted &noted = noted_[peer];
-    Message::Clock::time_point until; // most look once
-    while (!is_ticket_open(after)) {
-        const auto now = Message::Clock::now();
-        if (until == Message::Clock::time_point())
-            until = now + for_a_ticket;
-        if (now < until)
-            continue;
-        noted.unawaited = noted.missed = std::min(2 * noted.missed + 1, most_refusals);
-        return false;
-    }
-    noted.unawaited = noted.missed = 0;
-    return true;
 }
 
 void Port::ready(Message &message)
@@ -453,7 +400,7 @@ void Port::lost(const void *peer, int error)
     see_taken();
     if (!inside_)
         advance_ready();
-    noted_.erase(peer);
+    peers_.forget(peer);
     for (const auto &[id, message] : messages_)
         if (!peer || message->peer() == peer)
             message->fail_alone(error ? error : int{HEDDLE_ERR_PEER});

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "limits.hpp"
+#include "peers.hpp"
 #include "pushed.hpp"
 #include "transfers.hpp"
 #include "whereabouts.hpp"
@@ -59,21 +60,9 @@ public:
     // For chunks of messages that may never be received: counted apart, so that they are not in the way of others (where
     // the process's slab_limit has room for both).
     Staging &early() { return early_; }
-    // How a peer took the last message.
-    void note_mode(const void *peer, Mode mode) { noted_[peer].mode = mode; }
-    Mode noted_mode(const void *peer) const;
-    // It cannot read what is on offer: the next 15 are not worth one. Or it was late for one: the next is not, and each time
-    // twice as many more, until it takes one. Nor are those that are sent while another is on offer, for many do better packed
-    // in few launches (H200, 64 of 1 KiB: 2.4 us each, on offer 4).
-    void note_refusal(const void *peer);
-    void note_late(const void *peer);
-    void note_taken(const void *peer) { noted_[peer].late = 0; }
+    Peers &peers() { return peers_; }
+    // Not while another is on offer: many do better packed in few launches (H200, 64 of 1 KiB: 2.4 us each, on offer 4).
     bool is_worth_an_offer(const void *peer);
-    // Whether there is a ticket for what is sent to it after `after`, or may be soon; then it is waited for, a little longer than
-    // it saves: where both ends go on at the same time, it comes when its sender looks. After one that did not come the next is
-    // not waited for, and each time twice as many more, until one comes.
-    bool is_worth_a_ticket(const void *peer, uint64_t after);
-    bool finds_ticket(const void *peer, uint64_t after);
     // It lies on offer, or waits for one, and is to be looked at until there is nothing to see any more. Each look takes a
     // while: so only some are offered.
     void watch(Outgoing &message) { watched_.push_back(&message); }
@@ -108,14 +97,6 @@ private:
 
     static constexpr size_t most_watched = 64;
 
-    struct Noted {
-        Mode mode = Mode::value;
-        int refusals = 0; // messages that are not to be offered
-        int late = 0;     // refusals after the last lateness
-        int unawaited = 0; // tickets that are not to be waited for
-        int missed = 0;    // of these after the last that did not come
-    };
-
     // Without those whose callers were told already.
     size_t still_watched() const;
     size_t still_awaited() const;
@@ -141,7 +122,7 @@ private:
     std::array<Staging, modes> sending_; // by mode
     Staging receiving_;
     Staging early_;
-    std::map<const void *, Noted> noted_;
+    Peers peers_;
     std::vector<Outgoing *> watched_;
     std::vector<Incoming *> awaited_; // what is to be read out of such
     std::map<uint64_t, Pushed> pushed_; // by the sender's name for the message

@@ -112,7 +112,7 @@ void Sending::begin_round(const Header &header)
         // Chunks of another size than this end would make cannot be packed early.
         const bool fits = header.mode != Mode::reference || own_ ||
                           header.chunk == chunk_of(header.mode, total_, port_.limits().chunk);
-        port_.note_mode(peer_, fits ? header.mode : Mode::value);
+        port_.peers().note_mode(peer_, fits ? header.mode : Mode::value);
     }
     answered_ = true;
     other_ = header.from;
@@ -168,7 +168,7 @@ void Sending::read_at_once(int64_t bytes)
     count(Counter::sent_by_reference);
     if (own_)
         count(Counter::sent_in_place);
-    port_.note_mode(peer_, mode_);
+    port_.peers().note_mode(peer_, mode_);
     port_.ready(*this);
 }
 
@@ -246,7 +246,7 @@ void Sending::pack(Chunk &chunk)
 // shorter would be read before the longer are packed (two H200s that exchange halos: 4 % of the time).
 void Sending::pack_early()
 {
-    if (!lends_ || !packs() || !total_ || port_.noted_mode(peer_) != Mode::reference)
+    if (!lends_ || !packs() || !total_ || port_.peers().mode(peer_) != Mode::reference)
         return;
     mode_ = Mode::reference;
     wanted_ = total_;
