@@ -17,9 +17,13 @@ gpu_sources = \
     src/gpu/error_detail.cpp \
     src/gpu/error_detail.hpp \
     src/gpu/info.cpp \
+    src/gpu/memory_map.cpp \
+    src/gpu/memory_map.hpp \
     src/gpu/moves.cpp \
     src/gpu/moves.hpp \
     src/gpu/on_stream.cpp \
+    src/gpu/reach.cpp \
+    src/gpu/reach.hpp \
     src/gpu/repeated.cpp \
     src/gpu/repeated.hpp \
     src/gpu/resident.cpp \

@@ -3,7 +3,6 @@
 
 #include "../mpi/datatype/engine/predefined.hpp"
 #include "../mpi/datatype/engine/reduce.hpp"
-#include "../mpi/datatype/engine/runs.hpp"
 
 #include <algorithm>
 
@@ -42,11 +41,6 @@ bool together(const Backend &backend, const Memory &a, const Memory &b)
     return a.kind != MemoryKind::device || b.kind != MemoryKind::device || backend.reaches(a.device, b.device);
 }
 
-bool within(const char *at, const Memory &m)
-{
-    return m.base && at >= m.base && static_cast<size_t>(at - m.base) < m.size;
-}
-
 // Only absolute addresses can lead into several allocations.
 bool in_one_piece(const End &end)
 {
@@ -58,18 +52,16 @@ std::vector<Piece> pieces_of(const End &end, int64_t bytes, const Backend &backe
     if (in_one_piece(end))
         return {{bytes, map.at(end.base())}};
     std::vector<Piece> pieces;
-    visit_instances(*end.plan, false, end.count, end.offset, end.offset + bytes,
-                    [&](int64_t displ, int64_t n, uint8_t) {
-                        const Memory &m = map.at(end.displaced(displ));
-                        if (pieces.empty() || !together(backend, pieces.back().memory, m))
-                            pieces.push_back({n, m});
-                        else
-                            pieces.back().bytes += n;
-                        // A device's memory tells where to work; what all can reach does not.
-                        if (m.kind == MemoryKind::device)
-                            pieces.back().memory = m;
-                        return true;
-                    });
+    visit_memory(end, bytes, map, [&](int64_t n, const Memory &m) {
+        if (pieces.empty() || !together(backend, pieces.back().memory, m))
+            pieces.push_back({n, m});
+        else
+            pieces.back().bytes += n;
+        // A device's memory tells where to work; what all can reach does not.
+        if (m.kind == MemoryKind::device)
+            pieces.back().memory = m;
+        return true;
+    });
     return pieces;
 }
 
@@ -144,19 +136,6 @@ int check_move(const heddle_move &asked, Move &move)
         return e;
     move.bytes = asked.bytes;
     return check_operator(asked, move);
-}
-
-const Memory &MemoryMap::at(const char *address)
-{
-    static const Memory host;
-    if (!backend_)
-        return host;
-    for (const Memory &m : last_)
-        if (within(address, m))
-            return m;
-    turn_ ^= 1;
-    last_[turn_] = backend_->query(address, several_);
-    return last_[turn_];
 }
 
 void place_move(Move &move, Devices *devices, MemoryMap &map)

@@ -3,8 +3,7 @@
 #pragma once
 
 #include "devices.hpp"
-#include "ends.hpp"
-#include "transfer.hpp"
+#include "memory_map.hpp"
 
 #include <vector>
 
@@ -31,31 +30,6 @@ struct Move {
 
 // Checks one transfer. Errors: as heddle_transfer.
 int check_move(const heddle_move &asked, Move &move);
-
-// What memory addresses name, for the length of one call: nobody may free it meanwhile, so that what one
-// allocation's answer was serves for its other addresses, too.
-class MemoryMap {
-public:
-    // A null backend: all memory is the host's. `several` addresses are to come, so that ranges pay.
-    MemoryMap(const Backend *backend, bool several) : backend_(backend), several_(several) {}
-
-    // Valid until the next call. By reference: what was just written in pieces is slow to copy as a whole.
-    const Memory &at(const char *address);
-    // What the next addresses may name.
-    void expect(const Known &known)
-    {
-        if (known.from)
-            last_[0] = *known.from;
-        if (known.to)
-            last_[1] = *known.to;
-    }
-
-private:
-    const Backend *backend_;
-    bool several_;
-    Memory last_[2]; // a source's and a target's, in turn
-    int turn_ = 0;
-};
 
 // Finds out what memory a move names that does not lead from one kind to another, as types of absolute
 // addresses may, and the device that is best placed to do it.

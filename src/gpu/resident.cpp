@@ -253,15 +253,11 @@ private:
     std::vector<Entry> entries_;
 };
 
-int get_resident(const Plan &plan, Device &device, const Resident *&found)
+Residents &residents_of(const Plan &plan, Device &device)
 {
-    Attachment *attachment = plan.attachment.load(std::memory_order_acquire);
-    if (!attachment) {
-        auto fresh = std::make_unique<Residents>(static_cast<size_t>(device.backend().device_count()));
-        if (plan.attachment.compare_exchange_strong(attachment, fresh.get(), std::memory_order_acq_rel))
-            attachment = fresh.release();
-    }
-    return static_cast<Residents *>(attachment)->get(plan, device, found);
+    return plan.attached<Residents>(Attached::images, [&] {
+        return std::make_unique<Residents>(static_cast<size_t>(device.backend().device_count()));
+    });
 }
 
 } // namespace
@@ -269,13 +265,12 @@ int get_resident(const Plan &plan, Device &device, const Resident *&found)
 // Called from the middle of transfers, which must not be left by an exception: memory that has run out is an error.
 int resident(const Plan &plan, Device &device, const Resident *&found)
 {
-    return guard([&] { return get_resident(plan, device, found); });
+    return guard([&] { return residents_of(plan, device).get(plan, device, found); });
 }
 
 void read_on_stream(const Plan &plan, Device &device)
 {
-    auto *const residents = static_cast<Residents *>(plan.attachment.load(std::memory_order_acquire));
-    std::atomic<bool> &flag = residents->ready(device)->on_streams;
+    std::atomic<bool> &flag = residents_of(plan, device).ready(device)->on_streams;
     if (!flag.load(std::memory_order_relaxed)) // written once: other threads read it beside
         flag.store(true, std::memory_order_relaxed);
 }

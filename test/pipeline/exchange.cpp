@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <random>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -13,6 +14,12 @@ namespace pipeline_test {
 
 using gpu::fail;
 using oracle::Rng;
+
+uint64_t seed_of_run()
+{
+    const char *given = std::getenv("HEDDLE_TEST_SEED");
+    return given ? std::strtoull(given, nullptr, 0) : std::random_device{}();
+}
 
 gpu::SideSpec dense(gpu::Place place, int64_t bytes)
 {

@@ -104,6 +104,9 @@ private:
 void run(Network &network, const std::function<bool()> &done, double seconds = 60);
 void run_all(Network &network, const std::vector<std::unique_ptr<Exchange>> &exchanges);
 
+/* HEDDLE_TEST_SEED, or another one each time. */
+uint64_t seed_of_run();
+
 /* Runs one hidden test in a process of its own, with another HEDDLE_DEVICE if need be. Its exit status. */
 int run_inside(const char *test, const char *device = nullptr);
 

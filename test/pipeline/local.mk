@@ -19,6 +19,7 @@ test_pipeline_pipeline_SOURCES = \
     test/pipeline/exchange.cpp \
     test/pipeline/exchange.hpp \
     test/pipeline/main.cpp \
+    test/pipeline/test_absolute.cpp \
     test/pipeline/network.cpp \
     test/pipeline/network.hpp \
     test/pipeline/processes.hpp \

@@ -18,12 +18,6 @@ using oracle::Rng;
 
 namespace {
 
-uint64_t seed_of_run()
-{
-    const char *given = std::getenv("HEDDLE_TEST_SEED");
-    return given ? std::strtoull(given, nullptr, 0) : std::random_device{}();
-}
-
 heddle_port_options random_options(Rng &rng, int peer)
 {
     heddle_port_options options{};

@@ -2,6 +2,7 @@
 #include "buffer.hpp"
 
 #include "../../gpu/devices.hpp"
+#include "../../gpu/memory_map.hpp"
 
 #include <algorithm>
 
@@ -20,20 +21,32 @@ Buffer::Buffer(const heddle_side &side, int64_t bytes) : side_(side), type_(side
     gpu::End end;
     if (bytes == 0 || gpu::make_end(side, bytes, end) != HEDDLE_SUCCESS)
         return;
-    gpu::Devices *const devices = gpu::Devices::open();
-    if (devices)
-        memory_ = devices->backend().query(end.base(), true);
     if (end.dense())
         first_ = end.address();
-    // Absolute addresses may lead into memory of several kinds.
-    const bool one_kind = side.buf || end.dense();
-    of_host_ =
-        !devices || (one_kind && (memory_.kind == MemoryKind::host || memory_.kind == MemoryKind::pinned));
+    gpu::Devices *const devices = gpu::Devices::open();
+    if (devices)
+        find_memory(end, bytes, *devices);
     direct_ = of_host_ && end.dense();
-    if (of_host_)
-        return;
-    device_ = &devices->device(std::max(memory_.device, 0));
-    on_device_ = one_kind && memory_.kind == MemoryKind::device;
+}
+
+void Buffer::find_memory(const gpu::End &end, int64_t bytes, gpu::Devices &devices)
+{
+    gpu::MemoryMap map(&devices.backend(), true);
+    memory_ = map.at(end.base());
+    const auto is_host = [](const gpu::Memory &m) { return m.kind == MemoryKind::host || m.kind == MemoryKind::pinned; };
+    of_host_ = is_host(memory_);
+    on_device_ = memory_.kind == MemoryKind::device;
+    // Absolute addresses may lead into memory of several kinds.
+    if (!side_.buf && !end.dense())
+        gpu::visit_memory(end, bytes, map, [&](int64_t, const gpu::Memory &m) {
+            of_host_ = of_host_ && is_host(m);
+            on_device_ = on_device_ && m.kind == MemoryKind::device && m.device == memory_.device;
+            if (!memory_.of_device() && m.of_device())
+                memory_ = m;
+            return of_host_ || on_device_;
+        });
+    if (!of_host_)
+        device_ = &devices.device(std::max(memory_.device, 0));
 }
 
 heddle_side Buffer::after(int64_t at) const

@@ -3,9 +3,11 @@
 #pragma once
 
 #include "../../gpu/ends.hpp"
+#include "wire.hpp"
 
 namespace heddle::gpu {
 class Device;
+class Devices;
 }
 
 namespace heddle::pipeline {
@@ -25,7 +27,10 @@ public:
     gpu::Device *device() const { return device_; }
     // They lie on that device, all of them.
     bool on_device() const { return on_device_; }
-    // That its first byte lies in, with its range, for as long as the message is on its way.
+    // Whether its chunks can stay where they are packed in that way: in host memory where a device moves them, on a device
+    // where they all come from there or go there.
+    bool can_stay(Mode mode) const { return mode == Mode::shared ? device_ != nullptr : on_device_; }
+    // That its first byte lies in, or the first that a device has, with its range, for as long as the message is on its way.
     const gpu::Memory &memory() const { return memory_; }
 
     // They are one run.
@@ -36,6 +41,8 @@ public:
     heddle_side after(int64_t at) const;
 
 private:
+    void find_memory(const gpu::End &end, int64_t bytes, gpu::Devices &devices);
+
     heddle_side side_;
     gpu::TypeRef type_;
     gpu::Memory memory_;

@@ -12,10 +12,10 @@ namespace {
 Mode mode_for(const Envelope &envelope, const Buffer &buffer, const Limits &limits)
 {
     const uint64_t here = whereabouts().node;
-    if (!buffer.on_device() || envelope.node != here || !here)
+    if (envelope.node != here || !here)
         return Mode::value;
     const auto can = [&](Mode mode, bool own) {
-        return allows(limits, mode) && !cannot_borrow(*buffer.device(), envelope.process, mode, own);
+        return buffer.can_stay(mode) && allows(limits, mode) && !cannot_borrow(*buffer.device(), envelope.process, mode, own);
     };
     if (envelope.lends && can(Mode::reference, envelope.in_place()))
         return Mode::reference;

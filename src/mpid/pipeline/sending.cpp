@@ -23,7 +23,7 @@ Sending::Sending(Port &port, void *peer, const heddle_side &from, int64_t bytes,
 // Whether its chunks can stay, in that way.
 bool Sending::can(Mode mode) const
 {
-    return buffer_.on_device() && allows(port_.limits(), mode) && can_lend(*buffer_.device(), mode);
+    return buffer_.can_stay(mode) && allows(port_.limits(), mode) && can_lend(*buffer_.device(), mode);
 }
 
 Envelope Sending::envelope() const

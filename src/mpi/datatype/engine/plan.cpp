@@ -156,7 +156,7 @@ Plan::Plan(const Placed &layout, const Placed &erased, int64_t extent_)
     if (layout.node->label == HEDDLE_MIXED && bytes > 0)
         typed = std::make_unique<Image>(layout.node);
     else if (bytes > 0)
-        grain = predefined_info(static_cast<heddle_predefined>(layout.node->label)).size;
+        grain = static_cast<int16_t>(predefined_info(static_cast<heddle_predefined>(layout.node->label)).size);
 
     const ImageNode *n = image.nodes.data();
     while (n->kind == NodeKind::stream)

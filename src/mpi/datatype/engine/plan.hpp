@@ -6,6 +6,7 @@
 #include "image.hpp"
 #include "layout.hpp"
 
+#include <array>
 #include <atomic>
 #include <memory>
 #include <vector>
@@ -28,10 +29,11 @@ inline uint8_t widest_word(uint64_t bits)
     return static_cast<uint8_t>(bits & -bits);
 }
 
-// What others keep with a plan (images in a device's memory); it ends with the plan.
+// What others keep with a plan, one of each kind; it ends with the plan.
 struct Attachment {
     virtual ~Attachment() = default;
 };
+enum class Attached : uint8_t { images, reaches, count };
 
 struct Plan {
     Image image;                  // of the bytes alone; its labels are right where `typed` is null
@@ -42,19 +44,19 @@ struct Plan {
     int64_t runs;                 // of one instance
     int64_t extent;
     Divisor by_bytes{};
-    int64_t grain; // bytes of a primitive where all are alike, else 0
+    int16_t grain; // bytes of a primitive where all are alike, else 0
     int16_t dimensions;
     uint8_t kind;  // enum heddle_plan_kind
     uint8_t word;
     bool contiguous; // any number of instances are one block
-    mutable std::atomic<Attachment *> attachment{nullptr}; // owned; set once
 
     Plan(const Plan &) = delete;
     Plan &operator=(const Plan &) = delete;
     ~Plan()
     {
         ended.fetch_add(1, std::memory_order_relaxed);
-        delete attachment.load(std::memory_order_relaxed);
+        for (const auto &each : attachments_)
+            delete each.load(std::memory_order_relaxed);
     }
     Plan(const Placed &layout, int64_t extent);
     // Plans that are no more. While it stays the same, what was a committed type's address is that type's still.
@@ -62,8 +64,23 @@ struct Plan {
     int64_t memory() const;
     const Image &typed_image() const { return typed ? *typed : image; }
 
+    // What is kept with it: a T, made by the first who asks; of threads that do so at once, by one of them.
+    template <class T, class Make> T &attached(Attached kind, Make make) const
+    {
+        std::atomic<Attachment *> &place = attachments_[static_cast<size_t>(kind)];
+        Attachment *found = place.load(std::memory_order_acquire);
+        if (!found) {
+            std::unique_ptr<T> fresh = make();
+            if (place.compare_exchange_strong(found, fresh.get(), std::memory_order_acq_rel))
+                found = fresh.release();
+        }
+        return static_cast<T &>(*found);
+    }
+
 private:
     Plan(const Placed &layout, const Placed &erased, int64_t extent);
+
+    mutable std::array<std::atomic<Attachment *>, static_cast<size_t>(Attached::count)> attachments_{}; // owned; set once
 };
 
 } // namespace heddle

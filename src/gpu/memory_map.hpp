@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What memory addresses name, and layouts of them.
+#pragma once
+
+#include "ends.hpp"
+#include "transfer.hpp"
+
+#include <functional>
+
+namespace heddle::gpu {
+
+// For the length of one call: nobody may free it meanwhile, so that what one allocation's answer was serves for its other
+// addresses, too.
+class MemoryMap {
+public:
+    // A null backend: all memory is the host's. `several` addresses are to come, so that ranges pay.
+    MemoryMap(const Backend *backend, bool several) : backend_(backend), several_(several) {}
+
+    // Valid until the next call. By reference: what was just written in pieces is slow to copy as a whole.
+    const Memory &at(const char *address);
+    // What the next addresses may name.
+    void expect(const Known &known)
+    {
+        if (known.from)
+            last_[0] = *known.from;
+        if (known.to)
+            last_[1] = *known.to;
+    }
+
+private:
+    const Backend *backend_;
+    bool several_;
+    Memory last_[2]; // a source's and a target's, in turn
+    int turn_ = 0;
+};
+
+// Calls sink(bytes, memory) for stretches of the first `bytes` packed bytes of `end`, in pack order, until it returns false.
+// A stretch lies in one memory: of a layout, what reaches no further than one allocation is not looked at more closely, so
+// that this takes as long as there are such parts, and not as there are runs.
+void visit_memory(const End &end, int64_t bytes, MemoryMap &map, const std::function<bool(int64_t, const Memory &)> &sink);
+
+} // namespace heddle::gpu
