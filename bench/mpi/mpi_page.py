@@ -63,8 +63,9 @@ def reported(cases):
              "`MPI_Alltoall` of the columns of a matrix of doubles in each process (open-mpi/ompi#8720), ghost cells anywhere in a field",
              "by `MPI_Type_indexed` (open-mpi/ompi#12202), every second double of device memory and as many of host memory as one type",
              "through `MPI_BOTTOM` (pmodels/mpich#6226); pmodels/mpich#5643 is `MPI_Allreduce`, above. By hand: kernels that pack and",
-             "unpack, and contiguous messages of device memory, through this same MPI. Every element was checked. Microseconds, of the",
-             "slowest process.", ""]
+             "unpack, and contiguous messages of device memory, and of host memory, through this same MPI. What of one type lies in host",
+             "memory a processor copies twice, and by hand once, where UCX copies from one process to another by itself (CMA). Every",
+             "element was checked. Microseconds, of the slowest process.", ""]
     rows = []
     for case in cases:
         if case["who"] != "hand":
