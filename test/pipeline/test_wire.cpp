@@ -17,6 +17,7 @@ namespace {
 
 constexpr gpu::Place device0{gpu::Kind::device, 0}, device1{gpu::Kind::device, 1};
 constexpr int64_t chunk = 4096, bytes = 10 * chunk;
+constexpr int64_t enough = 100000; /* out of one allocation for it to be lent */
 
 using Bytes = std::vector<unsigned char>;
 
@@ -165,17 +166,53 @@ TEST_CASE("a chunk that comes twice ends its message", "[wire]")
     CHECK(exchange.sent.error == HEDDLE_ERR_PEER);
 }
 
+/* Its receiver has no device, and is told where device memory lies. */
+TEST_CASE("where it lies is told to nobody who cannot read there", "[wire][offers]")
+{
+    const Switched on("reset");
+    Network network(7);
+    const heddle_port_options options{chunk, 4, 0, HEDDLE_PEER_AUTO, 0, 100000000};
+    const size_t a = network.add(options), b = network.add(options);
+    Exchange exchange(network, a, b, plan(dense(device0, enough), dense(gpu::Place{}, enough), enough), 1);
+    bool told = false;
+    network.loses = [&](size_t to, const Bytes &raw) {
+        wire::Header header;
+        wire::read_header(raw.data(), raw.size(), header);
+        if (to != a || header.kind != wire::Kind::answer || std::exchange(told, true))
+            return false;
+        wire::Header where;
+        where.kind = wire::Kind::chunk;
+        where.mode = wire::Mode::reference;
+        where.to = header.from;
+        where.bytes = enough;
+        where.loan.allocation = 1;
+        const wire::HeaderBytes changed = wire::write_header(where);
+        CHECK(heddle_port_arrived(network.port(b), changed.bytes, changed.size, nullptr, 0) == HEDDLE_ERR_FORMAT);
+        return false;
+    };
+    REQUIRE(exchange.offer());
+    exchange.receive();
+    run(network, [&] { return exchange.over(); });
+    CHECK(told);
+    CHECK(exchange.received.error == HEDDLE_ERR_FORMAT);
+}
+
 /* Anything at all that passes the check, at ports with running messages. */
 TEST_CASE("random headers break nothing", "[wire]")
 {
     const Switched on("reset reorder=1");
-    oracle::Rng rng(6);
-    for (int round = 0; round < 60; ++round) {
+    const uint64_t seed = seed_of_run();
+    oracle::Rng rng(seed);
+    for (int round = 0; round < 200; ++round) {
+        INFO("HEDDLE_TEST_SEED=" << seed << ", round " << round);
         Network network(rng.next());
         network.forgives = true;
-        const heddle_port_options options{chunk, 4, 0, all_peers[round % 3], 0, 0};
+        const bool offered = round % 2;
+        const heddle_port_options options{chunk, 4, 0, offered ? HEDDLE_PEER_AUTO : all_peers[round % 3], 0, 200};
         const size_t a = network.add(options), b = network.add(options);
-        Exchange exchange(network, a, b, plan(blocks(device0, bytes), blocks(device1, bytes), bytes), 1);
+        const int64_t all = offered ? enough : bytes;
+        const gpu::Place to = round % 4 == 1 ? gpu::Place{} : device1;
+        Exchange exchange(network, a, b, plan(offered ? dense(device0, all) : blocks(device0, all), blocks(to, all), all), 1);
         uint64_t names[2] = {0, 0};
         const auto pick = [&](int64_t usual) {
             return rng.percent(50)   ? usual
@@ -186,22 +223,28 @@ TEST_CASE("random headers break nothing", "[wire]")
             wire::Header header;
             wire::read_header(raw.data(), raw.size(), header);
             names[to == b] = header.to;
+            if (header.from)
+                names[to != b] = header.from;
             return false;
         };
-        exchange.begin();
+        if (offered)
+            REQUIRE(exchange.offer());
+        else
+            exchange.send();
+        exchange.receive();
         for (int i = 0; i < 100 && !exchange.over(); ++i) {
             network.step();
             network.progress(a);
             network.progress(b);
             wire::Header header;
-            header.kind = static_cast<wire::Kind>(rng.in(1, 6));
+            header.kind = static_cast<wire::Kind>(rng.in(1, static_cast<int64_t>(wire::Kind::matched)));
             header.mode = static_cast<wire::Mode>(rng.in(0, 2));
             header.round = static_cast<uint16_t>(rng.in(0, 2));
             const bool to_b = rng.percent(50);
             header.to = names[to_b];
             header.from = names[!to_b];
-            header.offset = pick(chunk);
-            header.bytes = pick(chunk);
+            header.offset = pick(offered ? 0 : chunk);
+            header.bytes = pick(offered ? all : chunk);
             header.chunk = rng.percent(80) ? int64_t{1} << rng.in(10, 20) : rng.in(0, 100000);
             header.granted = pick(3);
             header.loan.allocation = static_cast<uint64_t>(rng.in(0, 3));

@@ -166,6 +166,8 @@ int Taking::arrived(const Header &header, const void *, size_t bytes)
         return HEDDLE_ERR_FORMAT;
     if (failed() || over_ || unpacks_ || !chunks_.empty())
         return HEDDLE_SUCCESS;
+    if (mode_ != Mode::reference)
+        return HEDDLE_ERR_FORMAT;
     Borrowed borrowed;
     if (borrow(*buffer_.device(), process_, Mode::reference, header.loan, wanted_, borrowed))
         answer(Mode::value, false);
