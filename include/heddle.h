@@ -53,7 +53,9 @@ enum heddle_error {
     HEDDLE_ERR_STREAM,        /* a stream that is not of the device whose memory is moved */
     HEDDLE_ERR_NO_DEVICE,     /* a device is needed and none is open; heddle_info says why */
     HEDDLE_ERR_DEVICE,        /* a device call failed; heddle_error_detail names the error */
-    HEDDLE_ERR_PEER           /* a message: its other end failed, or cannot be reached any more */
+    HEDDLE_ERR_PEER,          /* a message: its other end failed, or cannot be reached any more */
+    HEDDLE_ERR_FREED          /* a type or request that was freed before, unless its place is another's by now: for that
+                               * at least 64 more of its kind have to be freed */
 };
 
 /* Deepest nesting that a canonical layout may have. Nestings that simplify do not count. */
@@ -123,7 +125,7 @@ HEDDLE_API heddle_type *heddle_type_predefined(heddle_predefined which);
 /* The constructors: MPI 4.0, section 5.1. `*newtype` receives one reference, to give back with
  * heddle_type_release. Arrays are read during the call only and may be null where `count` is zero.
  * Zero counts, zero-length blocks, overlapping blocks and negative displacements are valid.
- * Errors: ARG (a null array or output), COUNT, TYPE, OVERFLOW, DEPTH, NO_MEMORY. */
+ * Errors: ARG (a null array or output), COUNT, TYPE, FREED, OVERFLOW, DEPTH, NO_MEMORY. */
 HEDDLE_API int heddle_type_contiguous(int64_t count, heddle_type *oldtype, heddle_type **newtype);
 /* `stride` in extents of oldtype. */
 HEDDLE_API int heddle_type_vector(int64_t count, int64_t blocklength, int64_t stride, heddle_type *oldtype,
@@ -160,7 +162,7 @@ HEDDLE_API int heddle_type_subarray(int ndims, const int64_t *sizes, const int64
 /* Makes the type ready to move data. May be called again, and by several threads at once. */
 HEDDLE_API int heddle_type_commit(heddle_type *type);
 
-/* Reference counting. Null is ignored. */
+/* Reference counting. Null is ignored, and what was freed. */
 HEDDLE_API void heddle_type_retain(heddle_type *type);
 HEDDLE_API void heddle_type_release(heddle_type *type);
 
@@ -190,7 +192,7 @@ typedef struct heddle_type_info {
                            * displacement of the layout; 0 where size is 0 */
 } heddle_type_info;
 
-/* Errors: ARG, TYPE. */
+/* Errors: ARG, TYPE, FREED. */
 HEDDLE_API int heddle_type_get_info(const heddle_type *type, heddle_type_info *info);
 
 /* Writes the canonical layout as text, as snprintf writes: at most `capacity` bytes with the final
@@ -206,7 +208,7 @@ HEDDLE_API int heddle_type_describe(const heddle_type *type, char *text, size_t 
  * `outbuf`, or what there is of them. Ends on a boundary of predefined elements, unless not even one
  * element fits: then it packs the part that does. `*actual` is the number of bytes written.
  * `inbuf` may be null for types of absolute addresses. Buffers must not overlap.
- * Errors: ARG, COUNT, TYPE, NOT_COMMITTED, RANGE (offset negative or beyond the data), OVERFLOW. */
+ * Errors: ARG, COUNT, TYPE, FREED, NOT_COMMITTED, RANGE (offset negative or beyond the data), OVERFLOW. */
 HEDDLE_API int heddle_pack(const void *inbuf, int64_t count, const heddle_type *type, int64_t offset, void *outbuf,
                            int64_t max_bytes, int64_t *actual);
 
@@ -248,7 +250,7 @@ HEDDLE_API int heddle_iov_bytes(const void *buf, int64_t count, const heddle_typ
 /* A committed type as bytes for another process of the same architecture. The form has a version
  * and is checked whole when read: any bytes at all are safe to unflatten. */
 HEDDLE_API int heddle_flatten_size(const heddle_type *type, size_t *size);
-/* Errors: ARG, TYPE, NOT_COMMITTED, TRUNCATE (capacity below heddle_flatten_size). */
+/* Errors: ARG, TYPE, FREED, NOT_COMMITTED, TRUNCATE (capacity below heddle_flatten_size). */
 HEDDLE_API int heddle_flatten(const heddle_type *type, void *bytes, size_t capacity);
 /* Returns a committed type. Errors: ARG, FORMAT, VERSION, NO_MEMORY. */
 HEDDLE_API int heddle_unflatten(const void *bytes, size_t size, heddle_type **newtype);
@@ -349,15 +351,16 @@ typedef struct heddle_request heddle_request;
 /* Carries out `n` moves, in any order, and returns when they are done. Moves among device and pinned
  * memory of one device go out as one kernel where they are small or many.
  * Nothing is written where one of the moves is wrong; after DEVICE the targets' content is undefined.
- * Errors: ARG, COUNT, TYPE, NOT_COMMITTED, RANGE (offset or bytes beyond a side's data), OVERFLOW, OP,
- * BUFFER, NO_MEMORY, NO_DEVICE, DEVICE. */
+ * Errors: ARG, COUNT, TYPE, FREED, NOT_COMMITTED, RANGE (offset or bytes beyond a side's data), OVERFLOW,
+ * OP, BUFFER, NO_MEMORY, NO_DEVICE, DEVICE. */
 HEDDLE_API int heddle_transfer(const heddle_move *moves, int64_t n);
 
 /* Begins them and returns. `*request` is to be given to heddle_test until that says done, or to
  * heddle_wait; until then the buffers must stay, while the types may be released. Where all is done at
  * once, `*request` is null, which both take. Stages that go through the host move on in these calls. */
 HEDDLE_API int heddle_transfer_begin(const heddle_move *moves, int64_t n, heddle_request **request);
-/* `*done`: 1 and `*request` null where it has ended, successfully or with the error returned. */
+/* `*done`: 1 and `*request` null where it has ended, successfully or with the error returned. FREED: a copy of a request that
+ * has ended. */
 HEDDLE_API int heddle_test(heddle_request **request, int *done);
 HEDDLE_API int heddle_wait(heddle_request **request);
 

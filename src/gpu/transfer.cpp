@@ -13,7 +13,7 @@
 using namespace heddle;
 using namespace heddle::gpu;
 
-struct heddle_request {
+struct heddle_request : Handle<heddle_request> {
     // The types of what has begun.
     void keep(std::span<const heddle_move> moves)
     {
@@ -274,6 +274,8 @@ int heddle_test(heddle_request **request, int *done)
         *done = 1;
         return HEDDLE_SUCCESS;
     }
+    if (heddle_request::is_freed(*request))
+        return HEDDLE_ERR_FREED;
     return guard([&] {
         heddle_request &r = **request;
         const int e = r.tasks.progress();
@@ -298,6 +300,8 @@ int heddle_wait(heddle_request **request)
         return HEDDLE_ERR_ARG;
     if (!*request)
         return HEDDLE_SUCCESS;
+    if (heddle_request::is_freed(*request))
+        return HEDDLE_ERR_FREED;
     const std::unique_ptr<heddle_request> ended(std::exchange(*request, nullptr));
     return guard([&] {
         const int e = ended->tasks.wait();

@@ -67,6 +67,9 @@ void sides()
     test.gives(HEDDLE_ERR_TYPE, "no type", [](heddle_move &m) { m.to.type = nullptr; });
     const Type raw = strided();
     test.gives(HEDDLE_ERR_NOT_COMMITTED, "not committed", [&](heddle_move &m) { m.from.type = raw.get(); });
+    const heddle_type *const freed = strided().commit().get();
+    test.gives(HEDDLE_ERR_FREED, "freed", [&](heddle_move &m) { m.from.type = freed; });
+    test.gives(HEDDLE_ERR_FREED, "freed", [&](heddle_move &m) { m.to.type = freed; });
     test.gives(HEDDLE_ERR_RANGE, "a negative offset", [](heddle_move &m) { m.from.offset = -1; });
     test.gives(HEDDLE_ERR_RANGE, "an offset beyond", [](heddle_move &m) { m.to.offset = 65; });
     test.gives(HEDDLE_ERR_RANGE, "an offset far beyond", [](heddle_move &m) { m.to.offset = INT64_MAX; });
@@ -127,6 +130,23 @@ void arguments()
     size_t length = 0;
     same(heddle_info(nullptr, 10, &length), int{HEDDLE_ERR_ARG}, "nowhere to write");
     same(heddle_info(nullptr, 0, nullptr), int{HEDDLE_ERR_ARG}, "nowhere to say how long");
+}
+
+/* A copy of a request that has ended. */
+void freed_request()
+{
+    need_devices();
+    const Buffer from({Kind::device, 0}, 1 << 20, 1), to({Kind::pinned, 0}, 1 << 20, 2);
+    const heddle_move move{bytes_at(from.at(), 1 << 20), bytes_at(to.at(), 1 << 20), 1 << 20, HEDDLE_OP_REPLACE};
+    heddle_request *request = nullptr;
+    succeeds(heddle_transfer_begin(&move, 1, &request), "a copy");
+    heddle_request *copy = request;
+    same(request != nullptr, true, "a copy takes a while");
+    succeeds(heddle_wait(&request), "its end");
+    int done = 7;
+    same(heddle_test(&copy, &done), int{HEDDLE_ERR_FREED}, "tested again");
+    same(heddle_wait(&copy), int{HEDDLE_ERR_FREED}, "awaited again");
+    same(done, 7, "what was not said");
 }
 
 void no_moves()
@@ -197,6 +217,7 @@ void no_stream_at_all()
 const AddTests tests{{"bad sides", sides},
                      {"bad operators", operators},
                      {"bad arguments", arguments},
+                     {"a request that was freed", freed_request},
                      {"no moves", no_moves},
                      {"no bytes", no_bytes},
                      {"pageable memory on a stream", pageable_on_a_stream},

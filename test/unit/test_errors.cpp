@@ -177,9 +177,39 @@ TEST_CASE("sizes, extents and displacements beyond 63 bits", "[errors]")
     CHECK(heddle_iov_len(huge / 2, wide.get(), 1, &a, &b) == HEDDLE_ERR_OVERFLOW);
 }
 
-TEST_CASE("data calls: types that are null or not committed", "[errors]")
+TEST_CASE("constructors: types that were freed", "[errors]")
+{
+    Type type = gappy().commit();
+    heddle_type *const freed = type.get(), *const members[] = {real, freed};
+    type = Type();
+    const int64_t one[] = {1, 1}, two[] = {0, 8};
+    CHECK(error_of([&](auto **t) { return heddle_type_contiguous(1, freed, t); }) == HEDDLE_ERR_FREED);
+    CHECK(error_of([&](auto **t) { return heddle_type_vector(1, 1, 1, freed, t); }) == HEDDLE_ERR_FREED);
+    CHECK(error_of([&](auto **t) { return heddle_type_hvector(1, 1, 1, freed, t); }) == HEDDLE_ERR_FREED);
+    CHECK(error_of([&](auto **t) { return heddle_type_indexed(1, one, one, freed, t); }) == HEDDLE_ERR_FREED);
+    CHECK(error_of([&](auto **t) { return heddle_type_hindexed(1, one, one, freed, t); }) == HEDDLE_ERR_FREED);
+    CHECK(error_of([&](auto **t) { return heddle_type_indexed_block(1, 1, one, freed, t); }) == HEDDLE_ERR_FREED);
+    CHECK(error_of([&](auto **t) { return heddle_type_hindexed_block(1, 1, one, freed, t); }) == HEDDLE_ERR_FREED);
+    CHECK(error_of([&](auto **t) { return heddle_type_struct(2, one, two, members, t); }) == HEDDLE_ERR_FREED);
+    CHECK(error_of([&](auto **t) { return heddle_type_resized(freed, 0, 8, t); }) == HEDDLE_ERR_FREED);
+    CHECK(error_of([&](auto **t) { return heddle_type_dup(freed, t); }) == HEDDLE_ERR_FREED);
+    CHECK(error_of([&](auto **t) { return heddle_type_subarray(1, one, one, two, HEDDLE_ORDER_C, freed, t); }) == HEDDLE_ERR_FREED);
+    CHECK(heddle_type_commit(freed) == HEDDLE_ERR_FREED);
+    heddle_type_retain(freed);
+    heddle_type_release(freed);
+    CHECK(heddle_type_commit(freed) == HEDDLE_ERR_FREED);
+    /* As many more may be freed. */
+    for (int i = 0; i < 63; ++i)
+        gappy();
+    CHECK(heddle_type_commit(freed) == HEDDLE_ERR_FREED);
+}
+
+TEST_CASE("data calls: types that are null, freed or not committed", "[errors]")
 {
     const Type type = gappy();
+    Type gone = gappy().commit();
+    heddle_type *const freed = gone.get();
+    gone = Type();
     CHECK(type.info().committed == 0);
     CHECK(type.info().plan == HEDDLE_PLAN_NONE);
     double buffer[16] = {};
@@ -187,8 +217,8 @@ TEST_CASE("data calls: types that are null or not committed", "[errors]")
     int64_t a = 0, b = 0;
     iovec list[4];
     size_t size = 0;
-    for (heddle_type *each : {static_cast<heddle_type *>(nullptr), type.get()}) {
-        const int error = each ? HEDDLE_ERR_NOT_COMMITTED : HEDDLE_ERR_TYPE;
+    for (heddle_type *each : {static_cast<heddle_type *>(nullptr), type.get(), freed}) {
+        const int error = !each ? HEDDLE_ERR_TYPE : each == freed ? HEDDLE_ERR_FREED : HEDDLE_ERR_NOT_COMMITTED;
         CHECK(heddle_pack(buffer, 1, each, 0, packed, 64, &a) == error);
         CHECK(heddle_unpack(packed, 32, buffer, 1, each, 0, &a) == error);
         CHECK(heddle_copy(buffer, 1, each, buffer, 1, real, 0, 8, &a) == error);
@@ -202,12 +232,15 @@ TEST_CASE("data calls: types that are null or not committed", "[errors]")
         CHECK(heddle_pack_external(buffer, 1, each, packed, 64, &a) == error);
         CHECK(heddle_unpack_external(packed, 32, buffer, 1, each, &a) == error);
     }
-    CHECK(heddle_external_size(1, nullptr, &a) == HEDDLE_ERR_TYPE);
-    CHECK(heddle_flatten_size(nullptr, &size) == HEDDLE_ERR_TYPE);
     heddle_type_info info;
-    CHECK(heddle_type_get_info(nullptr, &info) == HEDDLE_ERR_TYPE);
+    for (heddle_type *each : {static_cast<heddle_type *>(nullptr), freed}) {
+        const int error = each ? HEDDLE_ERR_FREED : HEDDLE_ERR_TYPE;
+        CHECK(heddle_external_size(1, each, &a) == error);
+        CHECK(heddle_flatten_size(each, &size) == error);
+        CHECK(heddle_type_get_info(each, &info) == error);
+        CHECK(heddle_type_describe(each, nullptr, 0, &size) == error);
+    }
     CHECK(heddle_type_get_info(real, nullptr) == HEDDLE_ERR_ARG);
-    CHECK(heddle_type_describe(nullptr, nullptr, 0, &size) == HEDDLE_ERR_TYPE);
     CHECK(heddle_type_describe(real, nullptr, 0, nullptr) == HEDDLE_ERR_ARG);
 }
 

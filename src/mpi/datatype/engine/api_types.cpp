@@ -46,6 +46,8 @@ const char *heddle_strerror(int error)
         return "no device is open (heddle_info says why)";
     case HEDDLE_ERR_DEVICE:
         return "a device call failed";
+    case HEDDLE_ERR_FREED:
+        return "the datatype or request was freed already";
     case HEDDLE_ERR_PEER:
         return "the other end of the message failed, or cannot be reached any more";
     default:
@@ -78,8 +80,8 @@ template <class F> int construct(const heddle_type *old, heddle_type **out, F &&
 {
     if (!out)
         return HEDDLE_ERR_ARG;
-    if (!old)
-        return HEDDLE_ERR_TYPE;
+    if (const int e = check_type(old))
+        return e;
     return guard([&] {
         *out = make().release();
         return HEDDLE_SUCCESS;
@@ -199,8 +201,9 @@ int heddle_type_struct(int64_t count, const int64_t *blocklengths, const int64_t
     if (int e = check_lens(count, blocklengths))
         return e;
     const std::span<heddle_type *const> types(oldtypes, static_cast<size_t>(count));
-    if (std::find(types.begin(), types.end(), nullptr) != types.end())
-        return HEDDLE_ERR_TYPE;
+    for (const heddle_type *type : types)
+        if (const int e = check_type(type))
+            return e;
     return guard([&] {
         *newtype = make_struct(view(blocklengths, count), view(hdisplacements, count), types).release();
         return HEDDLE_SUCCESS;
@@ -216,8 +219,8 @@ int heddle_type_dup(heddle_type *oldtype, heddle_type **newtype)
 {
     if (!newtype)
         return HEDDLE_ERR_ARG;
-    if (!oldtype)
-        return HEDDLE_ERR_TYPE;
+    if (const int e = check_type(oldtype))
+        return e;
     heddle_type_retain(oldtype);
     *newtype = oldtype;
     return HEDDLE_SUCCESS;
@@ -239,8 +242,8 @@ int heddle_type_subarray(int ndims, const int64_t *sizes, const int64_t *subsize
 
 int heddle_type_commit(heddle_type *type)
 {
-    if (!type)
-        return HEDDLE_ERR_TYPE;
+    if (const int e = check_type(type))
+        return e;
     return guard([&] {
         commit(*type);
         return HEDDLE_SUCCESS;
@@ -249,20 +252,20 @@ int heddle_type_commit(heddle_type *type)
 
 void heddle_type_retain(heddle_type *type)
 {
-    if (type && !type->predefined)
+    if (!check_type(type) && !type->predefined)
         type->references.fetch_add(1, std::memory_order_relaxed);
 }
 
 void heddle_type_release(heddle_type *type)
 {
-    if (type && !type->predefined && type->references.fetch_sub(1, std::memory_order_acq_rel) == 1)
+    if (!check_type(type) && !type->predefined && type->references.fetch_sub(1, std::memory_order_acq_rel) == 1)
         delete type;
 }
 
 int heddle_type_get_info(const heddle_type *type, heddle_type_info *info)
 {
-    if (!type)
-        return HEDDLE_ERR_TYPE;
+    if (const int e = check_type(type))
+        return e;
     if (!info)
         return HEDDLE_ERR_ARG;
     return guard([&] {
@@ -298,8 +301,8 @@ int heddle_type_get_info(const heddle_type *type, heddle_type_info *info)
 
 int heddle_type_describe(const heddle_type *type, char *text, size_t capacity, size_t *length)
 {
-    if (!type)
-        return HEDDLE_ERR_TYPE;
+    if (const int e = check_type(type))
+        return e;
     if (!length || (capacity > 0 && !text))
         return HEDDLE_ERR_ARG;
     return guard([&] {

@@ -268,8 +268,8 @@ using namespace heddle;
 
 int heddle_flatten_size(const heddle_type *type, size_t *size)
 {
-    if (!type)
-        return HEDDLE_ERR_TYPE;
+    if (const int e = check_type(type))
+        return e;
     if (!size)
         return HEDDLE_ERR_ARG;
     return guard([&] {
@@ -280,8 +280,8 @@ int heddle_flatten_size(const heddle_type *type, size_t *size)
 
 int heddle_flatten(const heddle_type *type, void *bytes, size_t capacity)
 {
-    if (!type)
-        return HEDDLE_ERR_TYPE;
+    if (const int e = check_type(type))
+        return e;
     if (!bytes)
         return HEDDLE_ERR_ARG;
     if (!type->plan.load(std::memory_order_acquire))

@@ -27,6 +27,13 @@ template <class F> int guard(F &&f) noexcept
     }
 }
 
+inline int check_type(const heddle_type *type) noexcept
+{
+    if (!type)
+        return HEDDLE_ERR_TYPE;
+    return heddle_type::is_freed(type) ? HEDDLE_ERR_FREED : HEDDLE_SUCCESS;
+}
+
 // As snprintf writes: at most `capacity` bytes with the final zero. Returns the whole length.
 inline size_t write_text(const std::string &from, char *text, size_t capacity)
 {
@@ -46,8 +53,8 @@ struct Message {
 
     int set(int64_t count_, const heddle_type *type) noexcept
     {
-        if (!type)
-            return HEDDLE_ERR_TYPE;
+        if (const int e = check_type(type))
+            return e;
         if (count_ < 0)
             return HEDDLE_ERR_COUNT;
         plan = type->plan.load(std::memory_order_acquire);

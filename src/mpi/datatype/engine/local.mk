@@ -9,6 +9,7 @@ engine_sources = \
     src/mpi/datatype/engine/external_kernels.cpp \
     src/mpi/datatype/engine/flatten.cpp \
     src/mpi/datatype/engine/guard.hpp \
+    src/mpi/datatype/engine/handle.hpp \
     src/mpi/datatype/engine/image.hpp \
     src/mpi/datatype/engine/layout.cpp \
     src/mpi/datatype/engine/layout.hpp \

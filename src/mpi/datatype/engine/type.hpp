@@ -3,6 +3,7 @@
 // and the bounds that only MPI knows of. Immutable but for its plan, which commit adds once.
 #pragma once
 
+#include "handle.hpp"
 #include "layout.hpp"
 #include "plan.hpp"
 
@@ -19,7 +20,7 @@ struct heddle_bounds {
     int64_t extent() const { return ub - lb; }
 };
 
-struct heddle_type {
+struct heddle_type : heddle::Handle<heddle_type> {
     std::atomic<int64_t> references{1};
     bool predefined = false;
     heddle_predefined basic = HEDDLE_MIXED;

@@ -31,6 +31,7 @@ static int error_class(int error)
     case HEDDLE_ERR_COUNT:
         return MPI_ERR_COUNT;
     case HEDDLE_ERR_TYPE:
+    case HEDDLE_ERR_FREED:
     case HEDDLE_ERR_DEPTH:
         return MPI_ERR_TYPE;
     case HEDDLE_ERR_TRUNCATE:
