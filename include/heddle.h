@@ -296,6 +296,10 @@ HEDDLE_API int heddle_accumulate(const void *inbuf, int64_t incount, const heddl
  * driver answers), "none", or the path of a plug-in. Opening creates no context on any device; memory for
  * staging is made at the first transfer that needs it. */
 
+/* Sets what the environment variable `name`, one of Heddle's (README.gpu), says otherwise. Errors: ARG (no such variable, or
+ * null), RANGE (they were read already: call this before any other function that concerns devices). */
+HEDDLE_API int heddle_set(const char *name, const char *value);
+
 /* Opens the plug-in, once per process. Errors: NO_DEVICE, which is no reason to stop: host memory works. */
 HEDDLE_API int heddle_device_open(void);
 
@@ -551,6 +555,10 @@ HEDDLE_API int heddle_ticket_withdraw(const heddle_ticket *ticket, int *claimed)
 HEDDLE_API int heddle_message_receive(heddle_port *port, void *peer, const void *envelope, const heddle_side *to,
                                       int64_t capacity, const heddle_ticket *ticket, heddle_message_ended ended,
                                       void *argument);
+/* Counts a message of device memory that its caller packed or unpacked as a whole (`received`: 0 or 1), for
+ * heddle_counter_read. */
+HEDDLE_API void heddle_message_count_whole(int received, int64_t bytes);
+
 /* The envelope's message was matched by a probe, and will be received later: its sender is told, which asks for nothing else. To
  * be called for all such messages of a key before their sender is told that another one was dropped (heddle_port_dropped).
  * Errors: ARG, FORMAT, VERSION, and the transport's. */

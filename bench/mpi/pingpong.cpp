@@ -9,11 +9,14 @@
 
 #include <CLI/CLI.hpp>
 #include <heddle_mpi.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <iostream>
+#include <new>
+#include <span>
 
 namespace bench {
 namespace {
@@ -222,6 +225,24 @@ void measure_window(const Layout &layout, int64_t size, const Buffers &buffers, 
     hands.print(layout.name.c_str(), size, made.bytes, ("hand" + of).c_str(), true);
 }
 
+/* Host memory of which only the driver can say that it is: what lies in the heap or on the stack it is not asked about. */
+class Mapped {
+public:
+    explicit Mapped(size_t bytes)
+        : bytes_(bytes), at_(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))
+    {
+        if (at_ == MAP_FAILED)
+            throw std::bad_alloc();
+    }
+    Mapped(const Mapped &) = delete;
+    ~Mapped() { munmap(at_, bytes_); }
+    std::span<unsigned char> span() const { return {static_cast<unsigned char *>(at_), bytes_}; }
+
+private:
+    size_t bytes_;
+    void *at_;
+};
+
 /* Of a type that says nothing of where its buffers lie, or, `told`, that they are the host's. */
 void measure_host(int64_t bytes, bool told)
 {
@@ -232,7 +253,9 @@ void measure_host(int64_t bytes, bool told)
         MPIX_Type_memory_keyval(&key);
         MPI_Type_set_attr(type, key, MPIX_MEMORY_HOST);
     }
-    std::vector<unsigned char> buffer(static_cast<size_t>(bytes), rank ? 0 : 77);
+    const Mapped memory(static_cast<size_t>(bytes));
+    const std::span<unsigned char> buffer = memory.span();
+    std::fill(buffer.begin(), buffer.end(), static_cast<unsigned char>(rank ? 0 : 77));
     const int other = 1 - rank;
     const auto once = [&] {
         there_and_back(

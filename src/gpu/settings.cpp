@@ -1,17 +1,44 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "settings.hpp"
 
+#include "../mpi/datatype/engine/guard.hpp"
+
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <map>
+#include <mutex>
 
 namespace heddle::gpu {
 
 namespace {
 
+constexpr const char *names[] = {"HEDDLE_DEVICE",          "HEDDLE_METHOD",         "HEDDLE_KERNEL",         "HEDDLE_COPY_ENGINE",
+                                 "HEDDLE_SLAB_LIMIT",      "HEDDLE_CHUNK",          "HEDDLE_MESSAGE_CHUNK",  "HEDDLE_MESSAGE_WINDOW",
+                                 "HEDDLE_MESSAGE_STAGING", "HEDDLE_MESSAGE_IN_PLACE", "HEDDLE_MESSAGE_OPEN", "HEDDLE_MESSAGE_PATIENCE",
+                                 "HEDDLE_PEER"};
+
+// What the program said itself, until all of it is read.
+struct Said {
+    std::mutex mutex;
+    std::map<std::string, std::string> values;
+    bool was_read = false;
+
+    static Said &get()
+    {
+        static Said said;
+        return said;
+    }
+};
+
 std::string text(const char *name, const char *otherwise)
 {
+    Said &said = Said::get();
+    const std::lock_guard lock(said.mutex);
+    said.was_read = true;
+    if (const auto found = said.values.find(name); found != said.values.end())
+        return found->second;
     const char *value = std::getenv(name);
     return value && *value ? value : otherwise;
 }
@@ -54,3 +81,19 @@ const Settings &Settings::get()
 }
 
 } // namespace heddle::gpu
+
+int heddle_set(const char *name, const char *value)
+{
+    using namespace heddle::gpu;
+    const auto is_name = [&](const char *each) { return !std::strcmp(each, name); };
+    if (!name || !value || std::none_of(std::begin(names), std::end(names), is_name))
+        return HEDDLE_ERR_ARG;
+    return heddle::guard([&] {
+        Said &said = Said::get();
+        const std::lock_guard lock(said.mutex);
+        if (said.was_read)
+            return HEDDLE_ERR_RANGE;
+        said.values[name] = value;
+        return HEDDLE_SUCCESS;
+    });
+}

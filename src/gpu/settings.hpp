@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the environment says, read once.
+// What the environment says, or the program before it (heddle_set), read once.
 #pragma once
 
 #include <cstddef>

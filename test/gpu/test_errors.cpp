@@ -127,6 +127,9 @@ void arguments()
     same(heddle_test(nullptr, &done), int{HEDDLE_ERR_ARG}, "no request");
     same(heddle_test(&request, nullptr), int{HEDDLE_ERR_ARG}, "nowhere to say done");
     same(heddle_wait(nullptr), int{HEDDLE_ERR_ARG}, "no request");
+    same(heddle_set("HEDDLE_PEER", nullptr), int{HEDDLE_ERR_ARG}, "no value");
+    same(heddle_set("HEDDLE_NOTHING", "1"), int{HEDDLE_ERR_ARG}, "no such variable");
+    same(heddle_set("HEDDLE_PEER", "auto"), int{HEDDLE_ERR_RANGE}, "too late");
     size_t length = 0;
     same(heddle_info(nullptr, 10, &length), int{HEDDLE_ERR_ARG}, "nowhere to write");
     same(heddle_info(nullptr, 0, nullptr), int{HEDDLE_ERR_ARG}, "nowhere to say how long");

@@ -44,7 +44,7 @@ TEST_CASE("heddle_info tells what messages did", "[reference]")
     const std::string expected = "sent_by_reference " +
                                  std::to_string(wire::counted(Counter::sent_by_reference)) +
                                  " received_by_value ";
-    CHECK(text.find("messages: sent_by_value ") != std::string::npos);
+    CHECK(text.find("messages: sent_whole ") != std::string::npos);
     CHECK(text.find(expected) != std::string::npos);
 
     heddle_counter counter{};

@@ -273,6 +273,12 @@ int heddle_message_receive(heddle_port *port, void *peer, const void *envelope, 
     });
 }
 
+void heddle_message_count_whole(int received, int64_t bytes)
+{
+    count(received ? Counter::received_whole : Counter::sent_whole);
+    count(Counter::bytes_whole, received ? bytes : 0);
+}
+
 int heddle_message_probed(heddle_port *port, void *peer, const void *envelope)
 {
     Envelope e;

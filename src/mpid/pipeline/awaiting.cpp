@@ -66,7 +66,7 @@ void Awaiting::advance()
 {
     if (over_) {
         count(Counter::received_by_reference);
-        count(Counter::bytes_received, wanted_);
+        count(Counter::bytes_by_reference, wanted_);
     }
     if (over_ || (failed() && !may_be_written()))
         finish();

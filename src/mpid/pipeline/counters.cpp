@@ -8,7 +8,10 @@ namespace heddle::pipeline {
 namespace {
 
 constexpr auto counters = static_cast<size_t>(Counter::count);
-constexpr const char *names[] = {"sent_by_value",
+constexpr const char *names[] = {"sent_whole",
+                                 "received_whole",
+                                 "bytes_whole",
+                                 "sent_by_value",
                                  "sent_shared",
                                  "sent_by_reference",
                                  "received_by_value",
@@ -18,7 +21,9 @@ constexpr const char *names[] = {"sent_by_value",
                                  "chunks_by_value",
                                  "chunks_shared",
                                  "chunks_by_reference",
-                                 "bytes_received",
+                                 "bytes_by_value",
+                                 "bytes_shared",
+                                 "bytes_by_reference",
                                  "within",
                                  "sent_in_place",
                                  "claimed",
@@ -35,7 +40,7 @@ std::array<std::atomic<int64_t>, counters> values;
 
 const gpu::Source source([](gpu::Counts &counts) {
     for (size_t i = 0; i < counters; ++i)
-        counts.push_back({"messages", names[i], "messages of device buffers that are not packed as a whole; their chunks",
+        counts.push_back({"messages", names[i], "messages of device buffers by the way they took; their chunks; bytes received",
                           values[i].load(std::memory_order_relaxed)});
 });
 

@@ -10,6 +10,9 @@
 namespace heddle::pipeline {
 
 enum class Counter : uint8_t {
+    sent_whole,    // short messages, packed and unpacked by the caller
+    received_whole,
+    bytes_whole,
     sent_by_value, // messages; these three, and others like them, in the order of Mode
     sent_shared,
     sent_by_reference,
@@ -20,7 +23,9 @@ enum class Counter : uint8_t {
     chunks_by_value, // received
     chunks_shared,
     chunks_by_reference,
-    bytes_received,
+    bytes_by_value, // received
+    bytes_shared,
+    bytes_by_reference,
     within,        // messages of a port to itself, moved at once
     sent_in_place, // messages by reference that were read out of the caller's own memory
     claimed,       // messages on offer (offers.hpp) that were read in time, at their receiver

@@ -423,7 +423,7 @@ void Receiving::end_chunk(Chunk &chunk)
         done_ += chunk.bytes;
         ++through_;
         count(counter_of(Counter::chunks_by_value, mode_), !source_);
-        count(Counter::bytes_received, chunk.bytes);
+        count(counter_of(Counter::bytes_by_value, mode_), chunk.bytes);
         // Room for the next one, unless it is others' turn.
         if (chunk.block && wants_room() && !waits() && !port_.receiving().anyone_waits())
             keep(std::move(chunk.block));

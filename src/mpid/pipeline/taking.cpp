@@ -89,7 +89,7 @@ void Taking::over()
 {
     count(counter_of(Counter::received_by_value, mode_));
     count(counter_of(Counter::chunks_by_value, mode_));
-    count(Counter::bytes_received, wanted_);
+    count(counter_of(Counter::bytes_by_value, mode_), wanted_);
     done_ = wanted_;
     over_ = true;
     if (unpacks_)

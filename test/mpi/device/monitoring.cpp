@@ -76,6 +76,19 @@ static void allocate_again()
     check(fallbacks.read() == 0, std::to_string(fallbacks.read()) + " messages could not be read where they were said to lie");
 }
 
+/* The engine's are MPI's control variables, too, and go before the environment's. */
+static void settings(const Variable &shared)
+{
+    for (const char *name : {"DEVICE", "METHOD", "KERNEL", "COPY_ENGINE", "SLAB_LIMIT", "CHUNK", "MESSAGE_CHUNK", "MESSAGE_WINDOW",
+                             "MESSAGE_STAGING", "MESSAGE_IN_PLACE", "MESSAGE_OPEN", "MESSAGE_PATIENCE", "PEER"}) {
+        int index;
+        const std::string whole = std::string("MPIR_CVAR_HEDDLE_") + name;
+        check(MPI_T_cvar_get_index(whole.c_str(), &index) == MPI_SUCCESS, "MPI_T has no control variable " + whole);
+    }
+    const char *const peer = std::getenv("MPIR_CVAR_HEDDLE_PEER");
+    check(!peer || (std::string(peer) == "shared" && shared.read() == 1), "MPIR_CVAR_HEDDLE_PEER is not heard");
+}
+
 int main(int argc, char **argv)
 {
     int provided;
@@ -84,13 +97,25 @@ int main(int argc, char **argv)
         const Variable by_value(rank == 0 ? "heddle_messages_sent_by_value" : "heddle_messages_received_by_value"),
             shared(rank == 0 ? "heddle_messages_sent_shared" : "heddle_messages_received_shared"),
             by_reference(rank == 0 ? "heddle_messages_sent_by_reference" : "heddle_messages_received_by_reference"),
-            bytes("heddle_messages_bytes_received"), slabs("heddle_slabs_pinned", MPI_T_PVAR_CLASS_LEVEL);
+            whole(rank == 0 ? "heddle_messages_sent_whole" : "heddle_messages_received_whole"),
+            bytes_by_value("heddle_messages_bytes_by_value"), bytes_shared("heddle_messages_bytes_shared"),
+            bytes_by_reference("heddle_messages_bytes_by_reference"), bytes_whole("heddle_messages_bytes_whole"),
+            slabs("heddle_slabs_pinned", MPI_T_PVAR_CLASS_LEVEL);
         send(100000);
         const auto counted = by_value.read() + shared.read() + by_reference.read();
         check(counted == 1, "one message was counted " + std::to_string(counted) + " times");
-        check(bytes.read() == (rank == 0 ? 0 : 800000), std::to_string(bytes.read()) + " bytes were counted as received");
+        const long long received = rank == 0 ? 0 : 800000;
+        check(bytes_by_value.read() == received * by_value.read(), "bytes by value");
+        check(bytes_shared.read() == received * shared.read(), "bytes in shared memory");
+        check(bytes_by_reference.read() == received * by_reference.read(), "bytes by reference");
+        settings(shared);
         send(10);
-        if (!std::getenv("MPIR_CVAR_CH4_UCX_GPU_ONESHOT")) /* it may all stay on devices */
+        const char *const oneshot = std::getenv("MPIR_CVAR_CH4_UCX_GPU_ONESHOT");
+        if (!oneshot) {
+            check(whole.read() == 1, "a message sent as a whole was counted " + std::to_string(whole.read()) + " times");
+            check(bytes_whole.read() == (rank == 0 ? 0 : 80), std::to_string(bytes_whole.read()) + " bytes as a whole");
+        }
+        if (!oneshot) /* it may all stay on devices */
             check(slabs.read() > 0, "no pinned memory is counted");
         allocate_again();
     });

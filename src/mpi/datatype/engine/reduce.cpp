@@ -137,8 +137,8 @@ int heddle_accumulate(const void *inbuf, int64_t incount, const heddle_type *int
 {
     if (static_cast<unsigned>(op) >= HEDDLE_OP_COUNT)
         return HEDDLE_ERR_OP;
-    if (!outtype)
-        return HEDDLE_ERR_TYPE;
+    if (const int e = check_type(outtype))
+        return e;
     const heddle_predefined basic = outtype->basic;
     const int64_t element = basic == HEDDLE_MIXED ? 0 : predefined_info(basic).size;
 

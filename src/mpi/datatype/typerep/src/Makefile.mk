@@ -19,6 +19,7 @@ mpi_core_sources += \
     src/mpi/datatype/typerep/src/typerep_heddle_op.c \
     src/mpi/datatype/typerep/src/typerep_heddle_pack.c \
     src/mpi/datatype/typerep/src/typerep_heddle_scratch.c \
+    src/mpi/datatype/typerep/src/typerep_heddle_settings.c \
     src/mpi/datatype/typerep/src/typerep_heddle_types.c
 endif
 

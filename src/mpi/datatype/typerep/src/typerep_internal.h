@@ -59,6 +59,8 @@ static inline bool MPII_heddle_on_device(const void *buf, MPI_Datatype datatype)
     return ENABLE_GPU && MPIR_Typerep_is_on_device(buf, datatype);
 }
 
+/* Tells the engine what control variables say. */
+void MPII_heddle_settings_init(void);
 /* Tells MPL's backend of the engine. */
 void MPII_heddle_device_init(void);
 /* Tells MPI_T of the engine's counters. */

@@ -182,6 +182,8 @@ static void post(struct MPIDI_UCX_turn *turn)
         set_error(o->sreq, MPIR_Typerep_error(o->pack.error));
         o->bytes = 0;
         o->ucx_tag |= MPIDI_UCX_ENVELOPE_BIT;
+    } else {
+        heddle_message_count_whole(0, o->bytes);
     }
     MPIDI_UCX_ucp_request_t *ucp_request = o->is_sync
         ? ucp_tag_send_sync_nbx(o->ep, o->staging, o->bytes, o->ucx_tag, &param)
@@ -334,6 +336,8 @@ static void unpacked(struct MPIDI_UCX_move *unpack)
 
     if (unpack->error != HEDDLE_SUCCESS)
         set_error(rreq, MPIR_Typerep_error(unpack->error));
+    else if (unpack->move.bytes > 0)
+        heddle_message_count_whole(1, unpack->move.bytes);
     free_receive(r);
     if (!enveloped) /* else the request is the envelope's now */
         MPIDIU_request_complete(rreq);
@@ -419,6 +423,10 @@ int MPIDI_UCX_oneshot_recv(void *buf, MPI_Aint count, MPI_Datatype datatype, uin
     MPIDI_UCX_ucp_request_t *ucp_request =
         matched != NULL ? ucp_tag_msg_recv_nbx(worker, r->staging.memory, bytes, matched, &param)
                         : ucp_tag_recv_nbx(worker, r->staging.memory, bytes, ucx_tag, tag_mask, &param);
+    if (UCS_PTR_IS_ERR(ucp_request)) {
+        MPIDI_UCX_REQ(rreq).posted.ticket = NULL;
+        MPIDI_UCX_note_unposted(rreq);
+    }
     MPIDI_UCX_CHK_REQUEST(ucp_request);
     MPIDI_UCX_REQ(rreq).ucp_request = ucp_request;
     if (matched != NULL)
