@@ -67,6 +67,9 @@ constexpr int64_t transposed_bytes = 64 << 10;
 constexpr int64_t record_word = 4;
 constexpr int64_t record_bytes = 1024;
 constexpr int64_t record_spread = 4;
+// Of what takes a launch of its own otherwise, up to this much shares one with others, each word located by itself: a launch
+// takes the processor as long as that takes the device.
+constexpr int64_t shared_launch = 32 << 10;
 
 // What the copy engines can express: whole blocks at one stride, or whole layers of them that are as far apart as
 // some number of blocks.
@@ -190,9 +193,9 @@ Method best_method(const Move &m, const Work *work, bool alone, bool on_stream)
     const bool pinned = m.from.memory.kind == MemoryKind::pinned || m.to.memory.kind == MemoryKind::pinned;
     const bool small = m.bytes <= copied_by_kernel;
     const bool linked = lies_elsewhere(m.from.memory, *m.device) || lies_elsewhere(m.to.memory, *m.device);
-    if (can(Method::copy_engine, m, work))
-        return small && (!alone || (!pinned && !linked && !on_stream)) ? Method::kernel : Method::copy_engine;
     const bool asked = Settings::get().copy_engine;
+    if (can(Method::copy_engine, m, work))
+        return !asked && small && (!alone || (!pinned && !linked && !on_stream)) ? Method::kernel : Method::copy_engine;
     if ((asked || (pinned && (alone || !small))) && can(Method::blocks, m, work)) {
         const int64_t block = m.to.dense() ? work->from.block : work->to.block;
         if (asked || engine_is_sooner(block, m.bytes, m.to.memory.kind == MemoryKind::pinned))
@@ -230,9 +233,11 @@ Method choose_method(const Move &m, const Work *work, bool alone, bool on_stream
 
 void count_again(Method method) { counted(methods_chosen, method); }
 
-Kernel choose_kernel(const Work &w, const Move &m)
+Kernel choose_kernel(const Work &w, const Move &m, bool together)
 {
-    return counted(kernels_chosen, best_kernel(w, m));
+    const Kernel best = best_kernel(w, m);
+    const bool alone = best == Kernel::records || best == Kernel::runs;
+    return counted(kernels_chosen, together && alone && w.bytes <= shared_launch ? Kernel::any : best);
 }
 
 std::array<int64_t, static_cast<size_t>(Method::count)> method_counts()

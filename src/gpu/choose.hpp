@@ -33,7 +33,8 @@ Method choose_method(const Move &move, const Work *work, bool alone, bool on_str
 // It was the answer before, and was not asked for again.
 void count_again(Method method);
 
-Kernel choose_kernel(const Work &work, const Move &move);
+// `together`: other moves go with it, which could share a launch.
+Kernel choose_kernel(const Work &work, const Move &move, bool together);
 
 // How often each was chosen, since the start of the process.
 std::array<int64_t, static_cast<size_t>(Method::count)> method_counts();

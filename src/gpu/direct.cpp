@@ -151,7 +151,7 @@ int launch(Device &device, std::span<const Direct> moves, Stream stream, Done *d
         if (d.method != Method::kernel) {
             error = put_copy(device, stream, copy_of(d), last);
         } else {
-            const Launch one{choose_kernel(d.work, *d.move), &d.work, remote};
+            const Launch one{choose_kernel(d.work, *d.move, several), &d.work, remote};
             if (several && batches(one.kernel, d)) {
                 batch.push_back(one);
                 continue;
@@ -161,6 +161,8 @@ int launch(Device &device, std::span<const Direct> moves, Stream stream, Done *d
         if (error)
             return error;
     }
+    // A backend takes neighbours of one kind together.
+    std::stable_partition(batch.begin(), batch.end(), [](const Launch &each) { return each.kernel == Kernel::strided; });
     return batch.empty() ? HEDDLE_SUCCESS : backend.launch(device.ordinal(), stream, batch, done);
 }
 

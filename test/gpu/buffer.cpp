@@ -44,6 +44,16 @@ std::vector<std::byte> Buffer::bytes() const
     return now;
 }
 
+int64_t counted(const std::string &name)
+{
+    heddle_counter counter{};
+    for (int64_t i = 0; heddle_counter_read(i, &counter) == HEDDLE_SUCCESS; ++i)
+        if (counter.name == name)
+            return counter.value;
+    fail("there is no counter ", name);
+    return 0;
+}
+
 const char *to_text(Way way)
 {
     return way == Way::blocking ? "heddle_transfer"

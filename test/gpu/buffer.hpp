@@ -54,6 +54,9 @@ inline heddle_side side_of(void *buf, int64_t count, const oracle::Type &type, i
     return {buf, count, type.get(), offset};
 }
 
+/* One of the library's counters. */
+int64_t counted(const std::string &name);
+
 /* How a transfer is asked for. */
 enum class Way { blocking, begun, on_stream };
 constexpr Way all_ways[] = {Way::blocking, Way::begun, Way::on_stream};

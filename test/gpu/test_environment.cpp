@@ -101,6 +101,20 @@ void no_peer_access()
     self_succeeds({"--only-named", "--named", "absolute"}, {{"HEDDLE_SIM_PEER", "0"}});
 }
 
+/* Run by the next test, in a process that is told how to move. */
+void inside_as_forced()
+{
+    need_devices();
+    const Place device{Kind::device, 0};
+    const Buffer from(device, 1000, 1);
+    Buffer to(device, 1000, 2);
+    const int64_t before = counted(getenv("EXPECTED_COUNTER"));
+    transfer_all(Way::blocking, {{bytes_at(from.at(), 1000), bytes_at(to.at(), 1000), 1000, HEDDLE_OP_REPLACE}});
+    to.expected = from.expected;
+    to.check("a forced copy");
+    same(counted(getenv("EXPECTED_COUNTER")) - before, int64_t{1}, getenv("EXPECTED_COUNTER"));
+}
+
 void forced_methods()
 {
     need_devices();
@@ -109,6 +123,14 @@ void forced_methods()
         self_succeeds(some_cases, {{"HEDDLE_METHOD", method}, {"HEDDLE_CHUNK", "3000"}});
     self_succeeds(some_cases, {{"HEDDLE_KERNEL", "any"}});
     self_succeeds(some_cases, {{"HEDDLE_COPY_ENGINE", "1"}});
+    const auto is_heard = [](const char *name, const char *value, const char *counter) {
+        self_succeeds({"--only-named", "--named", "inside: as forced"}, {{name, value}, {"EXPECTED_COUNTER", counter}});
+    };
+    is_heard("HEDDLE_METHOD", "kernel", "methods_kernel");
+    is_heard("HEDDLE_METHOD", "copy_engine", "methods_copy_engine");
+    is_heard("HEDDLE_METHOD", "staged", "methods_staged");
+    is_heard("HEDDLE_COPY_ENGINE", "1", "methods_copy_engine");
+    is_heard("HEDDLE_COPY_ENGINE", "0", "methods_kernel");
 }
 
 const AddTests tests{{"information", info},
@@ -120,6 +142,7 @@ const AddTests tests{{"information", info},
                      {"little device memory", little_device_memory},
                      {"no memory at all", no_memory_at_all},
                      {"no peer access", no_peer_access},
+                     {"inside: as forced", inside_as_forced},
                      {"forced methods", forced_methods}};
 
 } // namespace

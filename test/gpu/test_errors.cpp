@@ -43,6 +43,7 @@ public:
             if (way == Way::on_stream && Machine::get().devices() == 0)
                 continue;
             same(transfer(way, {good(), bad}), code, what, ", ", to_text(way));
+            same(transfer(way, {bad}), code, what, ", ", to_text(way), ", alone");
         }
         from_.check("the source of bad input: ", what);
         to_.check("the target of bad input: ", what);

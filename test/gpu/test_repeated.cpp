@@ -25,16 +25,6 @@ Type rows(int64_t width, int64_t stride)
     return type;
 }
 
-int64_t counted(const std::string &name)
-{
-    heddle_counter counter{};
-    for (int64_t i = 0; heddle_counter_read(i, &counter) == HEDDLE_SUCCESS; ++i)
-        if (counter.name == name)
-            return counter.value;
-    fail("there is no counter ", name);
-    return 0;
-}
-
 /* New bytes at the one end come to where they belong at the other. */
 struct Ends {
     Ends(Place place, std::byte *packed) : user(place, room, 1), packed(packed) {}

@@ -329,12 +329,49 @@ void one_type_in_all_threads()
     }
 }
 
+/* Each neighbour's part has a type of its own, strided or irregular. */
+void neighbours_together()
+{
+    need_devices();
+    need_simulation(); /* which counts launches */
+    constexpr int neighbours = 26;
+    constexpr size_t room = 1000;
+    const Buffer field({Kind::device, 0}, neighbours * room, 1), parts({Kind::device, 0}, neighbours * room, 2);
+    for (const bool packs : {true, false})
+        for (const bool mixed : {false, true}) {
+            const Buffer &source = packs ? field : parts;
+            Buffer target({Kind::device, 0}, neighbours * room, 3);
+            std::vector<heddle_move> moves;
+            std::vector<Type> types;
+            types.reserve(neighbours);
+            for (int i = 0; i < neighbours; ++i) {
+                types.push_back(mixed && i % 2 ? hvector(20, 16, bytes_of(8)) : irregular(i));
+                const Type &type = types.back();
+                const int64_t bytes = type.info().size;
+                const size_t at = static_cast<size_t>(i) * room;
+                int64_t actual;
+                if (packs) {
+                    moves.push_back({side_of(source.at(at), 1, type), bytes_at(target.at(at), bytes), bytes, HEDDLE_OP_REPLACE});
+                    heddle_pack(&source.expected[at], 1, type.get(), 0, &target.expected[at], bytes, &actual);
+                } else {
+                    moves.push_back({bytes_at(source.at(at), bytes), side_of(target.at(at), 1, type), bytes, HEDDLE_OP_REPLACE});
+                    heddle_unpack(&source.expected[at], bytes, &target.expected[at], 1, type.get(), 0, &actual);
+                }
+            }
+            const int64_t before = Machine::get().count("launch");
+            transfer_all(Way::blocking, moves);
+            same(Machine::get().count("launch") - before, int64_t{1}, "launches for ", neighbours, " neighbours");
+            target.check("of neighbours together");
+        }
+}
+
 const AddTests tests{{"a stream keeps its order", a_stream_keeps_its_order},
                      {"kernels keep their order", kernels_keep_their_order},
                      {"many requests at once", many_requests_at_once},
                      {"between devices", between_devices},
                      {"sixteen threads", sixteen_threads},
-                     {"one type in all threads", one_type_in_all_threads}};
+                     {"one type in all threads", one_type_in_all_threads},
+                     {"neighbours together", neighbours_together}};
 
 } // namespace
 } // namespace gpu
