@@ -6,40 +6,12 @@
 
 using namespace device_test;
 
-/* A buffer as it is, or as MPI_BOTTOM and a type of absolute addresses. */
-class Origin {
-public:
-    Origin(const Buffer &buffer, bool absolute) : at(absolute ? MPI_BOTTOM : buffer.at()), type(buffer.type()), absolute_(absolute)
-    {
-        if (!absolute)
-            return;
-        MPI_Aint address;
-        MPI_Get_address(buffer.at(), &address);
-        MPI_Type_create_hindexed_block(1, 1, &address, buffer.type(), &type);
-        MPI_Type_commit(&type);
-    }
-    Origin(const Origin &) = delete;
-    ~Origin()
-    {
-        if (absolute_)
-            MPI_Type_free(&type);
-    }
-
-    void *at;
-    MPI_Datatype type;
-
-private:
-    bool absolute_;
-};
-
-static void transfers(gpu::Kind window_kind, gpu::Kind origin_kind, MakeLayout make, int n, bool absolute)
+static void transfers(gpu::Kind window_kind, gpu::Kind origin_kind, MakeLayout make, int n)
 {
     const Layout layout = make(n);
     const std::string what = std::to_string(n) + " of " + layout.name + " between " + gpu::to_text({origin_kind, 0}) +
-                             " and a window of " + gpu::to_text({window_kind, 0}) +
-                             (absolute ? ", absolute addresses" : "");
+                             " and a window of " + gpu::to_text({window_kind, 0});
     Buffer window(window_kind, layout), origin(origin_kind, layout), result(origin_kind, layout);
-    const Origin from(origin, absolute), to(result, absolute);
     window.fill(rank);
     origin.fill(50 + rank);
     MPI_Win win;
@@ -47,22 +19,22 @@ static void transfers(gpu::Kind window_kind, gpu::Kind origin_kind, MakeLayout m
     const int next = (rank + 1) % size, previous = (rank + size - 1) % size;
 
     MPI_Win_fence(0, win);
-    MPI_Get(to.at, 1, to.type, next, 0, 1, layout.type, win);
+    MPI_Get(result.at(), 1, layout.type, next, 0, 1, layout.type, win);
     MPI_Win_fence(0, win);
     result.expect(next, 0, n);
     result.verify("Get, " + what);
-    MPI_Put(from.at, 1, from.type, next, 0, 1, layout.type, win);
+    MPI_Put(origin.at(), 1, layout.type, next, 0, 1, layout.type, win);
     MPI_Win_fence(0, win);
     window.expect(50 + previous, 0, n);
     window.verify("Put, " + what);
     MPI_Win_fence(0, win);
-    MPI_Accumulate(from.at, 1, from.type, next, 0, 1, layout.type, MPI_SUM, win);
+    MPI_Accumulate(origin.at(), 1, layout.type, next, 0, 1, layout.type, MPI_SUM, win);
     MPI_Win_fence(0, win);
     for (int i = 0; i < n; ++i)
         window.put(i, 2 * Buffer::value(50 + previous, i));
     window.verify("Accumulate, " + what);
     MPI_Win_fence(0, win);
-    MPI_Get_accumulate(from.at, 1, from.type, to.at, 1, to.type, next, 0, 1, layout.type, MPI_REPLACE, win);
+    MPI_Get_accumulate(origin.at(), 1, layout.type, result.at(), 1, layout.type, next, 0, 1, layout.type, MPI_REPLACE, win);
     MPI_Win_fence(0, win);
     for (int i = 0; i < n; ++i)
         result.put(i, 2 * Buffer::value(50 + rank, i));
@@ -111,8 +83,7 @@ int main(int argc, char **argv)
             for (const gpu::Kind origin : every_kind) {
                 for (const int n : {1, 1000, 50000})
                     for (const MakeLayout make : every_layout)
-                        for (const bool absolute : {false, true})
-                            transfers(window, origin, make, n, absolute);
+                        transfers(window, origin, make, n);
                 atomics(window, origin);
             }
     });
