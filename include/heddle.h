@@ -482,9 +482,8 @@ HEDDLE_API void heddle_port_placed(heddle_port *port, void *token, int error);
 /* Headers go out to the senders whose messages are being received and who do not know it yet. To be called before any of
  * them is told that another message was dropped. Null is ignored. */
 HEDDLE_API void heddle_port_confirm(heddle_port *port);
-/* The oldest message to `peer` (null: to anybody) with `key` of which it is not known that it was matched (by an answer, or
- * heddle_message_probed) was matched by a receive that could not take its envelope in: it ends, with success. Errors: RANGE
- * where there is none. */
+/* The oldest message to `peer` with `key` of which it is not known that it was matched (by an answer, or heddle_message_probed)
+ * was matched by a receive that could not take its envelope in: it ends, with success. Errors: RANGE where there is none. */
 HEDDLE_API int heddle_port_dropped(heddle_port *port, const void *peer, uint64_t key);
 /* `peer` is gone, or, if it is null, all peers are: their messages end with `error`, and nothing is sent to them. */
 HEDDLE_API void heddle_port_lost(heddle_port *port, const void *peer, int error);

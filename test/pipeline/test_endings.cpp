@@ -66,7 +66,7 @@ TEST_CASE("the oldest unanswered message of a key is the one that was dropped", 
     all[0]->receive();
     while (!network.quiet())
         network.step(); /* the answer is there, though nothing was sent yet */
-    CHECK(heddle_port_dropped(sender, nullptr, 5) == HEDDLE_SUCCESS);
+    CHECK(heddle_port_dropped(sender, network.peer(network.b), 5) == HEDDLE_SUCCESS);
     CHECK(!all[2]->sent.over);
     run(network, [&] { return all[2]->sent.over && all[0]->over(); });
     all[0]->check();
@@ -93,8 +93,8 @@ TEST_CASE("what a probe has matched is not what was dropped", "[endings]")
     REQUIRE(heddle_message_probed(receiver, network.peer(network.a), probed.envelope()) == HEDDLE_SUCCESS);
     while (!network.quiet())
         network.step();
-    CHECK(heddle_port_dropped(sender, nullptr, 9) == HEDDLE_SUCCESS);
-    CHECK(heddle_port_dropped(sender, nullptr, 9) == HEDDLE_ERR_RANGE);
+    CHECK(heddle_port_dropped(sender, network.peer(network.b), 9) == HEDDLE_SUCCESS);
+    CHECK(heddle_port_dropped(sender, network.peer(network.b), 9) == HEDDLE_ERR_RANGE);
     run(network, [&] { return dropped.sent.over; });
     CHECK(dropped.sent.bytes == 0);
     CHECK(!probed.sent.over);

@@ -289,13 +289,13 @@ TEST_CASE("what was withdrawn may be truncated, dropped, refused, or never recei
             exchange.check();
             CHECK(exchange.received.error == HEDDLE_ERR_TRUNCATE);
         } else if (how == 1) {
-            CHECK(heddle_port_dropped(network.port(network.a), nullptr, 0) == HEDDLE_SUCCESS);
+            CHECK(heddle_port_dropped(network.port(network.a), network.peer(network.b), 0) == HEDDLE_SUCCESS);
         } else if (how == 2) {
             CHECK(heddle_message_refuse(network.port(network.b), network.peer(network.a), exchange.envelope(), 0) ==
                   HEDDLE_SUCCESS);
         }
         run(network, [&] { return network.quiet() && (how == 3 || !*heddle_port_active(network.port(network.a))); });
-        CHECK(heddle_port_dropped(network.port(network.a), nullptr, 0) == (how == 3 ? HEDDLE_SUCCESS : HEDDLE_ERR_RANGE));
+        CHECK(heddle_port_dropped(network.port(network.a), network.peer(network.b), 0) == (how == 3 ? HEDDLE_SUCCESS : HEDDLE_ERR_RANGE));
         network.destroy(network.a);
         network.destroy(network.b);
         CHECK(exchange.sent.calls == 1);
@@ -370,8 +370,8 @@ TEST_CASE("what was taken is not what was dropped", "[offers]")
     dropped.send();
     taken.receive();
     network.run_receiver([&] { return taken.received.over; }, network.b);
-    CHECK(heddle_port_dropped(network.port(network.a), nullptr, 0) == HEDDLE_SUCCESS);
-    CHECK(heddle_port_dropped(network.port(network.a), nullptr, 0) == HEDDLE_ERR_RANGE);
+    CHECK(heddle_port_dropped(network.port(network.a), network.peer(network.b), 0) == HEDDLE_SUCCESS);
+    CHECK(heddle_port_dropped(network.port(network.a), network.peer(network.b), 0) == HEDDLE_ERR_RANGE);
     run(network, [&] { return taken.over() && dropped.sent.over; });
     taken.check();
     CHECK(taken.sent.bytes == bytes);

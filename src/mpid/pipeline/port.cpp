@@ -80,7 +80,7 @@ Outgoing *Port::find_unmatched(const void *peer, uint64_t key)
 {
     for (const auto &[id, message] : messages_)
         if (auto *const sending = dynamic_cast<Outgoing *>(message.get()))
-            if ((!peer || sending->peer() == peer) && sending->key() == key && !sending->is_matched())
+            if (sending->peer() == peer && sending->key() == key && !sending->is_matched())
                 return sending;
     return nullptr;
 }

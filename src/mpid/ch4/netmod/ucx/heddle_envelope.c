@@ -188,7 +188,8 @@ void MPIDI_UCX_envelope_met(MPIR_Request *rreq, void *buf, MPI_Aint count, MPI_D
         heddle_port_confirm(MPIDI_UCX_port(vni));
         int error = tell_of_matched(vni, sender_tag);
         if (error == HEDDLE_SUCCESS)
-            error = MPIDI_UCX_port_dropped(MPIDI_UCX_COMM_TO_EP(comm, source, vni, port), key_of(sender_tag, comm->rank));
+            error = MPIDI_UCX_port_dropped(vni, MPIDI_UCX_COMM_TO_EP(comm, source, vni, port),
+                                           key_of(sender_tag, comm->rank));
         fail(rreq, error == HEDDLE_SUCCESS ? MPI_ERR_TRUNCATE : MPIR_Typerep_error(error));
         return;
     }

@@ -223,8 +223,8 @@ void MPIDI_UCX_envelope_met(MPIR_Request *rreq, void *buf, MPI_Aint count, MPI_D
 int MPIDI_UCX_oneshot_recv(void *buf, MPI_Aint count, MPI_Datatype datatype, uint64_t ucx_tag, uint64_t tag_mask,
                            ucp_tag_message_h matched, MPIR_Comm *comm, int vni, const struct heddle_ticket *ticket,
                            MPIR_Request *rreq);
-/* Tells a sender that the receive which met its envelope had no room for it. */
-int MPIDI_UCX_port_dropped(ucp_ep_h ep, uint64_t key);
+/* Tells a sender, over the endpoint `ep` of `vni`, that the receive which met its envelope had no room for it. */
+int MPIDI_UCX_port_dropped(int vni, ucp_ep_h ep, uint64_t key);
 
 #else
 

@@ -67,10 +67,18 @@ static int send_to_port(void *context, void *peer, const void *header, size_t he
     return send_am(AM_PORT, peer, ports[vni], header, header_bytes, data, bytes, token, done);
 }
 
-int MPIDI_UCX_port_dropped(ucp_ep_h ep, uint64_t key)
+/* Who has dropped it says who that is: contexts are the receiver's, so others whom its sender knows may have the same key. */
+struct dropped {
+    uint64_t key;
+    uint32_t rank; /* in the job */
+    uint32_t vni;
+};
+
+int MPIDI_UCX_port_dropped(int vni, ucp_ep_h ep, uint64_t key)
 {
+    const struct dropped it = {key, (uint32_t) MPIR_Process.rank, (uint32_t) vni};
     int done;
-    return send_am(AM_DROPPED, ep, NULL, &key, sizeof(key), NULL, 0, NULL, &done);
+    return send_am(AM_DROPPED, ep, NULL, &it, sizeof(it), NULL, 0, NULL, &done);
 }
 
 /* ---- in ----------------------------------------------------------------------------------------- */
@@ -132,13 +140,15 @@ static ucs_status_t port_arrived(void *arg, const void *header, size_t header_by
 static ucs_status_t dropped_arrived(void *arg, const void *header, size_t header_bytes, void *data, size_t bytes,
                                     const ucp_am_recv_param_t *param)
 {
-    heddle_port *port = MPIDI_UCX_port((int) (intptr_t) arg);
-    uint64_t key;
+    const int vni = (int) (intptr_t) arg;
+    heddle_port *port = MPIDI_UCX_port(vni);
+    struct dropped it;
     (void) data, (void) bytes, (void) param;
-    if (port != NULL && header_bytes == sizeof(key)) {
-        memcpy(&key, header, sizeof(key));
-        (void) heddle_port_dropped(port, NULL, key);
-    }
+    if (port == NULL || header_bytes != sizeof(it))
+        return UCS_OK;
+    memcpy(&it, header, sizeof(it));
+    if (it.rank < (uint32_t) MPIR_Process.size && it.vni < (uint32_t) MPIDI_UCX_global.num_vnis)
+        (void) heddle_port_dropped(port, MPIDI_UCX_AV(&MPIDIU_get_av(0, (int) it.rank)).dest[vni][it.vni], it.key);
     return UCS_OK;
 }
 
