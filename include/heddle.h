@@ -544,9 +544,12 @@ HEDDLE_API int heddle_envelope_read(const void *envelope, heddle_envelope_info *
  * its sender is lost, its end waits for the sender for a second at most. Errors: as heddle_transfer. */
 HEDDLE_API int heddle_ticket_give(heddle_port *port, const heddle_ticket *ticket, const heddle_side *to, int64_t capacity,
                                   int *given);
-/* For a receive that is not to match anything any more, or was matched by what is no envelope. `*claimed`: its message is on its
- * way, and the receive must stay. Errors: ARG. */
+/* For a receive that is not to match anything any more. `*claimed`: its message is on its way, and the receive must stay. Errors:
+ * ARG. */
 HEDDLE_API int heddle_ticket_withdraw(const heddle_ticket *ticket, int *claimed);
+/* For a receive that has ended without an envelope that fits: its buffer is its owner's when this returns. Where it is being
+ * written to it waits until that is over, for a sender that may be lost a second at most. Errors: ARG. */
+HEDDLE_API int heddle_ticket_end(const heddle_ticket *ticket);
 
 /* The envelope's message, or the first `capacity` bytes of it, comes to `to`. `ticket`: which was given for this receive; null:
  * none; it is used up. Errors: also FORMAT, VERSION. With an error nothing has begun, and the sender still waits (for

@@ -47,6 +47,12 @@ private:
         case Ask::withdraw:
             answer.error = heddle_ticket_withdraw(&question.ticket, &answer.yes);
             break;
+        case Ask::end_ticket: {
+            const auto before = std::chrono::steady_clock::now();
+            answer.error = heddle_ticket_end(&question.ticket);
+            answer.yes = std::chrono::steady_clock::now() - before >= std::chrono::milliseconds(10);
+            break;
+        }
         case Ask::receive: {
             const heddle_side side = buffers_.side(question.kind, question.capacity);
             const End before = std::exchange(end_, {});

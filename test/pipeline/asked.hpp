@@ -62,6 +62,7 @@ enum class Ask {
     read,     /* heddle_envelope_read */
     give,     /* heddle_ticket_give, from a port with `peer` of a buffer of `kind` with `capacity` bytes */
     withdraw, /* heddle_ticket_withdraw */
+    end_ticket, /* heddle_ticket_end; says whether it took 10 ms */
     receive,  /* heddle_message_receive of the envelope, with `ticket` if `has_ticket` */
     look,     /* makes progress for a while */
     finish,   /* until the message has ended, and then some; says whether it was `message`, and clears the buffer */

@@ -7,6 +7,8 @@
 #include "../../src/mpid/pipeline/board.hpp"
 #include "../../src/mpid/pipeline/counters.hpp"
 
+#include <thread>
+
 using namespace pipeline_test;
 using heddle::pipeline::Board;
 using heddle::pipeline::counted;
@@ -136,6 +138,44 @@ TEST_CASE("the port of a sender that delivers goes", "[tickets][processes][endin
     }
 }
 
+/* Then no message comes, and the receive can be withdrawn. */
+TEST_CASE("an envelope of a message that was delivered is not sent", "[tickets][processes][endings]")
+{
+    TicketSender sender;
+    const heddle_ticket ticket = sender.send_plainly();
+    REQUIRE(sender.gives(ticket));
+    REQUIRE(sender.deliver(ticket, size));
+    REQUIRE(heddle_message_abandon(sender.wire().port, sender.last().name, HEDDLE_ERR_PEER) == HEDDLE_SUCCESS);
+    sender.wire().run([&] { return sender.last().end.over; });
+    CHECK(sender.withdraw(ticket).yes == 0);
+    check_place_of(sender, ticket);
+}
+
+/* Its buffer is its owner's again, so it waits for who writes there. */
+TEST_CASE("a receive with a ticket ends without its message", "[tickets][processes][endings]")
+{
+    TicketSender sender;
+    const heddle_ticket ticket = sender.send_plainly();
+    CHECK(sender.ask({Ask::end_ticket, ticket}).error == HEDDLE_SUCCESS); /* there is none */
+    REQUIRE(sender.gives(ticket));
+    CHECK(sender.ask({Ask::end_ticket, ticket}).yes == 0);
+    REQUIRE(sender.gives(ticket));
+    {
+        const Switched on("reset delay_us=100000");
+        REQUIRE(sender.deliver(ticket, size));
+        std::thread asks([&] {
+            const Answer ended = sender.ask({Ask::end_ticket, ticket});
+            CHECK(ended.error == HEDDLE_SUCCESS);
+            CHECK(ended.yes == 1);
+        });
+        sender.wire().run([&] { return sender.last().end.over; });
+        asks.join();
+    }
+    CHECK(sender.last().end.error == HEDDLE_SUCCESS);
+    CHECK(sender.receive(&ticket).error == HEDDLE_ERR_FORMAT); /* what meets the envelope fails */
+    check_place_of(sender, ticket);
+}
+
 TEST_CASE("a sender that delivers loses its receiver", "[tickets][processes][endings]")
 {
     TicketSender sender;
@@ -180,6 +220,8 @@ TEST_CASE("bad arguments of tickets", "[tickets][endings]")
     const heddle_side nowhere{nullptr, 64, heddle_type_predefined(HEDDLE_BYTE), 0};
     const heddle_ticket ticket{1, 1};
     int yes = 7;
+    CHECK(heddle_ticket_end(nullptr) == HEDDLE_ERR_ARG);
+    CHECK(heddle_ticket_end(&ticket) == HEDDLE_SUCCESS);
 
     const auto deliver = [&](heddle_port *by, const heddle_side *from, int64_t bytes) {
         yes = 7;

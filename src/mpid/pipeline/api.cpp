@@ -241,6 +241,19 @@ int heddle_ticket_withdraw(const heddle_ticket *ticket, int *claimed)
     });
 }
 
+int heddle_ticket_end(const heddle_ticket *ticket)
+{
+    if (!ticket)
+        return HEDDLE_ERR_ARG;
+    return guard([&] {
+        if (Ticket its = Ticket::find(ticket->sender, ticket->after)) {
+            its.wait();
+            its.end();
+        }
+        return HEDDLE_SUCCESS;
+    });
+}
+
 int heddle_message_receive(heddle_port *port, void *peer, const void *envelope, const heddle_side *to,
                            int64_t capacity, const heddle_ticket *ticket, heddle_message_ended ended, void *argument)
 {

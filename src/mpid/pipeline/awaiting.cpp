@@ -4,7 +4,6 @@
 #include "counters.hpp"
 #include "port.hpp"
 
-#include <thread>
 #include <utility>
 
 namespace heddle::pipeline {
@@ -13,8 +12,6 @@ namespace {
 
 // Some 0.2 us; a poll of the transport, and what else is between two looks, takes as long.
 constexpr int looks = 100;
-// For a sender that may be gone.
-constexpr auto grace = std::chrono::seconds(1);
 
 } // namespace
 
@@ -74,8 +71,8 @@ void Awaiting::advance()
 
 void Awaiting::drop_chunks()
 {
-    while (failed() && may_be_written())
-        std::this_thread::yield();
+    if (failed())
+        ticket_.wait();
 }
 
 } // namespace heddle::pipeline

@@ -100,11 +100,20 @@ bool Delivering::look(Clock::time_point)
     return false;
 }
 
-// Its receiver hears of a failure by the ticket, once nobody writes any more.
+void Delivering::abandoned(int error)
+{
+    abandoned_ = true;
+    Outgoing::abandoned(error);
+}
+
+// Its receiver hears of a failure by the ticket, once nobody writes any more. It hears nothing of a message that does not come: its
+// receive waits for another.
 void Delivering::advance()
 {
     if (request_)
         return;
+    if (abandoned_)
+        claim_.give_back();
     claim_ = Claim();
     if (done_ == total_) {
         count(Counter::delivered);

@@ -24,6 +24,7 @@ public:
     bool was_seen_taken() override { return false; }
     bool can_be_abandoned() const override { return true; } // it is known who takes it, not that somebody has
 
+    void abandoned(int error) override;
     void advance() override;
     int arrived(const Header &header, const void *data, size_t bytes) override;
     void drop_chunks() override;
@@ -36,6 +37,7 @@ private:
     Claim claim_;
     Borrowed to_;
     heddle_request *request_ = nullptr; // while it writes
+    bool abandoned_ = false;
 };
 
 } // namespace heddle::pipeline

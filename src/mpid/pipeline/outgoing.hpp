@@ -31,6 +31,8 @@ public:
     virtual bool can_be_abandoned() const { return !answered_; }
     // It was matched by nobody who wants any of it.
     void dropped();
+    // Its envelope was not sent.
+    virtual void abandoned(int error) { fail_alone(error); }
     // A receiver of this port moves so many bytes itself, out of what side() says, until it calls given().
     bool can_give() const { return !answered_ && !failed(); }
     void give(int64_t bytes);

@@ -411,7 +411,7 @@ int Port::abandon(uint64_t id, int error)
     auto *const message = dynamic_cast<Outgoing *>(find(id));
     if (!message)
         return HEDDLE_ERR_RANGE;
-    message->fail_alone(error ? error : int{HEDDLE_ERR_PEER});
+    message->abandoned(error ? error : int{HEDDLE_ERR_PEER});
     return HEDDLE_SUCCESS;
 }
 

@@ -4,6 +4,8 @@
 #include "board.hpp"
 #include "whereabouts.hpp"
 
+#include <thread>
+
 namespace heddle::pipeline {
 
 namespace {
@@ -74,6 +76,13 @@ bool Ticket::withdraw()
 {
     TicketRecord *const record = std::exchange(record_, nullptr);
     return !record || change(record->word, word_for(name_, Standing::open), free_word);
+}
+
+void Ticket::wait() const
+{
+    const auto until = std::chrono::steady_clock::now() + grace;
+    while (standing() == Standing::claimed && std::chrono::steady_clock::now() < until)
+        std::this_thread::yield();
 }
 
 void Ticket::end()

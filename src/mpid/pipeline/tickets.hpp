@@ -7,11 +7,15 @@
 
 #include "wire.hpp"
 
+#include <chrono>
 #include <utility>
 
 namespace heddle::pipeline {
 
 struct TicketRecord;
+
+// For a sender that may be gone.
+constexpr auto grace = std::chrono::seconds(1);
 
 // How it stands with a ticket.
 enum class Standing : uint8_t {
@@ -46,6 +50,8 @@ public:
     Standing standing() const;
     // False where it was claimed. Afterwards there is none.
     bool withdraw();
+    // While it is claimed, by a sender that may be gone: for a second at most.
+    void wait() const;
     // Nobody waits for it any more: it is withdrawn, or its place is free once nobody writes. The sender's processor has to give a
     // cache line up for that, so it is for when there is time.
     void end();

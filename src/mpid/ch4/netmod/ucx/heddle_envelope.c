@@ -165,7 +165,7 @@ static void receive_from(MPIR_Request *rreq, void *buf, MPI_Aint count, MPI_Data
     if (error != HEDDLE_SUCCESS) {
         (void) heddle_message_refuse(port, ep, envelope, error);
         if (ticket != NULL)
-            MPIDI_UCX_ticket_withdraw(ticket);
+            (void) heddle_ticket_end(ticket);
         fail(rreq, MPIR_Typerep_error(error));
     }
 }
@@ -197,7 +197,7 @@ void MPIDI_UCX_envelope_met(MPIR_Request *rreq, void *buf, MPI_Aint count, MPI_D
     const int error = recv_info->length == 0 ? HEDDLE_ERR_PEER : heddle_envelope_read(envelope, &info);
     if (error != HEDDLE_SUCCESS || info.number >= (uint32_t) MPIDI_UCX_global.num_vnis) {
         if (ticket != NULL)
-            MPIDI_UCX_ticket_withdraw(ticket);
+            (void) heddle_ticket_end(ticket);
         fail(rreq, MPIR_Typerep_error(error != HEDDLE_SUCCESS ? error : HEDDLE_ERR_FORMAT));
     } else {
         MPIDI_UCX_note_matched(vni, sender_tag, &info.next);
@@ -420,7 +420,7 @@ int MPIDI_UCX_gpu_recv(void *buf, MPI_Aint count, MPI_Datatype datatype, int ran
     }
   fn_exit:
     if (given && mpi_errno != MPI_SUCCESS)
-        MPIDI_UCX_ticket_withdraw(&ticket);
+        (void) heddle_ticket_end(&ticket);
     return mpi_errno;
   fn_fail:
     if (p != NULL) { /* it is the oldest still */

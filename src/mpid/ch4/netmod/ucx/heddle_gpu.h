@@ -80,6 +80,7 @@ extern struct MPIDI_UCX_vni_gpu MPIDI_UCX_vni_gpu[MPIDI_CH4_MAX_VCIS];
 
 /* ---- from ucx_init.c --------------------------------------------------------------------------- */
 
+void MPIDI_UCX_configure(ucp_config_t *config);
 int MPIDI_UCX_port_init(int vni);
 void MPIDI_UCX_port_finalize(int vni);
 /* Returns when nothing is on its way any more: requests may have been freed. In a job with devices, of any process. */
@@ -228,6 +229,7 @@ int MPIDI_UCX_port_dropped(int vni, ucp_ep_h ep, uint64_t key);
 
 #else
 
+#define MPIDI_UCX_configure(config)
 #define MPIDI_UCX_port_init(vni) MPI_SUCCESS
 #define MPIDI_UCX_port_finalize(vni)
 #define MPIDI_UCX_gpu_drain()

@@ -23,8 +23,6 @@ void MPIDI_UCX_note_matched(int vni, uint64_t ucx_tag, const heddle_ticket *next
  * where there is no use in it, or its buffer is none for it. */
 bool MPIDI_UCX_ticket_give(int vni, uint64_t ucx_tag, uint64_t tag_mask, const void *buf, MPI_Aint count,
                            MPI_Datatype datatype, const MPIDI_av_entry_t *addr, heddle_ticket *ticket);
-/* The receive was matched by another message, or is none. */
-void MPIDI_UCX_ticket_withdraw(const heddle_ticket *ticket);
 
 /* ---- heddle_moves.c */
 

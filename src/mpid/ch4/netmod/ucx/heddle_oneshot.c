@@ -373,7 +373,7 @@ static void received(void *request, ucs_status_t status, const ucp_tag_recv_info
     MPIDI_UCX_note_unposted(r->rreq);
     MPIDI_UCX_RECV_SET_CAME(r->rreq);
     if (ticket != NULL && (status == UCS_ERR_CANCELED || !(info->sender_tag & MPIDI_UCX_ENVELOPE_BIT)))
-        MPIDI_UCX_ticket_withdraw(ticket);
+        (void) heddle_ticket_end(ticket);
     /* Nobody frees `r` meanwhile, though the call that posted the receive may still be running. */
     if (status != UCS_ERR_CANCELED && (info->sender_tag & MPIDI_UCX_ENVELOPE_BIT)) {
         r->enveloped = true;

@@ -55,12 +55,6 @@ bool MPIDI_UCX_ticket_give(int vni, uint64_t ucx_tag, uint64_t tag_mask, const v
     return heddle_ticket_give(MPIDI_UCX_port(vni), ticket, &to, count * size, &given) == HEDDLE_SUCCESS && given;
 }
 
-void MPIDI_UCX_ticket_withdraw(const heddle_ticket *ticket)
-{
-    int claimed; /* it is not, unless posting its receive failed: then another one meets its message, and fails */
-    (void) heddle_ticket_withdraw(ticket, &claimed);
-}
-
 bool MPIDI_UCX_is_delivered(MPIR_Request *rreq)
 {
     int claimed = 0;
