@@ -68,8 +68,9 @@ constexpr int64_t record_word = 4;
 constexpr int64_t record_bytes = 1024;
 constexpr int64_t record_spread = 4;
 // Of what takes a launch of its own otherwise, up to this much shares one with others, each word located by itself: a launch
-// takes the processor as long as that takes the device.
-constexpr int64_t shared_launch = 32 << 10;
+// takes the processor as long as that takes the device. (One H200, 26 of 32, 128, 256, 512 KiB: 22, 31, 43, 72 us in one launch, 93 to
+// 124 in 26; four of 512 KiB: 23 in one, 18 in four.)
+constexpr int64_t shared_launch = 256 << 10;
 
 // What the copy engines can express: whole blocks at one stride, or whole layers of them that are as far apart as
 // some number of blocks.
