@@ -7,6 +7,7 @@
 #include "case.hpp"
 
 #include <atomic>
+#include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <thread>
@@ -202,7 +203,55 @@ void random_failures()
     same(passed > 0 && failed > 0, true, "some pass, some fail");
 }
 
-const AddTests tests{{"each call fails once", each_call_fails_once},
+/* Run by the next test: where nothing is warm, the first call of one kind fails. That ends one transfer at most, and all others
+ * are right. */
+void inside_a_call_fails()
+{
+    need_simulation();
+    const char *call = getenv("FAILING_CALL");
+    if (!call)
+        throw Skip("a test runs it");
+    const Switched on(text("reset fail=", call, ":1"));
+    const Place device{Kind::device, 0}, pinned{Kind::pinned, 0};
+    int failed = 0;
+    bool called = false;
+    const auto attempt = [&](const auto &transfers) {
+        try {
+            transfers();
+            called |= Machine::get().count(call) > 0;
+        } catch (const std::exception &failure) {
+            if (!strstr(failure.what(), "asked to fail") && !strstr(failure.what(), "the simulated device failed"))
+                throw;
+            ++failed;
+            called = true;
+            Machine::get().reset(); /* a device that could not be waited for has failed for good */
+        }
+    };
+    for (const int64_t layers : {1, 4})
+        attempt([&] {
+            Pack pack(device, pinned, 4096, layers);
+            transfer_all(Way::blocking, {pack.move});
+            pack.to.check("in blocks");
+        });
+    for (uint64_t seed = 1; seed <= 150; ++seed)
+        attempt([&] { run_case(random_case(seed)); });
+    same(failed <= 1, true, call, " fails once, and more than one transfer");
+    same(called, true, call, " is called");
+}
+
+void each_call_fails_in_a_new_process()
+{
+    takes_long();
+    need_simulation();
+    for (const std::string call : calls)
+        if (call != "stream_destroy" && call != "stream_wait") /* which nobody calls */
+            self_succeeds({"--only-named", "--named", "inside: a call fails"},
+                          {{"FAILING_CALL", call}, {"HEDDLE_SLAB_LIMIT", "64K"}});
+}
+
+const AddTests tests{{"inside: a call fails", inside_a_call_fails},
+                     {"each call fails in a new process", each_call_fails_in_a_new_process},
+                     {"each call fails once", each_call_fails_once},
                      {"a device fails", a_device_fails},
                      {"the detail is empty without an error", detail_is_empty_without_an_error},
                      {"random failures", random_failures}};
