@@ -16,6 +16,24 @@ THROUGH_HOST = ("\"cudaMemcpy2D\" is what figure 6 of Jenkins et al. (IEEE TPDS 
                 "bytes, in turn as well: cudaMemcpy2D into pinned host memory, a message of that, and cudaMemcpy2D out of it; of",
                 "one block, cudaMemcpy; up to 16 MiB, where CUDA can express the layout.")
 
+BETWEEN_GPUS = ("# Messages between two GPUs", "",
+                "Half a ping-pong of `MPI_Send` and `MPI_Recv` of a derived datatype, both buffers on devices; medians.",
+                "By hand: kernels for exactly that layout that pack into the other GPU's memory (CUDA IPC), a message of no",
+                "bytes, and a kernel that unpacks; one block is copied to its place. That takes a receiver's address that its sender",
+                "knows beforehand, as MPI's do not: \"hand, read\" is one block by hand where the receiver is told where it lies, and",
+                "reads it there (nobody asks for that row; it is how far a message can come). MPI and the hand-written ones took",
+                "turns of 20; everyone's data was checked first. \"host\" is `HEDDLE_PEER=shared`: chunks through host memory that",
+                "both processes map; \"value\" is `HEDDLE_PEER=value`: chunks that UCX carries, as between hosts (no target names",
+                "it). UCX is the distribution's, without CUDA. \"Of 64\": so many Isends and Irecvs one way, each of a buffer of its own,",
+                "then an answer, and by hand so many kernels or copies and one message: the time of each, and so the rate of messages",
+                "and the bandwidth (no target names them).")
+
+OF_HOST_BUFFERS = ("# Messages of host buffers, where there is a GPU", "",
+                   "Half a ping-pong of `MPI_Send` and `MPI_Recv` between two processes; medians. The memory is mapped, for of what lies on the",
+                   "heap the driver is not asked. \"Told\": the datatype says that its buffers are the host's, and the driver is not asked",
+                   "(`include/heddle_mpi.h`). \"Off\" is `MPIR_CVAR_ENABLE_GPU=0`; the other paths differ for device buffers alone, and show",
+                   "how far runs of one thing do. Everything was checked.")
+
 
 def series(cases, layout, way, who):
     return sorted((case["bytes"], case["median"]) for case in cases
@@ -81,26 +99,19 @@ def write(data, path, source):
     """The page; returns the paths of its diagrams."""
     machine, cases = data["machine"], data["cases"]
     layouts = list(dict.fromkeys(case["layout"] for case in cases if not case["layout"].startswith("host")))
-    drawing = path.with_suffix(".png")
-    draw(cases, layouts, drawing)
-    lines = ["# Messages between two GPUs", "",
-             "Half a ping-pong of `MPI_Send` and `MPI_Recv` of a derived datatype, both buffers on devices; medians.",
-             "By hand: kernels for exactly that layout that pack into the other GPU's memory (CUDA IPC), a message of no",
-             "bytes, and a kernel that unpacks; one block is copied to its place. That takes a receiver's address that its sender",
-             "knows beforehand, as MPI's do not: \"hand, read\" is one block by hand where the receiver is told where it lies, and",
-             "reads it there (nobody asks for that row; it is how far a message can come). MPI and the hand-written ones took",
-             "turns of 20; everyone's data was checked first. \"host\" is `HEDDLE_PEER=shared`: chunks through host memory that",
-             "both processes map; \"value\" is `HEDDLE_PEER=value`: chunks that UCX carries, as between hosts (no target names",
-             "it). UCX is the distribution's, without CUDA. \"Of 64\": so many Isends and Irecvs one way, each of a buffer of its own,",
-             "then an answer, and by hand so many kernels or copies and one message: the time of each, and so the rate of messages",
-             "and the bandwidth (no target names them).",
+    drawings = [path.with_suffix(".png")] if layouts else []
+    for drawing in drawings:
+        draw(cases, layouts, drawing)
+    lines = [*(BETWEEN_GPUS if layouts else OF_HOST_BUFFERS),
              *(THROUGH_HOST if any(case["who"] == "cudaMemcpy2D" for case in cases) else ()),
              f"Made by `bench/mpi/run` and `bench/plot` from [{source}]({source}).", "",
              f"- {machine['date']}; {len(machine['gpus'])} x {', '.join(sorted(set(machine['gpus'])))}, driver "
              f"{machine['driver']}; {machine['cores']} cores, Linux {machine['kernel']}; Heddle {machine['commit']}", "",
              "## Targets", ""]
     lines += table(["layout", "size", "path", "measured", "limit", "", "stock MPICH 4.0.2"], judged_rows(data["rows"]))
-    lines += ["## Time and bandwidth over size", "", f"![half a ping-pong]({drawing.name})", "", "## All cases", "",
+    for drawing in drawings:
+        lines += ["## Time and bandwidth over size", "", f"![half a ping-pong]({drawing.name})", ""]
+    lines += ["## All cases", "",
               "Microseconds; from the first to the last tenth of the samples.", ""]
     lines += table(["layout", "size", "bytes", "path", "who", "median", "10 to 90 %", "GB/s"],
                    [[case["layout"], str(case["size"]), str(case["bytes"]), case["way"], case["who"],
@@ -126,4 +137,4 @@ def write(data, path, source):
     if data.get("reported"):
         lines += reported(data["reported"])
     path.write_text("\n".join(lines).rstrip("\n") + "\n", encoding="utf-8")
-    return [drawing]
+    return drawings
