@@ -89,7 +89,6 @@ public:
     // Streams of the highest priority, or the next, which `gives_way` to it, that do not wait for the legacy default
     // stream.
     virtual int stream_create(int device, bool gives_way, Stream *stream) = 0;
-    virtual int stream_destroy(int device, Stream stream) = 0;
     // The device that a user's stream belongs to; null is the current device's default stream.
     virtual int stream_device(Stream stream, int *device) = 0;
     // Waits until all that was put on the stream is done.
@@ -118,8 +117,6 @@ public:
     // `done` is reached when all has ended that was put on any stream of the device so far, the callers' included.
     // May wait for the device where its library knows no better, and ends captures of streams that are under way.
     virtual int done_after_all(int device, Done *done) = 0;
-    // What is put on `stream` from now on begins after `done` was reached.
-    virtual int stream_wait(int device, Stream stream, Done *done) = 0;
 
     // Device memory of this process for another process of the node, and back.
     static constexpr size_t handle_bytes = 80;

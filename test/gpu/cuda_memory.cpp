@@ -26,6 +26,7 @@ struct Driver {
     Result (*device_count)(int *);
     Result (*device_get)(int *, int);
     Result (*retain)(Context *, int);
+    Result (*context_state)(int, unsigned *, int *);
     Result (*set_current)(Context);
     Result (*alloc)(Address *, size_t);
     Result (*alloc_managed)(Address *, size_t, unsigned);
@@ -48,15 +49,7 @@ void check(Result result, const char *call)
 
 class Cuda final : public Machine {
 public:
-    Cuda(const Driver &driver, int devices) : driver_(driver)
-    {
-        for (int i = 0; i < devices; ++i) {
-            int device = 0;
-            check(driver_.device_get(&device, i), "cuDeviceGet");
-            contexts_.push_back(nullptr);
-            check(driver_.retain(&contexts_.back(), device), "cuDevicePrimaryCtxRetain");
-        }
-    }
+    Cuda(const Driver &driver, int devices) : driver_(driver), contexts_(static_cast<size_t>(devices)) {}
 
     const char *name() const override { return "cuda"; }
     int devices() const override { return static_cast<int>(contexts_.size()); }
@@ -143,6 +136,14 @@ public:
         check(driver_.stream_synchronize(stream), "cuStreamSynchronize");
     }
 
+    bool in_use(int device) override
+    {
+        unsigned flags = 0;
+        int active = 0;
+        check(driver_.context_state(handle(device), &flags, &active), "cuDevicePrimaryCtxGetState");
+        return active != 0;
+    }
+
 private:
     using Key = std::tuple<Kind, int, size_t>;
 
@@ -158,9 +159,22 @@ private:
     }
     static Key key(Place place, size_t rounded) { return {place.kind, place.device, rounded}; }
     static void *pointer(Address address) { return reinterpret_cast<void *>(address); }
-    void use(int device) const
+    int handle(int device) const
     {
-        check(driver_.set_current(contexts_[static_cast<size_t>(device)]), "cuCtxSetCurrent");
+        int found = 0;
+        check(driver_.device_get(&found, device), "cuDeviceGet");
+        return found;
+    }
+    /* A device has a context from its first use on, as it would have by CUDA's runtime. */
+    void use(int device)
+    {
+        Context &context = contexts_[static_cast<size_t>(device)];
+        {
+            const std::lock_guard lock(contexts_mutex_);
+            if (!context)
+                check(driver_.retain(&context, handle(device)), "cuDevicePrimaryCtxRetain");
+        }
+        check(driver_.set_current(context), "cuCtxSetCurrent");
     }
     void *take(Place place, size_t rounded)
     {
@@ -175,6 +189,7 @@ private:
 
     const Driver driver_;
     std::vector<Context> contexts_;
+    std::mutex contexts_mutex_;
     std::mutex mutex_;
     std::map<Key, std::vector<void *>> kept_;
 };
@@ -197,6 +212,7 @@ std::unique_ptr<Machine> open_cuda()
     find(driver.device_count, "cuDeviceGetCount");
     find(driver.device_get, "cuDeviceGet");
     find(driver.retain, "cuDevicePrimaryCtxRetain");
+    find(driver.context_state, "cuDevicePrimaryCtxGetState");
     find(driver.set_current, "cuCtxSetCurrent");
     find(driver.alloc, "cuMemAlloc_v2");
     find(driver.alloc_managed, "cuMemAllocManaged");

@@ -124,14 +124,21 @@ Memory::~Memory()
         Machine::get().release(place_, at_, bytes_);
 }
 
+/* No device has to do with it. */
+static void copy_pageable(void *to, const void *from, size_t bytes)
+{
+    if (bytes != 0)
+        std::memcpy(to, from, bytes);
+}
+
 void Memory::write(size_t offset, const void *from, size_t bytes) const
 {
-    Machine::get().copy(at() + offset, from, bytes);
+    place_.kind == Kind::pageable ? copy_pageable(at() + offset, from, bytes) : Machine::get().copy(at() + offset, from, bytes);
 }
 
 void Memory::read(size_t offset, void *to, size_t bytes) const
 {
-    Machine::get().copy(to, at() + offset, bytes);
+    place_.kind == Kind::pageable ? copy_pageable(to, at() + offset, bytes) : Machine::get().copy(to, at() + offset, bytes);
 }
 
 } // namespace gpu

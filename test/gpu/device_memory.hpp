@@ -46,6 +46,9 @@ public:
     virtual void end_stream(int device, void *stream) = 0;
     virtual void synchronize(int device, void *stream) = 0;
 
+    /* Whether this process uses the device: it has a context there, or has asked the simulated one for something. */
+    virtual bool in_use(int) { return false; }
+
     /* Of the simulation alone: its switches (src/gpu/sim/sim.h). False where there is none. */
     virtual bool configure(const char *) { return false; }
     bool is_simulated() { return configure(""); }

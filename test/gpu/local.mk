@@ -40,6 +40,7 @@ test_gpu_gpu_SOURCES = \
     test/gpu/run_case.cpp \
     test/gpu/shrink_case.cpp \
     test/gpu/simulation.cpp \
+    test/gpu/test_contexts.cpp \
     test/gpu/test_environment.cpp \
     test/gpu/test_errors.cpp \
     test/gpu/test_failures.cpp \

@@ -73,7 +73,7 @@ int run(Kernel kernel, const Work &work, int device)
     if (error == HEDDLE_SUCCESS)
         error = sim.backend->done_wait(done);
     sim.backend->done_release(done);
-    sim.backend->stream_destroy(device, stream);
+    sim.stream_destroy(stream);
     return error;
 }
 

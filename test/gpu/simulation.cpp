@@ -85,6 +85,14 @@ public:
         return true;
     }
     int64_t count(const char *what) override { return count_(what); }
+    bool in_use(int) override
+    {
+        for (const char *call : {"allocate", "allocate_pinned", "stream_create", "stream_device", "stream_synchronize", "launch",
+                                 "copy", "copy_2d", "copy_3d", "done_acquire", "done_after_all", "export_memory", "pin"})
+            if (count(call) > 0)
+                return true;
+        return false;
+    }
 
 private:
     template <class F> F find(const char *symbol) const

@@ -56,15 +56,6 @@ int CudaBackend::stream_create(int device, bool gives_way, Stream *stream)
     return HEDDLE_SUCCESS;
 }
 
-int CudaBackend::stream_destroy(int device, Stream stream)
-{
-    Scope scope;
-    Device *d = nullptr;
-    if (const int e = enter(device, scope, &d))
-        return e;
-    return check("cudaStreamDestroy", cudaStreamDestroy(as_cuda(stream)));
-}
-
 int CudaBackend::stream_device(Stream stream, int *device)
 {
     const cudaStream_t s = as_cuda(stream);

@@ -131,26 +131,4 @@ int CudaBackend::done_after_all(int device, Done *done)
     return HEDDLE_SUCCESS;
 }
 
-int CudaBackend::stream_wait(int device, Stream stream, Done *done)
-{
-    CudaDone &c = *as_cuda(done);
-    if (!c.by_event && c.slot_reached())
-        return HEDDLE_SUCCESS;
-    Scope scope;
-    Device *d = nullptr;
-    if (const int e = enter(device, scope, &d))
-        return e;
-    if (c.by_event)
-        return check("cudaStreamWaitEvent", cudaStreamWaitEvent(as_cuda(stream), c.event, 0));
-    for (int i = 0; i < c.words && d->writes_in_order(); ++i) {
-        const int e = check("cuStreamWaitValue32",
-                            cuStreamWaitValue32(as_cuda(stream), reinterpret_cast<CUdeviceptr>(c.signal.slot + i),
-                                                c.signal.value, CU_STREAM_WAIT_VALUE_GEQ));
-        if (e || i + 1 == c.words)
-            return e;
-    }
-    // A kernel wrote the number and this device cannot wait for one: so the host does.
-    return done_wait(done);
-}
-
 } // namespace heddle::gpu::cuda

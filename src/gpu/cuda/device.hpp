@@ -69,7 +69,7 @@ private:
     int processors_ = 0;
     int shared_limit_ = 0;
     bool overlaps_ = false;
-    bool writes_in_order_ = false; // cuStreamWriteValue32 and cuStreamWaitValue32
+    bool writes_in_order_ = false; // cuStreamWriteValue32
     std::string name_;
     std::string bus_id_;
     CUuuid uuid_{};

@@ -37,7 +37,10 @@ int check(const char *call, cudaError_t error)
     if (error == cudaSuccess) [[likely]]
         return HEDDLE_SUCCESS;
     cudaGetLastError(); // or a later call would return it again
-    note(sentence(call, cudaGetErrorName(error), cudaGetErrorString(error)));
+    std::string text = sentence(call, cudaGetErrorName(error), cudaGetErrorString(error));
+    if (error == cudaErrorNoKernelImageForDevice)
+        text += "; libheddle-cuda.so was not built for this GPU: see configure's --with-cuda-arch";
+    note(text);
     return error == cudaErrorMemoryAllocation ? HEDDLE_ERR_NO_MEMORY : HEDDLE_ERR_DEVICE;
 }
 

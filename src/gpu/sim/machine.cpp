@@ -168,13 +168,6 @@ int Machine::stream_create(int device, bool, Stream *stream)
     return report(queues_.create(device, stream));
 }
 
-int Machine::stream_destroy(int device, Stream stream)
-{
-    if (const Error error = enter(Call::stream_destroy, device))
-        return report(error);
-    return report(queues_.destroy(device, stream));
-}
-
 int Machine::stream_device(Stream stream, int *device)
 {
     if (const Error error = switches_.enter(Call::stream_device))
@@ -302,13 +295,6 @@ int Machine::done_after_all(int device, Done *done)
     if (const Error error = enter(Call::done_after_all, device))
         return report(error);
     return report(queues_.put_after_all(device, as_sim(done)));
-}
-
-int Machine::stream_wait(int device, Stream stream, Done *done)
-{
-    if (const Error error = enter(Call::stream_wait, device))
-        return report(error);
-    return report(queues_.put_wait(device, stream, as_sim(done)));
 }
 
 // ---- other processes ----

@@ -30,7 +30,6 @@ public:
     int free_pinned(int device, void *ptr) override;
 
     int stream_create(int device, bool gives_way, Stream *stream) override;
-    int stream_destroy(int device, Stream stream) override;
     int stream_device(Stream stream, int *device) override;
     int stream_synchronize(int device, Stream stream) override;
 
@@ -45,7 +44,6 @@ public:
     int done_test(Done *done, bool *reached) override;
     int done_wait(Done *done) override;
     int done_after_all(int device, Done *done) override;
-    int stream_wait(int device, Stream stream, Done *done) override;
 
     int export_memory(int device, void *ptr, unsigned char handle[handle_bytes]) override;
     int import_memory(int device, const unsigned char handle[handle_bytes], void **ptr) override;

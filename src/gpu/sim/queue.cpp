@@ -91,35 +91,23 @@ int Queues::device_of(Stream stream)
 
 // ---- putting ----
 
-Error Queues::put_item(int device, Stream stream, Item item)
-{
-    SimStream *found = nullptr;
-    if (Error error = resolve(device, stream, found))
-        return error;
-    if (item.operation && item.done) {
-        if (item.done->device != device)
-            return device_error("sim: a completion object of another device");
-        if (item.done->state == DoneState::pending)
-            return device_error("sim: a completion object is in use");
-        ++item.done->round;
-        item.done->state = DoneState::pending;
-    }
-    item.order = found->last_put = ++order_;
-    found->items.push_back(std::move(item));
-    changed_.notify_all();
-    return {};
-}
-
 Error Queues::put(int device, Stream stream, Operation operation, SimDone *done)
 {
     const std::lock_guard lock(mutex_);
-    return put_item(device, stream, {std::move(operation), done, 0, 0});
-}
-
-Error Queues::put_wait(int device, Stream stream, SimDone *done)
-{
-    const std::lock_guard lock(mutex_);
-    return put_item(device, stream, {nullptr, done, done->round, 0});
+    SimStream *found = nullptr;
+    if (Error error = resolve(device, stream, found))
+        return error;
+    if (done) {
+        if (done->device != device)
+            return device_error("sim: a completion object of another device");
+        if (done->state == DoneState::pending)
+            return device_error("sim: a completion object is in use");
+        done->state = DoneState::pending;
+    }
+    found->last_put = ++order_;
+    found->items.push_back({std::move(operation), done, order_});
+    changed_.notify_all();
+    return {};
 }
 
 Error Queues::put_after_all(int device, SimDone *done)
@@ -127,7 +115,6 @@ Error Queues::put_after_all(int device, SimDone *done)
     const std::lock_guard lock(mutex_);
     if (done->state == DoneState::pending)
         return device_error("sim: a completion object is in use");
-    ++done->round;
     done->state = DoneState::pending;
     devices_[static_cast<size_t>(device)].marks.push_back({done, order_});
     end_marks(device);
@@ -161,21 +148,13 @@ void Queues::synchronize_all()
 
 // ---- carrying out ----
 
-bool Queues::is_ready(const SimStream &stream) const
-{
-    if (stream.busy || stream.items.empty())
-        return false;
-    const Item &item = stream.items.front();
-    return item.operation || item.done->state != DoneState::pending || item.done->round != item.round;
-}
-
 Queues::SimStream *Queues::choose(int device)
 {
     SimStream *chosen = nullptr;
     uint64_t ready = 0;
     const bool at_random = switches_.reorder();
     for (SimStream &stream : streams_) {
-        if (stream.device != device || !is_ready(stream))
+        if (stream.device != device || stream.busy || stream.items.empty())
             continue;
         ++ready;
         if (!chosen || (at_random ? switches_.random() % ready == 0
@@ -210,24 +189,22 @@ void Queues::carry_out(SimStream &stream, std::unique_lock<std::mutex> &lock)
     Device &device = devices_[static_cast<size_t>(stream.device)];
     Item item = std::move(stream.items.front());
     stream.items.pop_front();
-    if (item.operation) {
-        stream.busy = true;
-        stream.busy_with = item.order;
-        ++device.running;
-        Error error = device.broken;
-        lock.unlock();
-        if (!error) {
-            pause();
-            error = item.operation();
-        }
-        item.operation = nullptr;
-        lock.lock();
-        --device.running;
-        if (error)
-            fail(device, error, lock);
-        stream.busy = false;
-        end(item.done, static_cast<bool>(error));
+    stream.busy = true;
+    stream.busy_with = item.order;
+    ++device.running;
+    Error error = device.broken;
+    lock.unlock();
+    if (!error) {
+        pause();
+        error = item.operation();
     }
+    item.operation = nullptr;
+    lock.lock();
+    --device.running;
+    if (error)
+        fail(device, error, lock);
+    stream.busy = false;
+    end(item.done, static_cast<bool>(error));
     stream.last_ended = item.order;
     end_marks(stream.device);
     if (stream.closed && stream.items.empty())

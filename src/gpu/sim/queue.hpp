@@ -20,7 +20,6 @@ enum class DoneState : uint8_t { idle, pending, reached, failed };
 
 struct SimDone : Done {
     std::atomic<DoneState> state{DoneState::idle};
-    uint64_t round = 0;    // how often it was queued
     bool released = false; // while still pending
 };
 
@@ -39,8 +38,6 @@ public:
 
     // Puts an operation on a stream. `done` is reached when it has ended.
     Error put(int device, Stream stream, Operation operation, SimDone *done);
-    // What follows on the stream waits for `done`, as it is queued now.
-    Error put_wait(int device, Stream stream, SimDone *done);
     // `done` is reached when all has ended that was put on the device's streams so far.
     Error put_after_all(int device, SimDone *done);
     Error synchronize(int device, Stream stream);
@@ -59,9 +56,8 @@ public:
 
 private:
     struct Item {
-        Operation operation; // empty: waits
+        Operation operation;
         SimDone *done = nullptr;
-        uint64_t round = 0; // of the done that it waits for
         uint64_t order = 0;
     };
     struct SimStream {
@@ -91,10 +87,8 @@ private:
     SimStream *find(Stream stream);
     Error resolve(int device, Stream stream, SimStream *&found);
     SimStream *add_stream(int device);
-    Error put_item(int device, Stream stream, Item item);
     void work(int device);
     SimStream *choose(int device);
-    bool is_ready(const SimStream &stream) const;
     void carry_out(SimStream &stream, std::unique_lock<std::mutex> &lock);
     void end(SimDone *done, bool failed);
     void end_marks(int device);

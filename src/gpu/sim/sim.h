@@ -47,9 +47,8 @@ extern "C" {
  *   fail=CALL:N+       the N-th and all after it
  *   fail=CALL:P%       each with a probability of P percent
  *                      CALL is a function of Backend (allocate, free, allocate_pinned, free_pinned,
- *                      stream_create, stream_destroy, stream_device, stream_synchronize, launch, copy, copy_2d,
- *                      copy_3d, done_acquire, done_test, done_wait, done_after_all, stream_wait, export_memory,
- *                      import_memory, close_memory, pin, unpin), or `execute`: a kernel or copy fails on the
+ *                      stream_create, stream_device, stream_synchronize, launch, copy, copy_2d, copy_3d, done_acquire,
+ *                      done_test, done_wait, done_after_all, export_memory, import_memory, close_memory, pin, unpin), or `execute`: a kernel or copy fails on the
  *                      device, later, and the error is sticky, as it is where done_test, done_wait or
  *                      stream_synchronize fails; or `any`: all but execute. May be given several times.
  */

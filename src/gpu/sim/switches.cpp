@@ -9,11 +9,10 @@ namespace heddle::gpu::sim {
 namespace {
 
 constexpr std::array<std::string_view, static_cast<size_t>(Call::count)> call_names{
-    "allocate",       "free",          "allocate_pinned",    "free_pinned", "stream_create",
-    "stream_destroy", "stream_device", "stream_synchronize", "launch",      "copy",
-    "copy_2d",        "copy_3d",       "done_acquire",       "done_test",   "done_wait",
-    "done_after_all", "stream_wait",   "export_memory",      "import_memory", "close_memory",
-    "pin",            "unpin",         "execute"};
+    "allocate",           "free",      "allocate_pinned", "free_pinned",   "stream_create", "stream_device",
+    "stream_synchronize", "launch",    "copy",            "copy_2d",       "copy_3d",       "done_acquire",
+    "done_test",          "done_wait", "done_after_all",  "export_memory", "import_memory", "close_memory",
+    "pin",                "unpin",     "execute"};
 
 // kernel_name() belongs to libheddle, to which the plug-in does not link.
 constexpr std::array<std::string_view, static_cast<size_t>(Kernel::count)> kernel_names{
