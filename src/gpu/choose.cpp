@@ -121,6 +121,11 @@ bool can(Method method, const Move &m, const Work *work)
     }
 }
 
+bool can_on_stream(Method method)
+{
+    return method == Method::copy_engine || method == Method::blocks || method == Method::kernel;
+}
+
 bool transposes(const Side &s, int64_t bytes)
 {
     if (s.dims < 2 || s.block > 16 || (s.block & (s.block - 1)) != 0 || s.word < s.block ||
@@ -225,10 +230,12 @@ const char *kernel_name(Kernel kernel)
 Method choose_method(const Move &m, const Work *work, bool alone, bool on_stream)
 {
     static const std::string &forced = Settings::get().method;
-    if (!forced.empty() && !on_stream)
-        for (size_t i = 0; i < static_cast<size_t>(Method::count); ++i)
-            if (forced == method_names[i] && can(static_cast<Method>(i), m, work))
-                return counted(methods_chosen, static_cast<Method>(i));
+    if (!forced.empty())
+        for (size_t i = 0; i < static_cast<size_t>(Method::count); ++i) {
+            const Method method = static_cast<Method>(i);
+            if (forced == method_names[i] && can(method, m, work) && (!on_stream || can_on_stream(method)))
+                return counted(methods_chosen, method);
+        }
     return counted(methods_chosen, best_method(m, work, alone, on_stream));
 }
 
