@@ -16,17 +16,17 @@ THROUGH_HOST = ("\"cudaMemcpy2D\" is what figure 6 of Jenkins et al. (IEEE TPDS 
                 "bytes, in turn as well: cudaMemcpy2D into pinned host memory, a message of that, and cudaMemcpy2D out of it; of",
                 "one block, cudaMemcpy; up to 16 MiB, where CUDA can express the layout.")
 
-BETWEEN_GPUS = ("# Messages between two GPUs", "",
-                "Half a ping-pong of `MPI_Send` and `MPI_Recv` of a derived datatype, both buffers on devices; medians.",
-                "By hand: kernels for exactly that layout that pack into the other GPU's memory (CUDA IPC), a message of no",
-                "bytes, and a kernel that unpacks; one block is copied to its place. That takes a receiver's address that its sender",
-                "knows beforehand, as MPI's do not: \"hand, read\" is one block by hand where the receiver is told where it lies, and",
-                "reads it there (nobody asks for that row; it is how far a message can come). MPI and the hand-written ones took",
-                "turns of 20; everyone's data was checked first. \"host\" is `HEDDLE_PEER=shared`: chunks through host memory that",
-                "both processes map; \"value\" is `HEDDLE_PEER=value`: chunks that UCX carries, as between hosts (no target names",
-                "it). UCX is the distribution's, without CUDA. \"Of 64\": so many Isends and Irecvs one way, each of a buffer of its own,",
-                "then an answer, and by hand so many kernels or copies and one message: the time of each, and so the rate of messages",
-                "and the bandwidth (no target names them).")
+OF_DEVICES = ("",
+              "Half a ping-pong of `MPI_Send` and `MPI_Recv` of a derived datatype, both buffers on devices; medians.",
+              "By hand: kernels for exactly that layout that pack into the other GPU's memory (CUDA IPC), a message of no",
+              "bytes, and a kernel that unpacks; one block is copied to its place. That takes a receiver's address that its sender",
+              "knows beforehand, as MPI's do not: \"hand, read\" is one block by hand where the receiver is told where it lies, and",
+              "reads it there (nobody asks for that row; it is how far a message can come). MPI and the hand-written ones took",
+              "turns of 20; everyone's data was checked first. \"host\" is `HEDDLE_PEER=shared`: chunks through host memory that",
+              "both processes map; \"value\" is `HEDDLE_PEER=value`: chunks that UCX carries, as between hosts (no target names",
+              "it). UCX is the distribution's, without CUDA. \"Of 64\": so many Isends and Irecvs one way, each of a buffer of its own,",
+              "then an answer, and by hand so many kernels or copies and one message: the time of each, and so the rate of messages",
+              "and the bandwidth (no target names them).")
 
 OF_HOST_BUFFERS = ("# Messages of host buffers, where there is a GPU", "",
                    "Half a ping-pong of `MPI_Send` and `MPI_Recv` between two processes; medians. The memory is mapped, for of what lies on the",
@@ -102,7 +102,8 @@ def write(data, path, source):
     drawings = [path.with_suffix(".png")] if layouts else []
     for drawing in drawings:
         draw(cases, layouts, drawing)
-    lines = [*(BETWEEN_GPUS if layouts else OF_HOST_BUFFERS),
+    title = "# Messages between two GPUs" if len(machine["gpus"]) > 1 else "# Messages between two processes that share a GPU"
+    lines = [*((title, *OF_DEVICES) if layouts else OF_HOST_BUFFERS),
              *(THROUGH_HOST if any(case["who"] == "cudaMemcpy2D" for case in cases) else ()),
              f"Made by `bench/mpi/run` and `bench/plot` from [{source}]({source}).", "",
              f"- {machine['date']}; {len(machine['gpus'])} x {', '.join(sorted(set(machine['gpus'])))}, driver "
