@@ -35,6 +35,7 @@ test_pipeline_pipeline_SOURCES = \
     test/pipeline/test_shared.cpp \
     test/pipeline/test_threads.cpp \
     test/pipeline/test_ticket_endings.cpp \
+    test/pipeline/test_ticket_race.cpp \
     test/pipeline/test_tickets.cpp \
     test/pipeline/test_wire.cpp \
     test/pipeline/test_within.cpp \

@@ -246,10 +246,7 @@ int heddle_ticket_end(const heddle_ticket *ticket)
     if (!ticket)
         return HEDDLE_ERR_ARG;
     return guard([&] {
-        if (Ticket its = Ticket::find(ticket->sender, ticket->after)) {
-            its.wait();
-            its.end();
-        }
+        Ticket::find(ticket->sender, ticket->after).end_unwritten();
         return HEDDLE_SUCCESS;
     });
 }

@@ -88,10 +88,24 @@ void Ticket::wait() const
 void Ticket::end()
 {
     TicketRecord *const record = std::exchange(record_, nullptr);
-    if (!record || change(record->word, word_for(name_, Standing::claimed), word_for(name_, Standing::abandoned)))
-        return; // its sender does the rest
-    for (const Standing standing : {Standing::open, Standing::done, Standing::failed})
-        change(record->word, word_for(name_, standing), free_word);
+    if (!record)
+        return;
+    const auto becomes = [&](Standing from, uint64_t to) { return change(record->word, word_for(name_, from), to); };
+    // A sender may claim it and give it back meanwhile.
+    for (int tries = 0; tries < 4; ++tries)
+        if (becomes(Standing::open, free_word) || becomes(Standing::done, free_word) || becomes(Standing::failed, free_word) ||
+            becomes(Standing::claimed, word_for(name_, Standing::abandoned))) // its sender does the rest
+            return;
+}
+
+void Ticket::end_unwritten()
+{
+    // Only what is no longer open can be waited for: an open one may be claimed at any moment, and one that is claimed given back.
+    const auto until = std::chrono::steady_clock::now() + grace;
+    while (record_ && !change(record_->word, word_for(name_, Standing::open), free_word) && standing() == Standing::claimed &&
+           std::chrono::steady_clock::now() < until)
+        wait();
+    end();
 }
 
 // ---- the sender ----

@@ -55,6 +55,8 @@ public:
     // Nobody waits for it any more: it is withdrawn, or its place is free once nobody writes. The sender's processor has to give a
     // cache line up for that, so it is for when there is time.
     void end();
+    // The same, once nobody writes, or after a second.
+    void end_unwritten();
     // To be found again.
     void let_be() { record_ = nullptr; }
 

@@ -44,6 +44,51 @@ static void transfers(gpu::Kind window_kind, gpu::Kind origin_kind, MakeLayout m
     MPI_Win_free(&win);
 }
 
+/* A host window that begins anywhere: UCX maps whole lines of it. */
+static void unaligned(void *base, int n, MPI_Win win, gpu::Kind origin_kind, const std::string &what)
+{
+    const Layout layout = contiguous(n);
+    Buffer origin(origin_kind, layout);
+    origin.fill(70 + rank);
+    const int next = (rank + 1) % size, previous = (rank + size - 1) % size;
+    MPI_Win_fence(0, win);
+    std::memset(base, 0, static_cast<size_t>(n) * sizeof(double));
+    MPI_Win_fence(0, win);
+    MPI_Put(origin.at(), n, MPI_DOUBLE, next, 0, n, MPI_DOUBLE, win);
+    MPI_Win_fence(0, win);
+    for (int i = 0; i < n; ++i) {
+        double found;
+        std::memcpy(&found, static_cast<char *>(base) + static_cast<size_t>(i) * sizeof found, sizeof found);
+        check(found == Buffer::value(70 + previous, i), what);
+    }
+    void *told = nullptr;
+    int flag = 0;
+    MPI_Win_get_attr(win, MPI_WIN_BASE, &told, &flag);
+    check(flag && told == base, what + ", its base");
+    MPI_Win_fence(0, win);
+}
+
+static void unaligned_windows(gpu::Kind origin_kind)
+{
+    const int n = 11;
+    std::vector<char> bytes(16 + 16 + n * sizeof(double));
+    char *const line = bytes.data() + (16 - reinterpret_cast<uintptr_t>(bytes.data()) % 16) % 16;
+    for (const int offset : {0, 4, 8, 12}) {
+        MPI_Win win;
+        char *const base = line + offset;
+        MPI_Win_create(base, n * sizeof(double), 8, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+        unaligned(base, n, win, origin_kind, "a window " + std::to_string(offset) + " bytes into a line");
+        MPI_Win_free(&win);
+    }
+    for (const int count : {1, 2, 3, n}) {
+        MPI_Win win;
+        void *base = nullptr;
+        MPI_Win_allocate(count * static_cast<MPI_Aint>(sizeof(double)), 8, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win);
+        unaligned(base, count, win, origin_kind, "an allocated window of " + std::to_string(count));
+        MPI_Win_free(&win);
+    }
+}
+
 static void atomics(gpu::Kind window_kind, gpu::Kind origin_kind)
 {
     const Layout one = contiguous(1);
@@ -86,5 +131,7 @@ int main(int argc, char **argv)
                         transfers(window, origin, make, n);
                 atomics(window, origin);
             }
+        for (const gpu::Kind origin : every_kind)
+            unaligned_windows(origin);
     });
 }

@@ -22,7 +22,7 @@ static bool raised(const char *threshold, char *to, size_t room)
         char *end = (char *) threshold + 1;
         const bool is_number = isdigit((unsigned char) *threshold);
         const unsigned long long number = is_number ? strtoull(threshold, &end, 10) : 0;
-        const bool is_small = is_number && (number == 0 || (number <= MPIDI_UCX_ENVELOPE_BYTES && !strchr("kmgtKMGT", *end)));
+        const bool is_small = is_number && (number == 0 || (number <= MPIDI_UCX_ENVELOPE_BYTES && (*end == '\0' || !strchr("kmgtKMGT", *end))));
         any |= is_small;
         at += is_small ? snprintf(to + at, room - at, "%d", MPIDI_UCX_ENVELOPE_BYTES + 1)
                        : snprintf(to + at, room - at, "%.*s", (int) (end - threshold), threshold);

@@ -46,7 +46,7 @@ static int send_am(unsigned id, ucp_ep_h ep, heddle_port *port, const void *head
         .cb.send = sent,
         .user_data = s,
     };
-    if ((MPI_Aint) bytes <= MPIR_CVAR_CH4_UCX_GPU_ONESHOT) { /* it may be pushed, and no more asked of us */
+    if (bytes == 0 || (MPI_Aint) bytes <= MPIR_CVAR_CH4_UCX_GPU_ONESHOT) { /* it may be pushed, and no more asked of us */
         param.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
         param.flags = UCP_AM_SEND_FLAG_EAGER;
     }
