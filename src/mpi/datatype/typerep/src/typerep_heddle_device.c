@@ -189,12 +189,13 @@ int MPII_heddle_shadow_store(struct MPII_heddle_shadow *shadow, void *buf, MPI_A
 }
 
 /* Values that the host compares are few bytes: copies do. */
-int MPIR_Typerep_equal(const void *one, const void *other, MPI_Datatype datatype)
+int MPIR_Typerep_equal(const void *one, const void *other, MPI_Datatype datatype, int *mpi_errno)
 {
     struct MPII_heddle_shadow a, b = {NULL, NULL};
-    const int equal = MPII_heddle_shadow(one, 1, datatype, true, &a) == MPI_SUCCESS &&
-                      MPII_heddle_shadow(other, 1, datatype, true, &b) == MPI_SUCCESS &&
-                      MPIR_Compare_equal(a.buf, b.buf, datatype);
+    *mpi_errno = MPII_heddle_shadow(one, 1, datatype, true, &a);
+    if (*mpi_errno == MPI_SUCCESS)
+        *mpi_errno = MPII_heddle_shadow(other, 1, datatype, true, &b);
+    const int equal = *mpi_errno == MPI_SUCCESS && MPIR_Compare_equal(a.buf, b.buf, datatype);
     MPII_heddle_shadow_drop(&b);
     MPII_heddle_shadow_drop(&a);
     return equal;

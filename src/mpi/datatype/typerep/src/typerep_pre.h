@@ -46,7 +46,7 @@ int MPIR_Typerep_reduces_on_device(const void *sendbuf, const void *recvbuf, MPI
 void *MPIR_Typerep_scratch(MPI_Aint bytes, const void *sendbuf, const void *recvbuf, MPI_Datatype datatype);
 void MPIR_Typerep_scratch_free(void *memory);
 /* MPIR_Compare_equal on any memory. */
-int MPIR_Typerep_equal(const void *one, const void *other, MPI_Datatype datatype);
+int MPIR_Typerep_equal(const void *one, const void *other, MPI_Datatype datatype, int *mpi_errno);
 /* The first bytes of a buffer in any memory, as they would be packed. */
 int MPIR_Typerep_read(const void *buf, MPI_Aint count, MPI_Datatype datatype, void *to, MPI_Aint bytes);
 /* For callers of heddle.h: a datatype's engine type, committed, and an engine error as MPI's. */
@@ -74,7 +74,7 @@ extern MPL_TLS int MPIR_Typerep_sender_waits ATTRIBUTE((visibility("hidden"), tl
 #define MPIR_Typerep_reduces_on_device(sendbuf, recvbuf, count, datatype, op) 0
 #define MPIR_Typerep_scratch(bytes, sendbuf, recvbuf, datatype) MPL_malloc(bytes, MPL_MEM_BUFFER)
 #define MPIR_Typerep_scratch_free(memory) MPL_free(memory)
-#define MPIR_Typerep_equal(one, other, datatype) MPIR_Compare_equal(one, other, datatype)
+#define MPIR_Typerep_equal(one, other, datatype, mpi_errno) MPIR_Compare_equal(one, other, datatype)
 
 #endif
 

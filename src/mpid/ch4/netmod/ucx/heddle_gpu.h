@@ -40,6 +40,11 @@ struct MPIDI_UCX_send_param {
     } cb;
 };
 
+/* MPIR_Typerep_pack of a message's `*bytes` into `to`, behind its headers. Where that fails, or the request had failed before,
+ * the message says so, and has no data. */
+int MPIDI_UCX_am_pack(MPIR_Request *sreq, char *message, const void *data, MPI_Aint count, MPI_Datatype datatype, char *to,
+                      size_t *bytes, MPI_Aint *packed);
+
 #if MPICH_DATATYPE_ENGINE == MPICH_DATATYPE_ENGINE_HEDDLE
 
 /* For tickets (heddle_tickets.c), messages and receives are known by source or destination, communicator and tag, as a few
@@ -190,10 +195,6 @@ void MPIDI_UCX_host_met_envelope(MPIR_Request *rreq, const ucp_tag_recv_info_t *
 
 /* ---- from ucx_am.h ----------------------------------------------------------------------------- */
 
-/* MPIR_Typerep_pack into `to`, which lies in `message`; where it fails the message is freed, and the operation over. */
-int MPIDI_UCX_am_pack(MPIR_Request *sreq, int handler_id, char *message, const void *data, MPI_Aint count,
-                      MPI_Datatype datatype, char *to, MPI_Aint room, MPI_Aint *packed);
-
 /* ---- from ucx_probe.h -------------------------------------------------------------------------- */
 
 /* As ucp_tag_probe_nb; `info` tells of the message where that meets an envelope. What is then returned with `remove`
@@ -250,8 +251,6 @@ int MPIDI_UCX_port_dropped(int vni, ucp_ep_h ep, uint64_t key);
 #define MPIDI_UCX_gpu_imrecv_takes(buf, count, datatype, message) 0
 #define MPIDI_UCX_gpu_imrecv(buf, count, datatype, vci, message) MPI_ERR_INTERN
 #define MPIDI_UCX_host_met_envelope(rreq, info)
-#define MPIDI_UCX_am_pack(sreq, handler_id, message, data, count, datatype, to, room, packed) \
-    MPIR_Typerep_pack((data), (count), (datatype), 0, (to), (room), (packed))
 #define MPIDI_UCX_gpu_probe(comm, vni, ucx_tag, tag_mask, remove, info) \
     ucp_tag_probe_nb(MPIDI_UCX_global.ctx[vni].worker, ucx_tag, tag_mask, remove, info)
 #define MPIDI_UCX_gpu_move_on(vni)

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A device that fails amid one-sided or partitioned communication. Stock takes no notice of what packing and unpacking
+ * return there. The law here: every protocol runs to its end, so that nobody waits in vain, and the failure goes with it.
+ *
+ * What fails stands in the status of its request (at either end). A message of a request that failed goes without data
+ * (MPIDI_UCX_am_pack), and who gets it, a null pointer, writes nothing and has failed as well; answers without data say so in
+ * a field. A window remembers the failure of its operations until a synchronization returns it; requests return their own.
+ */
+#ifndef MPIDIG_FAILURES_H_INCLUDED
+#define MPIDIG_FAILURES_H_INCLUDED
+
+/* The first failure is the one that is told. */
+MPL_STATIC_INLINE_PREFIX void MPIDIG_fail(MPIR_Request *req, int error)
+{
+    if (unlikely(error != MPI_SUCCESS) && req->status.MPI_ERROR == MPI_SUCCESS)
+        req->status.MPI_ERROR = error;
+}
+
+MPL_STATIC_INLINE_PREFIX void MPIDIG_fail_elsewhere(MPIR_Request *req)
+{
+    MPIDIG_fail(req, MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__, MPI_ERR_OTHER,
+                                          "**heddleelsewhere", 0));
+}
+
+/* MPIR_Typerep_copy of what came. */
+MPL_STATIC_INLINE_PREFIX void MPIDIG_place(MPIR_Request *rreq, void *to, const void *from, MPI_Aint bytes)
+{
+    if (unlikely(from == NULL && bytes > 0))
+        MPIDIG_fail_elsewhere(rreq);
+    else
+        MPIDIG_fail(rreq, MPIR_Typerep_copy(to, from, bytes));
+}
+
+/* MPIR_Typerep_unpack of what came. */
+MPL_STATIC_INLINE_PREFIX void MPIDIG_place_typed(MPIR_Request *rreq, const void *from, MPI_Aint bytes, void *buf,
+                                                 MPI_Aint count, MPI_Datatype datatype, MPI_Aint offset, MPI_Aint *placed)
+{
+    *placed = 0;
+    if (unlikely(from == NULL && bytes > 0))
+        MPIDIG_fail_elsewhere(rreq);
+    else
+        MPIDIG_fail(rreq, MPIR_Typerep_unpack(from, bytes, buf, count, datatype, offset, placed));
+}
+
+/* Whether two values are the same. */
+MPL_STATIC_INLINE_PREFIX int MPIDIG_equal(MPIR_Request *rreq, const void *one, const void *other, MPI_Datatype datatype)
+{
+    int error = MPI_SUCCESS;
+    const int equal = MPIR_Typerep_equal(one, other, datatype, &error);
+    MPIDIG_fail(rreq, error);
+    return equal;
+}
+
+/* An operation is over at one of its ends; whether it failed. */
+MPL_STATIC_INLINE_PREFIX int MPIDIG_win_note(MPIR_Win *win, const MPIR_Request *req)
+{
+    const int error = req->status.MPI_ERROR;
+    if (unlikely(error != MPI_SUCCESS))
+        MPL_atomic_store_int(&MPIDIG_WIN(win, failed), error);
+    return error != MPI_SUCCESS;
+}
+
+/* What a synchronization returns. */
+MPL_STATIC_INLINE_PREFIX int MPIDIG_win_result(MPIR_Win *win, int mpi_errno)
+{
+    if (unlikely(MPL_atomic_load_int(&MPIDIG_WIN(win, failed)) != MPI_SUCCESS)) {
+        const int failed = MPL_atomic_swap_int(&MPIDIG_WIN(win, failed), MPI_SUCCESS);
+        if (mpi_errno == MPI_SUCCESS)
+            mpi_errno = failed;
+    }
+    return mpi_errno;
+}
+
+void MPIDIG_precv_matched(MPIR_Request *part_req);
+
+/* Partitions were sent or received. */
+MPL_STATIC_INLINE_PREFIX void MPIDIG_part_over(MPIR_Request *part, const MPIR_Request *req)
+{
+    part->status.MPI_ERROR = MPI_SUCCESS; /* the one of an earlier start is over */
+    if (part->kind == MPIR_REQUEST_KIND__PART_RECV)
+        MPIDIG_precv_matched(part); /* says whether the sizes at both ends agree */
+    MPIDIG_fail(part, req->status.MPI_ERROR);
+}
+
+#endif /* MPIDIG_FAILURES_H_INCLUDED */
