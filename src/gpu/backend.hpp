@@ -97,6 +97,8 @@ public:
     // Puts a Work on a stream as one kernel, or several as a batch: each by Kernel::strided or any, in as few
     // kernels as may be. Work is read before the call returns. `done`, if given, is reached when all have ended.
     virtual int launch(int device, Stream stream, std::span<const Launch> launches, Done *done) = 0;
+    // How many kernels that were, on all devices, since the start.
+    virtual int64_t launched() const = 0;
     // Puts a contiguous copy on a stream, by a copy engine. Where pageable memory is among the two, the call may
     // wait for the device.
     virtual int copy(int device, Stream stream, void *to, const void *from, size_t bytes, Done *done) = 0;

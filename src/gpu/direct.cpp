@@ -140,7 +140,7 @@ int launch(Device &device, std::span<const Direct> moves, Stream stream, Done *d
 {
     Backend &backend = device.backend();
     std::vector<Launch> batch;
-    const bool several = moves.size() > 1;
+    const bool several = std::count_if(moves.begin(), moves.end(), [](const Direct &d) { return d.method == Method::kernel; }) > 1;
     const bool remote = several && std::any_of(moves.begin(), moves.end(), [](const Direct &d) { return d.work.remote; });
     if (several)
         batch.reserve(moves.size());

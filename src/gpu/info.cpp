@@ -22,20 +22,27 @@ void add(Counts &counts, const char *group, const char *description, const Value
 const Source choices([](Counts &counts) {
     add(counts, "methods", "transfers that were carried out by this method", method_counts(),
         [](size_t i) { return method_name(static_cast<Method>(i)); });
-    add(counts, "kernels", "launches of this kernel", kernel_counts(),
+    add(counts, "kernels", "transfers, or pieces of them, by this kernel, of which one launch may carry out several", kernel_counts(),
         [](size_t i) { return kernel_name(static_cast<Kernel>(i)); });
+    const Devices *const devices = Devices::if_open();
+    counts.push_back({"launches", "kernels", "kernels that were started", devices ? devices->backend().launched() : 0});
 });
 
 const Source slabs([](Counts &counts) {
-    int64_t device = 0, pinned = 0;
+    int64_t device = 0, pinned = 0, device_used = 0, pinned_used = 0;
     const Devices *const devices = Devices::if_open();
     for (int i = 0; devices && i < devices->count(); ++i) {
         device += static_cast<int64_t>(devices->device(i).memory.held());
         pinned += static_cast<int64_t>(devices->device(i).pinned.held());
+        device_used += static_cast<int64_t>(devices->device(i).memory.lent());
+        pinned_used += static_cast<int64_t>(devices->device(i).pinned.lent());
     }
-    const char *const description = "bytes of staging memory that are held";
+    const char *const description = "bytes of staging memory that are held, in use or idle";
     counts.push_back({"slabs", "device", description, device, true});
     counts.push_back({"slabs", "pinned", description, pinned, true});
+    const char *const use = "bytes of staging memory that are in use";
+    counts.push_back({"slabs", "device_used", use, device_used, true});
+    counts.push_back({"slabs", "pinned_used", use, pinned_used, true});
 });
 
 std::string info()

@@ -90,10 +90,10 @@ int SlabPool::take_apart(size_t bytes, Slab &slab)
     return error;
 }
 
-bool SlabPool::lent() const
+size_t SlabPool::lent() const
 {
     const std::lock_guard lock(mutex_);
-    return lent_ > 0;
+    return lent_;
 }
 
 size_t SlabPool::held() const

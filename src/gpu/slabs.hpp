@@ -68,9 +68,9 @@ public:
     int take_up_to(size_t bytes, Slab &slab);
     // Memory of exactly that size, which is freed when it comes back and does not count towards the limit.
     int take_apart(size_t bytes, Slab &slab);
-    // Whether slabs are on loan, so that waiting may help.
-    bool lent() const;
-    size_t held() const;
+    // Bytes of the slabs that are in use: where there are some, waiting may help.
+    size_t lent() const;
+    size_t held() const; // and of those that lie idle
 
 private:
     friend class Slab;

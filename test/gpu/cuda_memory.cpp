@@ -39,6 +39,8 @@ struct Driver {
     Result (*stream_create)(void **, unsigned);
     Result (*stream_destroy)(void *);
     Result (*stream_synchronize)(void *);
+    Result (*alloc_async)(Address *, size_t, void *);
+    Result (*free_async)(Address, void *);
 };
 
 void check(Result result, const char *call)
@@ -135,6 +137,17 @@ public:
         use(device);
         check(driver_.stream_synchronize(stream), "cuStreamSynchronize");
     }
+    void *allocate_on(int device, void *stream, size_t bytes) override
+    {
+        use(device);
+        Address address = 0;
+        return driver_.alloc_async(&address, bytes, stream) == 0 ? pointer(address) : nullptr;
+    }
+    void release_on(int device, void *stream, void *memory, size_t) override
+    {
+        use(device);
+        check(driver_.free_async(reinterpret_cast<Address>(memory), stream), "cuMemFreeAsync");
+    }
 
     bool in_use(int device) override
     {
@@ -225,6 +238,8 @@ std::unique_ptr<Machine> open_cuda()
     find(driver.stream_create, "cuStreamCreate");
     find(driver.stream_destroy, "cuStreamDestroy_v2");
     find(driver.stream_synchronize, "cuStreamSynchronize");
+    find(driver.alloc_async, "cuMemAllocAsync");
+    find(driver.free_async, "cuMemFreeAsync");
     int devices = 0;
     if (!complete || driver.init(0) != 0 || driver.device_count(&devices) != 0 || devices == 0)
         return nullptr;

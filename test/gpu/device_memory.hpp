@@ -45,6 +45,9 @@ public:
     virtual void *make_stream(int device) = 0;
     virtual void end_stream(int device, void *stream) = 0;
     virtual void synchronize(int device, void *stream) = 0;
+    /* Device memory in a stream's order (cudaMallocAsync), where a device has such; otherwise like any. */
+    virtual void *allocate_on(int device, void *, size_t bytes) { return allocate({Kind::device, device}, bytes); }
+    virtual void release_on(int device, void *, void *memory, size_t bytes) { release({Kind::device, device}, memory, bytes); }
 
     /* Whether this process uses the device: it has a context there, or has asked the simulated one for something. */
     virtual bool in_use(int) { return false; }

@@ -106,6 +106,14 @@ int CudaBackend::launch(int device, Stream stream, std::span<const Launch> launc
     });
 }
 
+int64_t CudaBackend::launched() const
+{
+    int64_t sum = 0;
+    for (const auto &device : devices_)
+        sum += device->functions().launched();
+    return sum;
+}
+
 int CudaBackend::copy(int device, Stream stream, void *to, const void *from, size_t bytes, Done *done)
 {
     Scope scope;

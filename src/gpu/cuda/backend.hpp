@@ -39,6 +39,7 @@ public:
     int stream_synchronize(int device, Stream stream) override;
 
     int launch(int device, Stream stream, std::span<const Launch> launches, Done *done) override;
+    int64_t launched() const override;
     int copy(int device, Stream stream, void *to, const void *from, size_t bytes, Done *done) override;
     int copy_2d(int device, Stream stream, void *to, size_t to_pitch, const void *from, size_t from_pitch,
                 size_t width, size_t rows, Done *done) override;

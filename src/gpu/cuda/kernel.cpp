@@ -41,6 +41,7 @@ cudaError_t Launcher::launch(const void *kernel, unsigned blocks, unsigned threa
     const CUfunction function = functions_.find(kernel, error);
     if (!function)
         return error;
+    functions_.count();
     CUlaunchAttribute overlap{};
     overlap.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
     overlap.value.programmaticStreamSerializationAllowed = 1;

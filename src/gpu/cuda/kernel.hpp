@@ -32,6 +32,9 @@ class Functions {
 public:
     // With the device's context current. Null: `error` says why.
     CUfunction find(const void *kernel, cudaError_t &error);
+    // How many were started.
+    int64_t launched() const { return launched_.load(std::memory_order_relaxed); }
+    void count() { launched_.fetch_add(1, std::memory_order_relaxed); }
 
 private:
     static constexpr int room_bits = 10;
@@ -46,6 +49,7 @@ private:
     std::array<Entry, room> entries_;
     std::mutex mutex_;
     size_t known_ = 0;
+    std::atomic<int64_t> launched_{0};
 };
 
 // Starts kernels on a stream. The signal goes to the kernel itself where it has few blocks: a flag that the

@@ -54,20 +54,30 @@ inline void wait_all(std::vector<MPI_Request> &requests)
     MPI_Waitall(static_cast<int>(requests.size()), requests.data(), statuses.data());
 }
 
-/* How `elements` doubles lie in memory: where each of them is, and the type that says so. */
+/* What layouts are made of: doubles, or bytes, where sizes between doubles matter. */
+struct Unit {
+    MPI_Datatype type;
+    int size;
+};
+inline constexpr Unit in_doubles{MPI_DOUBLE, sizeof(double)}, in_bytes{MPI_BYTE, 1};
+
+/* How so many units lie in memory: where each of them is, and the type that says so. */
 struct Layout {
     std::string name;
     std::vector<MPI_Aint> at; /* bytes from the buffer, in the order of the type */
     MPI_Datatype type = MPI_DATATYPE_NULL;
+    int unit;
     MPI_Aint bytes = 0; /* of the buffer */
 
-    Layout(std::string name, std::vector<MPI_Aint> at, MPI_Datatype type) : name(std::move(name)), at(std::move(at)), type(type)
+    Layout(std::string name, std::vector<MPI_Aint> at, MPI_Datatype type, Unit unit = in_doubles)
+        : name(std::move(name)), at(std::move(at)), type(type), unit(unit.size)
     {
         MPI_Type_commit(&this->type);
         for (MPI_Aint a : this->at)
-            bytes = std::max(bytes, a + MPI_Aint{sizeof(double)});
+            bytes = std::max(bytes, a + this->unit);
     }
-    Layout(Layout &&other) noexcept : name(std::move(other.name)), at(std::move(other.at)), type(other.type), bytes(other.bytes)
+    Layout(Layout &&other) noexcept
+        : name(std::move(other.name)), at(std::move(other.at)), type(other.type), unit(other.unit), bytes(other.bytes)
     {
         other.type = MPI_DATATYPE_NULL;
     }
@@ -79,28 +89,28 @@ struct Layout {
     int64_t elements() const { return static_cast<int64_t>(at.size()); }
 };
 
-inline Layout contiguous(int n)
+inline Layout contiguous(int n, Unit unit = in_doubles)
 {
     std::vector<MPI_Aint> at;
     for (int i = 0; i < n; ++i)
-        at.push_back(MPI_Aint{8} * i);
+        at.push_back(MPI_Aint{unit.size} * i);
     MPI_Datatype type;
-    MPI_Type_contiguous(n, MPI_DOUBLE, &type);
-    return {"contiguous", at, type};
+    MPI_Type_contiguous(n, unit.type, &type);
+    return {"contiguous", at, type, unit};
 }
 
-inline Layout strided(int n)
+inline Layout strided(int n, Unit unit = in_doubles)
 {
     std::vector<MPI_Aint> at;
     for (int i = 0; i < n; ++i)
-        at.push_back(MPI_Aint{24} * i);
+        at.push_back(MPI_Aint{3 * unit.size} * i);
     MPI_Datatype type;
-    MPI_Type_vector(n, 1, 3, MPI_DOUBLE, &type);
-    return {"strided", at, type};
+    MPI_Type_vector(n, 1, 3, unit.type, &type);
+    return {"strided", at, type, unit};
 }
 
 /* Blocks of 1 to 7 with gaps that change, the last ones first. */
-inline Layout indexed(int n)
+inline Layout indexed(int n, Unit unit = in_doubles)
 {
     std::vector<int> lengths, displs;
     int left = n, place = 0;
@@ -115,38 +125,44 @@ inline Layout indexed(int n)
     std::vector<MPI_Aint> at;
     for (size_t b = 0; b < lengths.size(); ++b)
         for (int i = 0; i < lengths[b]; ++i)
-            at.push_back(MPI_Aint{8} * (displs[b] + i));
+            at.push_back(MPI_Aint{unit.size} * (displs[b] + i));
     MPI_Datatype type;
-    MPI_Type_indexed(static_cast<int>(lengths.size()), lengths.data(), displs.data(), MPI_DOUBLE, &type);
-    return {"indexed", at, type};
+    MPI_Type_indexed(static_cast<int>(lengths.size()), lengths.data(), displs.data(), unit.type, &type);
+    return {"indexed", at, type, unit};
 }
 
 /* Structs of members that stand in another order than they lie, the last one short. */
-inline Layout structs(int n)
+inline Layout structs(int n, Unit unit = in_doubles)
 {
     const int whole = n / 3, rest = n % 3;
+    const MPI_Aint u = unit.size;
     MPI_Datatype one, all, type;
     const int lengths[] = {1, 2};
-    const MPI_Aint displs[] = {24, 0};
-    const MPI_Datatype types[] = {MPI_DOUBLE, MPI_DOUBLE};
+    const MPI_Aint displs[] = {3 * u, 0};
+    const MPI_Datatype types[] = {unit.type, unit.type};
     MPI_Type_create_struct(2, lengths, displs, types, &one);
-    MPI_Type_create_resized(one, 0, 40, &all);
+    MPI_Type_create_resized(one, 0, 5 * u, &all);
     const int counts[] = {whole, rest};
-    const MPI_Aint places[] = {0, MPI_Aint{40} * whole};
-    const MPI_Datatype parts[] = {all, MPI_DOUBLE};
+    const MPI_Aint places[] = {0, 5 * u * whole};
+    const MPI_Datatype parts[] = {all, unit.type};
     MPI_Type_create_struct(2, counts, places, parts, &type);
     MPI_Type_free(&one);
     MPI_Type_free(&all);
     std::vector<MPI_Aint> at;
     for (int i = 0; i < whole; ++i)
-        for (const int offset : {24, 0, 8})
-            at.push_back(MPI_Aint{40} * i + offset);
+        for (const MPI_Aint offset : {3 * u, MPI_Aint{0}, u})
+            at.push_back(5 * u * i + offset);
     for (int i = 0; i < rest; ++i)
-        at.push_back(MPI_Aint{40} * whole + 8 * i);
-    return {"struct", at, type};
+        at.push_back(5 * u * whole + u * i);
+    return {"struct", at, type, unit};
 }
 
-using MakeLayout = Layout (*)(int);
+struct MakeLayout {
+    constexpr MakeLayout(Layout (*make)(int, Unit)) : make(make) {}
+    Layout operator()(int n, Unit unit = in_doubles) const { return make(n, unit); }
+    bool operator==(const MakeLayout &) const = default;
+    Layout (*make)(int, Unit);
+};
 inline constexpr MakeLayout every_layout[] = {contiguous, strided, indexed, structs};
 inline constexpr gpu::Kind every_kind[] = {gpu::Kind::pageable, gpu::Kind::device, gpu::Kind::managed};
 
@@ -184,7 +200,11 @@ public:
     void put(int64_t i, double v)
     {
         const int64_t n = layout_.elements();
-        std::memcpy(&host_[static_cast<size_t>(layout_.at[static_cast<size_t>(i % n)] + extent_ * (i / n))], &v, sizeof v);
+        std::byte *const at = &host_[static_cast<size_t>(layout_.at[static_cast<size_t>(i % n)] + extent_ * (i / n))];
+        if (layout_.unit == sizeof v)
+            std::memcpy(at, &v, sizeof v);
+        else /* a byte of which no short cycle is to be expected */
+            *at = static_cast<std::byte>(static_cast<uint64_t>(v) * 0x9e3779b97f4a7c15 >> 56);
     }
     /* Whether the memory holds what it should, gaps included. */
     bool holds() const { return found() == host_; }

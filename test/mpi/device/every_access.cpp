@@ -22,7 +22,7 @@ static bool wants(const std::string &name)
 }
 
 /* A matrix, column by column: all of a dense stretch, in an order that jumps. */
-static Layout transposed(int n)
+static Layout transposed(int n, Unit = in_doubles)
 {
     const int rows = n < 1000 ? 2 : 200, columns = n / rows;
     std::vector<MPI_Aint> at;
@@ -40,7 +40,7 @@ static Layout transposed(int n)
 }
 
 /* Two blocks with a gap between them, the upper one first. */
-static Layout halves(int n)
+static Layout halves(int n, Unit = in_doubles)
 {
     std::vector<MPI_Aint> at;
     for (int i = 0; i < n; ++i)

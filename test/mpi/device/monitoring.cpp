@@ -41,9 +41,9 @@ private:
     bool there_;
 };
 
-static void send(int n)
+static void send(int n, MakeLayout make = strided)
 {
-    const Layout layout = strided(n);
+    const Layout layout = make(n);
     Buffer buffer(gpu::Kind::device, layout);
     if (rank == 0)
         MPI_Send(buffer.at(), 1, buffer.type(), 1, 1, MPI_COMM_WORLD);
@@ -89,6 +89,20 @@ static void settings(const Variable &shared)
     check(!peer || (std::string(peer) == "shared" && shared.read() == 1), "MPIR_CVAR_HEDDLE_PEER is not heard");
 }
 
+/* Staging memory is held, and in use while somebody has it. */
+static void use(const Variable &held, const Variable &used)
+{
+    constexpr int64_t bytes = 1 << 20;
+    const gpu::Memory device({gpu::Kind::device, rank % gpu::Machine::get().devices()}, 64);
+    const auto before = used.read();
+    void *staging = nullptr;
+    check(heddle_staging_alloc(bytes, device.at(), &staging) == HEDDLE_SUCCESS, "there is no staging memory");
+    check(used.read() >= before + bytes, "staging memory in use is not counted");
+    check(held.read() >= used.read(), "more is in use than is held");
+    heddle_staging_free(staging);
+    check(used.read() == before, "staging memory that was given back counts as used");
+}
+
 int main(int argc, char **argv)
 {
     int provided;
@@ -100,7 +114,8 @@ int main(int argc, char **argv)
             whole(rank == 0 ? "heddle_messages_sent_whole" : "heddle_messages_received_whole"),
             bytes_by_value("heddle_messages_bytes_by_value"), bytes_shared("heddle_messages_bytes_shared"),
             bytes_by_reference("heddle_messages_bytes_by_reference"), bytes_whole("heddle_messages_bytes_whole"),
-            slabs("heddle_slabs_pinned", MPI_T_PVAR_CLASS_LEVEL);
+            slabs("heddle_slabs_pinned", MPI_T_PVAR_CLASS_LEVEL), used("heddle_slabs_pinned_used", MPI_T_PVAR_CLASS_LEVEL),
+            launches("heddle_launches_kernels");
         send(100000);
         const auto counted = by_value.read() + shared.read() + by_reference.read();
         check(counted == 1, "one message was counted " + std::to_string(counted) + " times");
@@ -117,6 +132,10 @@ int main(int argc, char **argv)
         }
         if (!oneshot) /* it may all stay on devices */
             check(slabs.read() > 0, "no pinned memory is counted");
+        use(slabs, used);
+        const auto launched = launches.read();
+        send(10, indexed);
+        check(rank == 1 || launches.read() > launched, "a launch is not counted");
         allocate_again();
     });
     MPI_T_finalize();
