@@ -519,8 +519,8 @@ HEDDLE_API int heddle_message_offer(heddle_port *port, void *peer, int within, c
 HEDDLE_API int heddle_message_deliver(heddle_port *port, void *peer, uint64_t after, const heddle_side *from, int64_t bytes,
                                       uint64_t key, void *envelope, heddle_message_ended ended, void *argument,
                                       uint64_t *message, int *delivers);
-/* Its envelope was not sent: it ends with `error`, unless its caller was told already. Errors: RANGE where it was answered, or has
- * ended. */
+/* Its envelope was not sent, or so the transport says: it ends with `error`, unless its caller was told already. Who received the
+ * envelope nevertheless is told that it failed. Errors: RANGE where it was answered, or has ended. */
 HEDDLE_API int heddle_message_abandon(heddle_port *port, uint64_t message, int error);
 
 /* Says to the sender of a message where it may write the next one itself. */

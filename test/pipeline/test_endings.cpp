@@ -140,6 +140,21 @@ TEST_CASE("a message whose envelope was not sent is abandoned", "[endings]")
     CHECK(heddle_message_abandon(sender, exchange.message(), HEDDLE_ERR_PEER) == HEDDLE_ERR_RANGE);
 }
 
+TEST_CASE("an abandoned message's envelope comes nevertheless", "[endings]")
+{
+    for (const int peer : all_peers) {
+        Two network(peer);
+        Exchange exchange(network, network.a, network.b, some(), 1);
+        exchange.send();
+        CHECK(heddle_message_abandon(network.port(network.a), exchange.message(), HEDDLE_ERR_PEER) == HEDDLE_SUCCESS);
+        exchange.receive();
+        run(network, [&] { return exchange.over(); });
+        CHECK(exchange.sent.error == HEDDLE_ERR_PEER);
+        CHECK(exchange.received.error == HEDDLE_ERR_PEER);
+        CHECK(exchange.received.bytes == 0);
+    }
+}
+
 TEST_CASE("a peer is lost", "[endings]")
 {
     for (const int peer : all_peers)

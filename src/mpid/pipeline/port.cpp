@@ -345,13 +345,25 @@ int Port::arrived(const Header &header, const void *data, size_t bytes)
     }
     Message *const message = find(header.to);
     if (!message)
-        return count(Counter::strays), HEDDLE_SUCCESS;
+        return stray(header);
     if (header.kind == Kind::matched) {
         if (auto *const sending = dynamic_cast<Outgoing *>(message))
             sending->probed();
         return HEDDLE_SUCCESS;
     }
     return with(*message, [&] { return message->arrived(header, data, bytes); });
+}
+
+int Port::stray(const Header &header)
+{
+    count(Counter::strays);
+    const auto its = abandoned_.find(header.to);
+    if (its == abandoned_.end() || header.kind != Kind::answer)
+        return HEDDLE_SUCCESS;
+    Header failed; // or its receiver would wait for ever
+    failed.kind = Kind::failed;
+    failed.to = header.from;
+    return send_alone(its->second, failed);
 }
 
 int Port::place(const Header &header, size_t bytes, void **where, void **token)
@@ -401,6 +413,7 @@ void Port::lost(const void *peer, int error)
     if (!inside_)
         advance_ready();
     peers_.forget(peer);
+    std::erase_if(abandoned_, [=](const auto &each) { return !peer || each.second == peer; });
     for (const auto &[id, message] : messages_)
         if (!peer || message->peer() == peer)
             message->fail_alone(error ? error : int{HEDDLE_ERR_PEER});
@@ -411,7 +424,9 @@ int Port::abandon(uint64_t id, int error)
     auto *const message = dynamic_cast<Outgoing *>(find(id));
     if (!message)
         return HEDDLE_ERR_RANGE;
+    void *const peer = message->peer();
     message->abandoned(error ? error : int{HEDDLE_ERR_PEER});
+    abandoned_.emplace(id, peer);
     return HEDDLE_SUCCESS;
 }
 

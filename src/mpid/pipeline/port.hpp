@@ -112,6 +112,8 @@ private:
     int tell_endings();
     int look_at_offers();
     void see_taken();
+    // What is for a message that has ended.
+    int stray(const Header &header);
     int take_pushed(const Header &header, size_t bytes, void **where);
     void pushed_came(uint64_t name, int error);
 
@@ -126,6 +128,7 @@ private:
     std::vector<Outgoing *> watched_;
     std::vector<Incoming *> awaited_; // what is to be read out of such
     std::map<uint64_t, Pushed> pushed_; // by the sender's name for the message
+    std::map<uint64_t, void *> abandoned_; // peers of messages that the transport lost, and which may have come all the same
     std::list<Errand> errands_;
     std::map<uint64_t, std::unique_ptr<Message>> messages_; // in the order of their making
     std::vector<Message *> ready_, advancing_;

@@ -61,18 +61,18 @@ static void broadcast(int key)
 }
 
 /* How often the device's library was asked about memory, for a message of `buffer`. */
-static int64_t asked(void *buffer)
+static int64_t asked(void *buffer, MPI_Datatype type = MPI_INT)
 {
     const int64_t before = gpu::Machine::get().count("query");
     if (rank == 0)
-        MPI_Send(buffer, 4, MPI_INT, 1, 1, MPI_COMM_WORLD);
+        MPI_Send(buffer, 4, type, 1, 1, MPI_COMM_WORLD);
     else
-        MPI_Recv(buffer, 4, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Recv(buffer, 4, type, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     return gpu::Machine::get().count("query") - before;
 }
 
 /* Nothing a device could own lies in the program, in its heap, or on its stack. */
-static void ask()
+static void ask(int key)
 {
     static int data[4];
     int local[4] = {};
@@ -82,6 +82,11 @@ static void ask()
     check(asked(heap.get()) == 0, "its heap was asked about");
     check(asked(local) == 0, "its stack was asked about");
     check(asked(mapped) == 1, "memory that may be anybody's was not asked about");
+    MPI_Datatype told;
+    MPI_Type_dup(MPI_INT, &told);
+    MPI_Type_set_attr(told, key, MPIX_MEMORY_HOST);
+    check(asked(mapped, told) == 0, "memory was asked about of which the type says what it is");
+    MPI_Type_free(&told);
     munmap(mapped, sizeof data);
 }
 
@@ -148,7 +153,7 @@ int main(int argc, char **argv)
         broadcast(key);
         reduce(key);
         if (gpu::Machine::get().is_simulated())
-            ask();
+            ask(key);
         for (int &other : others)
             MPI_Type_free_keyval(&other);
     });
