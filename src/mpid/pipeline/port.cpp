@@ -424,7 +424,7 @@ int Port::abandon(uint64_t id, int error)
     auto *const message = dynamic_cast<Outgoing *>(find(id));
     if (!message)
         return HEDDLE_ERR_RANGE;
-    void *const peer = message->peer();
+    void *const peer = message->peer_;
     message->abandoned(error ? error : int{HEDDLE_ERR_PEER});
     abandoned_.emplace(id, peer);
     return HEDDLE_SUCCESS;
