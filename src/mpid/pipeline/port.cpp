@@ -343,9 +343,11 @@ int Port::arrived(const Header &header, const void *data, size_t bytes)
         pushed_came(header.from, HEDDLE_SUCCESS);
         return HEDDLE_SUCCESS;
     }
+    if (header.kind == Kind::answer && abandoned_.contains(header.to))
+        return tell_abandoned(header);
     Message *const message = find(header.to);
     if (!message)
-        return stray(header);
+        return count(Counter::strays), HEDDLE_SUCCESS;
     if (header.kind == Kind::matched) {
         if (auto *const sending = dynamic_cast<Outgoing *>(message))
             sending->probed();
@@ -354,16 +356,13 @@ int Port::arrived(const Header &header, const void *data, size_t bytes)
     return with(*message, [&] { return message->arrived(header, data, bytes); });
 }
 
-int Port::stray(const Header &header)
+// Its receiver would wait for ever.
+int Port::tell_abandoned(const Header &answer)
 {
-    count(Counter::strays);
-    const auto its = abandoned_.find(header.to);
-    if (its == abandoned_.end() || header.kind != Kind::answer)
-        return HEDDLE_SUCCESS;
-    Header failed; // or its receiver would wait for ever
+    Header failed;
     failed.kind = Kind::failed;
-    failed.to = header.from;
-    return send_alone(its->second, failed);
+    failed.to = answer.from;
+    return send_alone(abandoned_.at(answer.to), failed);
 }
 
 int Port::place(const Header &header, size_t bytes, void **where, void **token)
@@ -422,7 +421,7 @@ void Port::lost(const void *peer, int error)
 int Port::abandon(uint64_t id, int error)
 {
     auto *const message = dynamic_cast<Outgoing *>(find(id));
-    if (!message)
+    if (!message || !message->can_be_abandoned())
         return HEDDLE_ERR_RANGE;
     void *const peer = message->peer_;
     message->abandoned(error ? error : int{HEDDLE_ERR_PEER});

@@ -112,8 +112,7 @@ private:
     int tell_endings();
     int look_at_offers();
     void see_taken();
-    // What is for a message that has ended.
-    int stray(const Header &header);
+    int tell_abandoned(const Header &answer);
     int take_pushed(const Header &header, size_t bytes, void **where);
     void pushed_came(uint64_t name, int error);
 
