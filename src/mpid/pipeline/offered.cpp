@@ -131,6 +131,23 @@ void Offered::push()
     pushes_ = !carried;
 }
 
+// Whoever has its envelope nevertheless, and finds the offer withdrawn, waits for what is pushed.
+void Offered::abandoned(int error)
+{
+    Outgoing::abandoned(error);
+    if (!within_ && !withdrawn_)
+        push_failure();
+}
+
+void Offered::push_failure()
+{
+    Header header;
+    header.kind = Kind::pushed;
+    header.from = id();
+    header.error = HEDDLE_ERR_PEER;
+    port_.send(*this, header);
+}
+
 void Offered::carried(Chunk &, int error)
 {
     pushes_ = false;
@@ -143,6 +160,8 @@ void Offered::failing()
 {
     if (other_)
         tell(Kind::failed);
+    else if (!within_ && withdrawn_) // it could not be pushed
+        push_failure();
 }
 
 void Offered::advance()

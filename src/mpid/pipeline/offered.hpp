@@ -24,6 +24,7 @@ public:
     bool look(Clock::time_point now) override;
     bool was_seen_taken() override;
     bool withdraws() const override { return true; }
+    void abandoned(int error) override;
 
     void advance() override;
     int arrived(const Header &header, const void *data, size_t bytes) override;
@@ -37,6 +38,7 @@ private:
     void was_taken();
     void copy();
     void push();
+    void push_failure();
     void answer(const Header &header);
     void tell_where();
 

@@ -280,9 +280,11 @@ void Port::sent(void *token, int error)
 // Where its bytes belong.
 int Port::take_pushed(const Header &header, size_t bytes, void **where)
 {
-    if (!header.bytes || bytes != static_cast<size_t>(header.bytes) || pushed_.contains(header.from))
+    if (!header.bytes == !header.error || bytes != static_cast<size_t>(header.bytes) || pushed_.contains(header.from))
         return HEDDLE_ERR_FORMAT;
     Pushed &pushed = pushed_[header.from];
+    if (header.error)
+        return HEDDLE_SUCCESS;
     pushed.at = new_bytes(header.bytes, nullptr);
     pushed.bytes = header.bytes;
     *where = pushed.at.get();
@@ -339,6 +341,10 @@ int Port::arrived(const Header &header, const void *data, size_t bytes)
         void *where = nullptr;
         if (const int e = take_pushed(header, bytes, &where))
             return e;
+        if (header.error) {
+            pushed_came(header.from, HEDDLE_ERR_PEER);
+            return HEDDLE_SUCCESS;
+        }
         std::memcpy(where, data, bytes);
         pushed_came(header.from, HEDDLE_SUCCESS);
         return HEDDLE_SUCCESS;
@@ -368,7 +374,7 @@ int Port::tell_abandoned(const Header &answer)
 int Port::place(const Header &header, size_t bytes, void **where, void **token)
 {
     *where = nullptr;
-    if (header.kind == Kind::pushed) {
+    if (header.kind == Kind::pushed && !header.error) {
         const int e = take_pushed(header, bytes, where);
         if (!e)
             *token = &new_errand(0, nullptr, header.from);
@@ -420,6 +426,7 @@ void Port::lost(const void *peer, int error)
 
 int Port::abandon(uint64_t id, int error)
 {
+    see_taken();
     auto *const message = dynamic_cast<Outgoing *>(find(id));
     if (!message || !message->can_be_abandoned())
         return HEDDLE_ERR_RANGE;

@@ -78,7 +78,7 @@ struct Header {
     int64_t bytes = 0;   // chunk, returned: its bytes; answer: all that the receiver wants; pushed: all
     int64_t chunk = 0;   // answer: bytes of a chunk
     int64_t granted = 0; // answer: how many chunks may be sent: by value in all, lent ones at a time
-    int error = 0;       // refused
+    int error = 0;       // refused; pushed: what there is instead of the bytes
     Loan loan;           // chunk that does not travel
 };
 

@@ -128,6 +128,10 @@ static void failing(MPI_Comm comm, Access access, Sync sync, int who, int n, con
         target.verify(what + ", target");
     }
 
+    if (sync == Sync::lock) { /* it was told where it belongs, and once */
+        MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, window);
+        check(MPI_Win_unlock(rank, window) == MPI_SUCCESS, what + ": an epoch of another's fails");
+    }
     origin.fill(1);
     result.fill(3);
     target.fill(2);
@@ -205,6 +209,7 @@ static void failing_partitions(MPI_Comm comm, int who, int n, const char *how, b
             error = MPI_Pready(i, request);
         const int waited = MPI_Wait(&request, MPI_STATUS_IGNORE);
         error = error == MPI_SUCCESS ? waited : error;
+        check(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS, what + ": an inactive request fails again");
         MPI_Barrier(comm);
         gpu::Machine::get().reset();
         const int other_error = theirs(error);

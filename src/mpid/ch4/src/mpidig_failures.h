@@ -5,7 +5,8 @@
  *
  * What fails stands in the status of its request (at either end). A message of a request that failed goes without data
  * (MPIDI_UCX_am_pack), and who gets it, a null pointer, writes nothing and has failed as well; answers without data say so in
- * a field. A window remembers the failure of its operations until a synchronization returns it; requests return their own.
+ * a field. The origin is told: its window remembers the failure of its operations until a synchronization returns it; requests
+ * return their own as well.
  */
 #ifndef MPIDIG_FAILURES_H_INCLUDED
 #define MPIDIG_FAILURES_H_INCLUDED
@@ -20,16 +21,13 @@ MPL_STATIC_INLINE_PREFIX void MPIDIG_fail(MPIR_Request *req, int error)
 MPL_STATIC_INLINE_PREFIX void MPIDIG_fail_elsewhere(MPIR_Request *req)
 {
     MPIDIG_fail(req, MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__, MPI_ERR_OTHER,
-                                          "**heddleelsewhere", 0));
+                                          "**heddleoperation", 0));
 }
 
 /* MPIR_Typerep_copy of what came. */
 MPL_STATIC_INLINE_PREFIX void MPIDIG_place(MPIR_Request *rreq, void *to, const void *from, MPI_Aint bytes)
 {
-    if (unlikely(from == NULL && bytes > 0))
-        MPIDIG_fail_elsewhere(rreq);
-    else
-        MPIDIG_fail(rreq, MPIR_Typerep_copy(to, from, bytes));
+    MPIDIG_fail(rreq, MPIR_Typerep_copy(to, from, bytes));
 }
 
 /* MPIR_Typerep_unpack of what came. */
@@ -37,10 +35,7 @@ MPL_STATIC_INLINE_PREFIX void MPIDIG_place_typed(MPIR_Request *rreq, const void 
                                                  MPI_Aint count, MPI_Datatype datatype, MPI_Aint offset, MPI_Aint *placed)
 {
     *placed = 0;
-    if (unlikely(from == NULL && bytes > 0))
-        MPIDIG_fail_elsewhere(rreq);
-    else
-        MPIDIG_fail(rreq, MPIR_Typerep_unpack(from, bytes, buf, count, datatype, offset, placed));
+    MPIDIG_fail(rreq, MPIR_Typerep_unpack(from, bytes, buf, count, datatype, offset, placed));
 }
 
 /* Whether two values are the same. */
@@ -52,13 +47,12 @@ MPL_STATIC_INLINE_PREFIX int MPIDIG_equal(MPIR_Request *rreq, const void *one, c
     return equal;
 }
 
-/* An operation is over at one of its ends; whether it failed. */
-MPL_STATIC_INLINE_PREFIX int MPIDIG_win_note(MPIR_Win *win, const MPIR_Request *req)
+/* An operation is over, at its origin. Codes are forgotten after 128 others: the window keeps the class. */
+MPL_STATIC_INLINE_PREFIX void MPIDIG_win_note(MPIR_Win *win, const MPIR_Request *req)
 {
     const int error = req->status.MPI_ERROR;
     if (unlikely(error != MPI_SUCCESS))
-        MPL_atomic_store_int(&MPIDIG_WIN(win, failed), error);
-    return error != MPI_SUCCESS;
+        MPL_atomic_store_int(&MPIDIG_WIN(win, failed), MPIR_ERR_GET_CLASS(error));
 }
 
 /* What a synchronization returns. */
@@ -66,8 +60,9 @@ MPL_STATIC_INLINE_PREFIX int MPIDIG_win_result(MPIR_Win *win, int mpi_errno)
 {
     if (unlikely(MPL_atomic_load_int(&MPIDIG_WIN(win, failed)) != MPI_SUCCESS)) {
         const int failed = MPL_atomic_swap_int(&MPIDIG_WIN(win, failed), MPI_SUCCESS);
-        if (mpi_errno == MPI_SUCCESS)
-            mpi_errno = failed;
+        if (mpi_errno == MPI_SUCCESS && failed != MPI_SUCCESS)
+            mpi_errno = MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__, failed,
+                                             "**heddleoperation", 0);
     }
     return mpi_errno;
 }
