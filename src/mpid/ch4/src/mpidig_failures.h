@@ -47,21 +47,20 @@ MPL_STATIC_INLINE_PREFIX int MPIDIG_equal(MPIR_Request *rreq, const void *one, c
     return equal;
 }
 
-/* An operation is over, at its origin. Codes are forgotten after 128 others: the window keeps the class. */
+/* An operation is over, at its origin. The window keeps no error code, for MPICH forgets those after 128 others. */
 MPL_STATIC_INLINE_PREFIX void MPIDIG_win_note(MPIR_Win *win, const MPIR_Request *req)
 {
-    const int error = req->status.MPI_ERROR;
-    if (unlikely(error != MPI_SUCCESS))
-        MPL_atomic_store_int(&MPIDIG_WIN(win, failed), MPIR_ERR_GET_CLASS(error));
+    if (unlikely(req->status.MPI_ERROR != MPI_SUCCESS))
+        MPL_atomic_store_int(&MPIDIG_WIN(win, failed), 1);
 }
 
 /* What a synchronization returns. */
 MPL_STATIC_INLINE_PREFIX int MPIDIG_win_result(MPIR_Win *win, int mpi_errno)
 {
-    if (unlikely(MPL_atomic_load_int(&MPIDIG_WIN(win, failed)) != MPI_SUCCESS)) {
-        const int failed = MPL_atomic_swap_int(&MPIDIG_WIN(win, failed), MPI_SUCCESS);
-        if (mpi_errno == MPI_SUCCESS && failed != MPI_SUCCESS)
-            mpi_errno = MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__, failed,
+    if (unlikely(MPL_atomic_load_int(&MPIDIG_WIN(win, failed)))) {
+        const int failed = MPL_atomic_swap_int(&MPIDIG_WIN(win, failed), 0);
+        if (mpi_errno == MPI_SUCCESS && failed)
+            mpi_errno = MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__, MPI_ERR_OTHER,
                                              "**heddleoperation", 0);
     }
     return mpi_errno;
