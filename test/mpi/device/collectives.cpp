@@ -270,7 +270,7 @@ static void long_doubles(int n)
         mine[i] = value(rank, i);
     const size_t bytes = mine.size() * sizeof(Number);
     const int64_t before = counter("methods_combined");
-    const gpu::Place place{gpu::Kind::device, rank % gpu::Machine::get().devices()};
+    const gpu::Place place = own_device();
     const gpu::Memory from(place, bytes), to(place, bytes);
     from.write(0, mine.data(), bytes);
     MPI_Allreduce(from.at(), to.at(), n, MPI_LONG_DOUBLE, MPI_MAX, world);

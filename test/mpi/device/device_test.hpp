@@ -48,6 +48,13 @@ inline int64_t counted(const std::string &name)
 /* Of two ranks, the one that this is not. */
 inline int other() { return 1 - rank; }
 
+/* The memory of the device that this rank works on. */
+inline gpu::Place own_device()
+{
+    const int devices = gpu::Machine::get().devices();
+    return {gpu::Kind::device, devices > 0 ? rank % devices : 0};
+}
+
 inline void wait_all(std::vector<MPI_Request> &requests)
 {
     std::vector<MPI_Status> statuses(requests.size());
@@ -172,7 +179,7 @@ public:
     Buffer(gpu::Kind kind, const Layout &layout, int copies = 1)
         : layout_(layout), extent_(extent_of(layout.type)), copies_(copies),
           host_(static_cast<size_t>(layout.bytes + extent_ * (copies - 1)), std::byte{0xa5}),
-          memory_({kind, gpu::Machine::get().devices() > 0 ? rank % gpu::Machine::get().devices() : 0}, host_.size())
+          memory_({kind, own_device().device}, host_.size())
     {
         if (!memory_)
             throw std::runtime_error("no memory for a test's buffer");

@@ -25,7 +25,7 @@ class Bytes {
 public:
     Bytes(int n, int block, int gap)
         : n_(n), block_(block), stride_(block + gap), host_(static_cast<size_t>(n / block * stride_), 0xa5),
-          memory_({gpu::Kind::device, rank % gpu::Machine::get().devices()}, host_.size())
+          memory_(own_device(), host_.size())
     {
         if (!memory_)
             throw std::runtime_error("no memory for a test's buffer");

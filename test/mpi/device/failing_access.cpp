@@ -79,6 +79,23 @@ static int theirs(int error)
     return others_error;
 }
 
+/* From here on the device of rank `who` fails as `how` says; all know. */
+static void break_device(MPI_Comm comm, int who, const char *how)
+{
+    MPI_Barrier(comm);
+    if (rank == who)
+        gpu::Machine::get().configure((std::string("reset ") + how).c_str());
+    MPI_Barrier(comm);
+}
+
+static MPI_Win window_on(const Buffer &memory, const Layout &layout, MPI_Comm comm)
+{
+    MPI_Win window;
+    MPI_Win_create(memory.at(), layout.bytes, 1, MPI_INFO_NULL, comm, &window);
+    MPI_Win_set_errhandler(window, MPI_ERRORS_RETURN);
+    return window;
+}
+
 /* `whole`: nothing works, so that some error has to come, and nothing is written. */
 static void failing(MPI_Comm comm, Access access, Sync sync, int who, int n, const char *how, bool whole)
 {
@@ -89,9 +106,7 @@ static void failing(MPI_Comm comm, Access access, Sync sync, int who, int n, con
     origin.fill(1);
     result.fill(3);
     target.fill(2);
-    MPI_Win window;
-    MPI_Win_create(target.at(), far.bytes, 1, MPI_INFO_NULL, comm, &window);
-    MPI_Win_set_errhandler(window, MPI_ERRORS_RETURN);
+    MPI_Win window = window_on(target, far, comm);
 
     const auto operate = [&](auto told) {
         MPI_Request request = MPI_REQUEST_NULL;
@@ -109,10 +124,7 @@ static void failing(MPI_Comm comm, Access access, Sync sync, int who, int n, con
         if (rank == 0 && (access == Access::get_accumulate || access == Access::rget_accumulate))
             result.expect(2, 0, n);
     };
-    MPI_Barrier(comm);
-    if (rank == who)
-        gpu::Machine::get().configure((std::string("reset ") + how).c_str());
-    MPI_Barrier(comm);
+    break_device(comm, who, how);
     const int error = epoch(sync, comm, window, operate);
     gpu::Machine::get().reset();
     const int other_error = theirs(error);
@@ -156,18 +168,13 @@ static void failing_atomics(MPI_Comm comm, int who)
         compared.fill(2);
         result.fill(3);
         target.fill(2);
-        MPI_Win window;
-        MPI_Win_create(target.at(), one.bytes, 1, MPI_INFO_NULL, comm, &window);
-        MPI_Win_set_errhandler(window, MPI_ERRORS_RETURN);
+        MPI_Win window = window_on(target, one, comm);
         const auto operate = [&](auto told) {
             told(swaps ? MPI_Compare_and_swap(origin.at(), compared.at(), result.at(), MPI_INT64_T, 1, 0, window)
                        : MPI_Fetch_and_op(origin.at(), result.at(), MPI_DOUBLE, 1, 0, MPI_REPLACE, window));
         };
         for (const Sync sync : {Sync::fence, Sync::lock}) {
-            MPI_Barrier(comm);
-            if (rank == who)
-                gpu::Machine::get().configure(("reset " + std::string(broken[0])).c_str());
-            MPI_Barrier(comm);
+            break_device(comm, who, broken[0]);
             const int error = epoch(sync, comm, window, operate);
             gpu::Machine::get().reset();
             if (rank == 0)
@@ -200,10 +207,8 @@ static void failing_partitions(MPI_Comm comm, int who, int n, const char *how, b
     else
         MPI_Precv_init(buffer.at(), parts, 1, buffer.type(), 0, 1, comm, MPI_INFO_NULL, &request);
     for (const bool fails : {true, false}) {
-        MPI_Barrier(comm);
-        if (fails && rank == who)
-            gpu::Machine::get().configure((std::string("reset ") + how).c_str());
-        MPI_Barrier(comm);
+        if (fails)
+            break_device(comm, who, how);
         int error = MPI_Start(&request);
         for (int i = 0; rank == 0 && i < parts && error == MPI_SUCCESS; ++i)
             error = MPI_Pready(i, request);

@@ -51,8 +51,7 @@ static void receive(gpu::Place place)
 int main(int argc, char **argv)
 {
     return run(argc, argv, [] {
-        const gpu::Place place{gpu::Kind::device, rank % gpu::Machine::get().devices()};
         if (rank < 2)
-            (rank == 0 ? send : receive)(place);
+            (rank == 0 ? send : receive)(own_device());
     });
 }

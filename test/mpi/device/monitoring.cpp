@@ -93,7 +93,7 @@ static void settings(const Variable &shared)
 static void use(const Variable &held, const Variable &used)
 {
     constexpr int64_t bytes = 1 << 20;
-    const gpu::Memory device({gpu::Kind::device, rank % gpu::Machine::get().devices()}, 64);
+    const gpu::Memory device(own_device(), 64);
     const auto before = used.read();
     void *staging = nullptr;
     check(heddle_staging_alloc(bytes, device.at(), &staging) == HEDDLE_SUCCESS, "there is no staging memory");

@@ -36,7 +36,7 @@ public:
 
 private:
     static gpu::Machine &machine() { return gpu::Machine::get(); }
-    static int device() { return rank % machine().devices(); }
+    static int device() { return own_device().device; }
     void copy(void *from, void *to) const
     {
         const heddle_type *const byte = heddle_type_predefined(HEDDLE_BYTE);
