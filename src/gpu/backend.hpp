@@ -72,7 +72,7 @@ public:
     // A line about device `device`, for people: name, memory, where it sits.
     virtual std::string describe(int device) const = 0;
 
-    // What kind of memory `ptr` points into; with `range`, also how far it reaches, of device memory at least.
+    // What kind of memory `ptr` points into; with `range`, also how far it reaches, where it is not pageable.
     // Creates no context and never fails: what is not known is host memory.
     virtual Memory query(const void *ptr, bool range) const = 0;
     // Whether kernels on `device` can reach the memory of `peer` (true for itself).

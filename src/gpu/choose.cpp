@@ -183,7 +183,7 @@ bool chunks_pay(const Move &m, const Work &work)
 }
 
 // A device's memory that the one which is to move it reaches over a link.
-bool lies_elsewhere(const Memory &memory, const Device &device)
+bool lies_elsewhere(const Place &memory, const Device &device)
 {
     return memory.kind == MemoryKind::device && !memory.lies_on(device.ordinal());
 }

@@ -80,7 +80,7 @@ End End::after(int64_t bytes) const
     return end;
 }
 
-End packed_end(void *at, int64_t bytes, const Memory &memory)
+End packed_end(void *at, int64_t bytes, const Place &memory)
 {
     const heddle_type *type = heddle_type_predefined(HEDDLE_BYTE);
     return {type, type->plan.load(std::memory_order_acquire), static_cast<char *>(at), bytes, 0, memory};

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "../mpi/datatype/engine/guard.hpp"
-#include "backend.hpp"
+#include "place.hpp"
 
 #include <utility>
 
@@ -31,7 +31,7 @@ struct End {
     char *buf = nullptr;
     int64_t count = 0;
     int64_t offset = 0; // the packed byte at which the transfer begins
-    Memory memory;      // that it lies in
+    Place memory;       // that it lies in
 
     bool dense() const { return plan->contiguous; }
     // `displ` bytes from the buffer; by way of an integer, null being a valid one.
@@ -49,7 +49,7 @@ struct End {
 };
 
 // `bytes` packed bytes as an end.
-End packed_end(void *at, int64_t bytes, const Memory &memory);
+End packed_end(void *at, int64_t bytes, const Place &memory);
 
 // Checks a side of a transfer of `bytes` bytes. Errors: as heddle_transfer.
 int make_end(const heddle_side &side, int64_t bytes, End &end);

@@ -22,6 +22,8 @@ gpu_sources = \
     src/gpu/moves.cpp \
     src/gpu/moves.hpp \
     src/gpu/on_stream.cpp \
+    src/gpu/place.cpp \
+    src/gpu/place.hpp \
     src/gpu/reach.cpp \
     src/gpu/reach.hpp \
     src/gpu/repeated.cpp \

@@ -28,18 +28,11 @@ int check_operator(const heddle_move &asked, Move &move)
     return HEDDLE_SUCCESS;
 }
 
-// A stretch of packed bytes in memory that is all of one kind.
+// A stretch of packed bytes in one place.
 struct Piece {
     int64_t bytes;
-    Memory memory;
+    Place memory;
 };
-
-bool together(const Backend &backend, const Memory &a, const Memory &b)
-{
-    if ((a.kind == MemoryKind::host) != (b.kind == MemoryKind::host))
-        return false;
-    return a.kind != MemoryKind::device || b.kind != MemoryKind::device || backend.reaches(a.device, b.device);
-}
 
 // Only absolute addresses can lead into several allocations.
 bool in_one_piece(const End &end)
@@ -53,35 +46,20 @@ std::vector<Piece> pieces_of(const End &end, int64_t bytes, const Backend &backe
         return {{bytes, map.at(end.base())}};
     std::vector<Piece> pieces;
     visit_memory(end, bytes, map, [&](int64_t n, const Memory &m) {
-        if (pieces.empty() || !together(backend, pieces.back().memory, m))
-            pieces.push_back({n, m});
-        else
+        if (!pieces.empty() && pieces.back().memory.add(m, backend))
             pieces.back().bytes += n;
-        // A device's memory tells where to work; what all can reach does not.
-        if (m.kind == MemoryKind::device)
-            pieces.back().memory = m;
+        else
+            pieces.push_back({n, m});
         return true;
     });
     return pieces;
 }
 
-bool reaches(const Backend &backend, int device, const Memory &m)
-{
-    switch (m.kind) {
-    case MemoryKind::host:
-        return false;
-    case MemoryKind::device:
-        return device == m.device || backend.reaches(device, m.device);
-    default:
-        return true;
-    }
-}
-
 // The device that is best placed to do the move, by the memory that its ends name.
 void choose_device(Move &m, Devices *devices)
 {
-    const Memory &from = m.from.memory;
-    const Memory &to = m.to.memory;
+    const Place &from = m.from.memory;
+    const Place &to = m.to.memory;
     const bool pageable = from.kind == MemoryKind::host || to.kind == MemoryKind::host;
     // The host reaches managed memory as well as a device does.
     m.on_device = from.kind == MemoryKind::device || to.kind == MemoryKind::device ||
@@ -94,15 +72,17 @@ void choose_device(Move &m, Devices *devices)
     if (m.by_host)
         return;
     // Scattered accesses cost most across a link: so the device of the end that is not contiguous.
-    const Memory *order[] = {&from, &to};
+    const Place *order[] = {&from, &to};
     if (m.from.dense())
         std::swap(order[0], order[1]);
-    for (const Memory *memory : order)
-        if (memory->of_device() && !m.device) {
-            const int d = std::max(memory->device, 0);
-            if (reaches(backend, d, from) && reaches(backend, d, to))
-                m.device = &devices->device(d);
-        }
+    const auto take = [&](int d) {
+        if (from.is_reached_by(d, backend) && to.is_reached_by(d, backend))
+            m.device = &devices->device(d);
+        return m.device != nullptr;
+    };
+    for (const Place *place : order)
+        if (place->kind == MemoryKind::managed ? take(std::max(place->device, 0)) : place->any_device(take))
+            return;
 }
 
 } // namespace

@@ -11,16 +11,14 @@ namespace {
 // Whether a stream of `device` can do the move: one of the ends must be on that device, if any is on one.
 int place_on(Move &move, Device &device)
 {
-    const Backend &backend = device.backend();
     bool elsewhere = false, here = false;
-    for (const Memory *m : {&move.from.memory, &move.to.memory}) {
+    for (const Place *m : {&move.from.memory, &move.to.memory}) {
         if (m->kind == MemoryKind::host)
             return HEDDLE_ERR_BUFFER;
-        if (m->kind == MemoryKind::device) {
-            if (!backend.reaches(device.ordinal(), m->device))
-                return HEDDLE_ERR_STREAM;
-            (m->device == device.ordinal() ? here : elsewhere) = true;
-        }
+        if (!m->is_reached_by(device.ordinal(), device.backend()))
+            return HEDDLE_ERR_STREAM;
+        if (m->kind == MemoryKind::device)
+            (m->touches(device.ordinal()) ? here : elsewhere) = true;
     }
     if (elsewhere && !here)
         return HEDDLE_ERR_STREAM;

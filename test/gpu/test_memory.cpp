@@ -197,6 +197,123 @@ void absolute_and_packed()
     }
 }
 
+/* Elements that lie in each of some buffers in turn: their packed bytes, and a type of absolute addresses. */
+struct Dealt {
+    std::deque<Buffer> buffers;
+    Type type;
+    std::vector<std::byte> packed;
+
+    Dealt(const std::vector<Place> &places, int64_t elements, uint64_t seed)
+    {
+        for (const Place &place : places)
+            buffers.emplace_back(place, static_cast<size_t>(elements) * 16, seed++);
+        std::vector<int64_t> lengths, addresses;
+        for (int64_t i = 0; i < elements * static_cast<int64_t>(places.size()); ++i) {
+            const Buffer &buffer = buffers[static_cast<size_t>(i) % places.size()];
+            const size_t at = static_cast<size_t>(i) / places.size() * 16;
+            lengths.push_back(1);
+            addresses.push_back(static_cast<int64_t>(reinterpret_cast<uintptr_t>(buffer.at(at))));
+            packed.insert(packed.end(), &buffer.expected[at], &buffer.expected[at] + 8);
+        }
+        type = Type::from(
+            [&](auto **t) {
+                return heddle_type_hindexed(static_cast<int64_t>(lengths.size()), lengths.data(), addresses.data(),
+                                            heddle_type_predefined(HEDDLE_DOUBLE), t);
+            },
+            "hindexed");
+        type.commit();
+    }
+    int64_t bytes() const { return static_cast<int64_t>(packed.size()); }
+};
+
+/* Packs what lies in `places` into `other`, and unpacks it again elsewhere. Kernels that it took, both ways. */
+int64_t deal(const std::vector<Place> &places, Place other, Way way, int device)
+{
+    const Dealt from(places, 40, 1), to(places, 40, 100);
+    Buffer packed(other, std::vector<std::byte>(from.packed.size()));
+    const int64_t before = counted("launches_kernels");
+    transfer_all(way, {{side_of(nullptr, 1, from.type), bytes_at(packed.at(), from.bytes()), from.bytes(), HEDDLE_OP_REPLACE}}, device);
+    packed.expected = from.packed;
+    packed.check("packed out of several memories into ", to_text(other));
+    transfer_all(way, {{bytes_at(packed.at(), to.bytes()), side_of(nullptr, 1, to.type), to.bytes(), HEDDLE_OP_REPLACE}}, device);
+    const int64_t kernels = counted("launches_kernels") - before;
+    Buffer again(other, std::vector<std::byte>(from.packed.size()));
+    transfer_all(Way::blocking, {{side_of(nullptr, 1, to.type), bytes_at(again.at(), to.bytes()), to.bytes(), HEDDLE_OP_REPLACE}});
+    again.expected = from.packed;
+    again.check("unpacked to several memories, and packed");
+    return kernels;
+}
+
+/* Some eight arrays of one device (paper 001, figure 7), and what else its kernels reach. */
+void one_launch_for_many_arrays()
+{
+    need_devices();
+    const Place device{Kind::device, 0}, pinned{Kind::pinned}, managed{Kind::managed, 0};
+    for (const std::vector<Place> &places : {std::vector<Place>(8, device), {device, pinned}, {pinned, device, device},
+                                             {managed, device, pinned}})
+        for (const Place other : {device, pinned})
+            for (const Way way : all_ways)
+                same(deal(places, other, way, 0), int64_t{2}, "kernels to pack and unpack, ", to_text(way), ", beside ", to_text(other));
+}
+
+/* Run by the next test, in processes in which nobody has asked yet which device reaches which. */
+void inside_arrays_of_devices()
+{
+    const char *const order = getenv("ORDER_OF_DEVICES");
+    if (!order)
+        throw Skip("a test runs it");
+    std::vector<Place> places;
+    for (const char *each = order; *each; ++each)
+        places.push_back({Kind::device, *each - '0'});
+    const bool all_reach = getenv("ALL_REACH");
+    const auto expect = [&](int64_t kernels, const char *what) {
+        if (all_reach)
+            same(kernels, int64_t{2}, "kernels to pack and unpack, ", what);
+    };
+    expect(deal(places, {Kind::pinned}, Way::blocking, 0), "beside pinned memory");
+    expect(deal(places, places.back(), Way::begun, 0), "beside the last one's");
+    expect(deal(places, places.front(), Way::begun, 0), "beside the first one's");
+    deal(places, {Kind::pageable}, Way::blocking, 0);
+    if (all_reach)
+        for (const Place &place : places)
+            expect(deal(places, places.front(), Way::on_stream, place.device), "on each one's stream");
+}
+
+void arrays_of_several_devices()
+{
+    need_devices(2);
+    const auto runs = [](std::vector<std::pair<std::string, std::string>> environment, const char *order) {
+        environment.emplace_back("ORDER_OF_DEVICES", order);
+        self_succeeds({"--only-named", "--named", "inside: arrays of several devices"}, environment);
+    };
+    for (const char *order : {"01", "10", "0110"})
+        runs({{"ALL_REACH", "1"}}, order);
+    need_simulation();
+    for (const char *order : {"01", "10"})
+        runs({{"HEDDLE_SIM_PEER", "0"}}, order);
+    /* Where 0 and 2 reach 1, but not each other. */
+    for (const char *order : {"01", "012", "021", "102", "120", "201", "210", "02", "0123", "3120"})
+        runs({{"HEDDLE_SIM_PEER", "2"}, {"HEDDLE_SIM_DEVICES", "4"}}, order);
+}
+
+/* Memory is asked about once an allocation, and not once a run. */
+void one_question_an_allocation()
+{
+    need_devices();
+    need_simulation(); /* which counts */
+    for (const Place place : Machine::get().places()) {
+        if (place.kind == Kind::pageable)
+            continue; /* nobody knows how far it reaches */
+        const Dealt from({place}, 1000, 1);
+        Buffer packed({Kind::device, 0}, std::vector<std::byte>(from.packed.size()));
+        const int64_t before = Machine::get().count("query");
+        transfer_all(Way::blocking, {{side_of(nullptr, 1, from.type), bytes_at(packed.at(), from.bytes()), from.bytes(), HEDDLE_OP_REPLACE}});
+        same(Machine::get().count("query") - before, int64_t{2}, "questions about ", to_text(place));
+        packed.expected = from.packed;
+        packed.check("packed out of ", to_text(place));
+    }
+}
+
 /* A byte that is written several times keeps one of the values meant for it; others stay. */
 void overlapping_targets()
 {
@@ -280,6 +397,10 @@ const AddTests tests{{"memory kinds", memory_kinds},
                      {"scratch memory", scratch_memory},
                      {"absolute addresses", absolute_addresses},
                      {"absolute addresses and packed bytes", absolute_and_packed},
+                     {"one launch for many arrays", one_launch_for_many_arrays},
+                     {"inside: arrays of several devices", inside_arrays_of_devices},
+                     {"arrays of several devices", arrays_of_several_devices},
+                     {"one question an allocation", one_question_an_allocation},
                      {"overlapping targets", overlapping_targets},
                      {"one buffer in many moves", one_buffer_in_many_moves},
                      {"imported ranges", imported_ranges}};

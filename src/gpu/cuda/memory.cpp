@@ -46,9 +46,7 @@ Memory CudaBackend::query(const void *ptr, bool range) const
     else
         return memory;
     memory.device = ordinal;
-    if (memory.kind != MemoryKind::device)
-        return memory;
-    memory.imported = imports_.hold(address);
+    memory.imported = memory.kind == MemoryKind::device && imports_.hold(address);
     memory.base = reinterpret_cast<char *>(start);
     memory.size = size;
     memory.id = id;

@@ -6,16 +6,17 @@
 
 namespace heddle::gpu::sim {
 
-// What copies may do beyond what kernels may.
-struct CopyLimits {
+// What copies may do beyond what kernels may, and what kernels may not that were told so.
+struct Limits {
     bool peers = false;    // reach the memory of any device
     bool pageable = false; // and the host's
+    bool own = false;      // reach the device's own memory only: for others' a kernel takes fences that it was not told to take
 };
 
 class Access {
 public:
     // `what` runs, for messages.
-    Access(const Memories &memories, int device, std::string what, CopyLimits limits = {})
+    Access(const Memories &memories, int device, std::string what, Limits limits = {})
         : memories_(memories), device_(device), what_(std::move(what)), limits_(limits)
     {
     }
@@ -44,7 +45,7 @@ private:
     const Memories &memories_;
     const int device_;
     const std::string what_;
-    const CopyLimits limits_;
+    const Limits limits_;
     Range range_; // the last one that was met
     Error error_; // the first one
 };

@@ -70,8 +70,8 @@ bool translate_runs(Access &access, RunList &runs)
 // Where the packed bytes of a side are, by its image or by its list of runs.
 class Places {
 public:
-    Places(const Memories &memories, int device, const std::string &what, const Side &side, bool by_runs)
-        : access_(memories, device, what), side_(side), by_runs_(by_runs && side.runs.displs)
+    Places(const Memories &memories, int device, const std::string &what, const Side &side, bool by_runs, bool elsewhere)
+        : access_(memories, device, what, {.own = !elsewhere}), side_(side), by_runs_(by_runs && side.runs.displs)
     {
         Access nodes(memories, device, what + " reads the image");
         Access arrays(memories, device, what + " reads the lookaside buffer");
@@ -255,8 +255,8 @@ Error run_kernel(const Memories &memories, int device, Kernel kernel, const Work
     if (work.op == HEDDLE_OP_NO_OP || work.bytes == 0)
         return {};
     const std::string name = std::string("kernel ") + names[static_cast<size_t>(kernel)];
-    Places from(memories, device, name + " reads", work.from, kernel == Kernel::runs);
-    Places to(memories, device, name + " writes", work.to, kernel == Kernel::runs);
+    Places from(memories, device, name + " reads", work.from, kernel == Kernel::runs, work.far);
+    Places to(memories, device, name + " writes", work.to, kernel == Kernel::runs, work.remote);
     if (from.error())
         return from.error();
     if (to.error())
@@ -264,7 +264,7 @@ Error run_kernel(const Memories &memories, int device, Kernel kernel, const Work
     return work.op == HEDDLE_OP_REPLACE ? move(work, from, to) : reduce(work, from, to);
 }
 
-Error run_copy(const Memories &memories, int device, CopyLimits limits, const Layers &copy)
+Error run_copy(const Memories &memories, int device, Limits limits, const Layers &copy)
 {
     Access from(memories, device, "copy reads", limits);
     Access to(memories, device, "copy writes", limits);

@@ -11,6 +11,6 @@ Error check_launch(Kernel kernel, const Work &work);
 
 Error run_kernel(const Memories &memories, int device, Kernel kernel, const Work &work);
 
-Error run_copy(const Memories &memories, int device, CopyLimits limits, const Layers &copy);
+Error run_copy(const Memories &memories, int device, Limits limits, const Layers &copy);
 
 } // namespace heddle::gpu::sim

@@ -38,14 +38,14 @@ Machine *Machine::open(std::string &reason)
     if (the_machine)
         return the_machine;
     const int devices = number_from("HEDDLE_SIM_DEVICES", 2, 8);
-    const int peers = number_from("HEDDLE_SIM_PEER", 1, 1);
+    const int peers = number_from("HEDDLE_SIM_PEER", 1, 2);
     if (devices <= 0 || peers < 0) {
         reason = devices == 0  ? "HEDDLE_SIM_DEVICES is 0"
                  : devices < 0 ? "HEDDLE_SIM_DEVICES is not a number from 0 to 8"
-                               : "HEDDLE_SIM_PEER is not 0 or 1";
+                               : "HEDDLE_SIM_PEER is not 0, 1 or 2";
         return nullptr;
     }
-    auto machine = std::make_unique<Machine>(devices, peers == 1);
+    auto machine = std::make_unique<Machine>(devices, static_cast<Peers>(peers));
     if (const char *switches = std::getenv("HEDDLE_SIM"))
         if (const Error error = machine->switches_.configure(switches)) {
             reason = "HEDDLE_SIM: " + error.text;
@@ -56,7 +56,7 @@ Machine *Machine::open(std::string &reason)
     return the_machine;
 }
 
-Machine::Machine(int devices, bool peers) : memories_(devices, peers), queues_(devices, switches_) {}
+Machine::Machine(int devices, Peers peers) : memories_(devices, peers), queues_(devices, switches_) {}
 
 int &Machine::current_device()
 {
@@ -94,16 +94,18 @@ Error Machine::enter_end(Call call, int device)
 std::string Machine::describe(int device) const
 {
     return "simulated device " + std::to_string(device) +
-           (memories_.reaches(0, 1) ? "" : ", reaches no other");
+           (device_count() > 1 && !memories_.can_reach(0, 1) ? ", reaches no other" : "");
 }
 
-Memory Machine::query(const void *ptr, bool) const
+Memory Machine::query(const void *ptr, bool wants_range) const
 {
     switches_.count_query();
-    const auto range = memories_.find(reinterpret_cast<uintptr_t>(ptr));
-    if (!range)
+    const auto found = memories_.find(reinterpret_cast<uintptr_t>(ptr));
+    if (!found)
         return {};
-    return {range->kind, range->device, reinterpret_cast<char *>(range->begin), range->size, range->id};
+    if (!wants_range)
+        return {found->kind, found->device};
+    return {found->kind, found->device, reinterpret_cast<char *>(found->begin), found->size, found->id};
 }
 
 // As on a GPU: floating point of more than 64 bits is the host's.
@@ -124,7 +126,7 @@ bool Machine::combines(heddle_op op, heddle_predefined basic) const
 bool Machine::reaches(int device, int peer) const
 {
     const auto exists = [&](int d) { return d >= 0 && d < device_count(); };
-    return exists(device) && exists(peer) && memories_.reaches(device, peer);
+    return exists(device) && exists(peer) && memories_.open_peer(device, peer);
 }
 
 // ---- slabs ----

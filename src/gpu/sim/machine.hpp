@@ -14,7 +14,7 @@ public:
     static Machine *open(std::string &reason);
     static Machine *get();
 
-    Machine(int devices, bool peers);
+    Machine(int devices, Peers peers);
     void set_host(const Host &host) { host_ = host; }
 
     const char *name() const override { return "sim"; }

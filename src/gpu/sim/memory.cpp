@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <mutex>
@@ -93,6 +94,24 @@ struct Memories::Handle {
         return inode == other.inode && id != other.id && offset < other.offset + other.size && other.offset < offset + size;
     }
 };
+
+bool Memories::can_reach(int device, int peer) const
+{
+    return device == peer || peers_ == Peers::all || (peers_ == Peers::next && std::abs(device - peer) == 1);
+}
+
+bool Memories::open_peer(int device, int peer) const
+{
+    const bool can = can_reach(device, peer);
+    if (can)
+        opened_[static_cast<size_t>(device)][static_cast<size_t>(peer)] = true;
+    return can;
+}
+
+bool Memories::reaches(int device, int peer) const
+{
+    return device == peer || opened_[static_cast<size_t>(device)][static_cast<size_t>(peer)];
+}
 
 int64_t &Memories::slab_bytes(const Range &range)
 {
@@ -264,7 +283,7 @@ Error Memories::import_from(int device, const unsigned char handle[Backend::hand
     Handle in;
     std::memcpy(&in, handle, sizeof in);
     if (in.magic != Handle::right_magic || device < 0 || device >= devices() || in.device < 0 ||
-        in.device >= devices() || !reaches(device, in.device) || in.within >= in.size ||
+        in.device >= devices() || !open_peer(device, in.device) || in.within >= in.size ||
         in.size > SIZE_MAX / 4 || in.offset > SIZE_MAX / 4)
         return device_error("sim: import: no handle of this device's memory");
     if (in.process == getpid())

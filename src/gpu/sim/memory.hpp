@@ -5,6 +5,8 @@
 #include "../backend.hpp"
 #include "error.hpp"
 
+#include <array>
+#include <atomic>
 #include <map>
 #include <memory>
 #include <optional>
@@ -56,12 +58,18 @@ private:
     std::map<size_t, size_t> free_; // offset, bytes
 };
 
+// Which other devices a device can reach.
+enum class Peers : uint8_t { none, all, next }; // next: of the ordinals beside its own
+
 class Memories {
 public:
-    Memories(int devices, bool peers) : peers_(peers), devices_(static_cast<size_t>(devices)) {}
+    Memories(int devices, Peers peers) : peers_(peers), devices_(static_cast<size_t>(devices)) {}
 
     int devices() const { return static_cast<int>(devices_.size()); }
-    bool reaches(int device, int peer) const { return device == peer || peers_; }
+    bool can_reach(int device, int peer) const;
+    // As with CUDA, a kernel reaches what was opened for its device, which opens nothing the other way.
+    bool open_peer(int device, int peer) const;
+    bool reaches(int device, int peer) const;
 
     // `limit`: most bytes of slabs of that kind; -1: none.
     Error allocate(MemoryKind kind, int device, size_t bytes, Origin origin, int64_t limit, void **ptr);
@@ -94,7 +102,10 @@ private:
     Error make_device_block(Block &block, size_t bytes);
     int64_t &slab_bytes(const Range &range);
 
-    const bool peers_;
+    static constexpr size_t most_devices = 8;
+
+    const Peers peers_;
+    mutable std::array<std::array<std::atomic<bool>, most_devices>, most_devices> opened_{}; // by device and peer
     mutable std::shared_mutex mutex_; // guards all below
     std::vector<DeviceState> devices_;
     int64_t pinned_slab_bytes_ = 0;

@@ -8,11 +8,13 @@
  * a GPU. The simulated device works on the same pages through another mapping, in threads of its own. Pinned and
  * managed memory is ordinary memory that the device knows of. Whatever a kernel or a copy touches is looked up
  * first: pageable memory, freed memory, another device's memory without peer access, and misaligned words fail
- * as they do on a GPU, later, and from then on all calls on that device fail ("sticky").
+ * as they do on a GPU, later, and from then on all calls on that device fail ("sticky"). So does memory that is not the
+ * device's own where a launch does not speak of it (Work::remote, Work::far); a GPU would miss a fence there.
  *
  * Environment, read when the plug-in opens:
  *   HEDDLE_SIM_DEVICES  number of devices, 0 to 8; default 2. With 0 the plug-in does not open.
- *   HEDDLE_SIM_PEER     1 (default): kernels reach the other devices' memory; 0: they do not.
+ *   HEDDLE_SIM_PEER     1 (default): kernels reach the other devices' memory, once Backend::reaches has said so; 0: they
+ *                       do not; 2: only that of the devices numbered one lower or higher.
  *   HEDDLE_SIM          switches, as for heddle_sim_configure.
  */
 #ifndef HEDDLE_SIM_H_INCLUDED
