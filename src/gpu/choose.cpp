@@ -126,21 +126,26 @@ bool can_on_stream(Method method)
     return method == Method::copy_engine || method == Method::blocks || method == Method::kernel;
 }
 
-bool transposes(const Side &s, int64_t bytes)
+// The dimension, other than the fastest, in which blocks of a word touch; 0: none, and nothing to transpose.
+int near_dimension(const Side &s)
 {
-    if (s.dims < 2 || s.block > 16 || (s.block & (s.block - 1)) != 0 || s.word < s.block ||
-        bytes < transposed_bytes)
-        return false;
-    const int64_t stride = s.dim[0].stride;
-    if ((stride < 0 ? -stride : stride) < transposed_stride || s.dim[0].count < transposed_count)
-        return false;
+    if (s.shape != Shape::strided || s.block > 16 || (s.block & (s.block - 1)) != 0 || s.word < s.block)
+        return 0;
     for (int d = 1; d < s.dims; ++d)
         if (s.dim[d].stride == s.block)
-            return s.dim[d].count >= transposed_count;
-    return false;
+            return d;
+    return 0;
 }
 
-bool is_of_records(const Side &s, const End &end, int word)
+bool transposing_pays(const Side &s, int64_t bytes)
+{
+    const int near = near_dimension(s);
+    const int64_t stride = s.dim[0].stride;
+    return near && bytes >= transposed_bytes && (stride < 0 ? -stride : stride) >= transposed_stride &&
+           s.dim[0].count >= transposed_count && s.dim[near].count >= transposed_count;
+}
+
+bool records_pay(const Side &s, const End &end, int word)
 {
     if (word > record_word)
         return false;
@@ -148,23 +153,93 @@ bool is_of_records(const Side &s, const End &end, int word)
     return r.bytes > 0 && r.extent > 0 && r.bytes <= record_bytes && r.extent <= record_spread * r.bytes;
 }
 
+// A work that one side of is dense, as the kernels for packing and unpacking see it.
+struct Half {
+    const Side *side = nullptr; // null: neither is, or both are
+    const End *end = nullptr;
+
+    Half(const Work &w, const Move &m)
+    {
+        const bool packs = w.to.shape == Shape::dense;
+        if (packs == (w.from.shape == Shape::dense))
+            return;
+        side = packs ? &w.from : &w.to;
+        end = packs ? &m.from : &m.to;
+    }
+};
+
+bool can(Kernel kernel, const Work &w, const Move &m)
+{
+    const Half half(w, m);
+    if (kernel == Kernel::reduce || w.op != HEDDLE_OP_REPLACE)
+        return kernel == Kernel::reduce && w.op != HEDDLE_OP_REPLACE;
+    if (kernel == Kernel::any || !half.side)
+        return kernel == Kernel::any;
+    switch (kernel) {
+    case Kernel::strided:
+        return half.side->shape == Shape::strided;
+    case Kernel::transpose:
+        return near_dimension(*half.side) > 0;
+    case Kernel::records:
+        return records_of(*half.end, *half.side).bytes > 0;
+    default:
+        return half.side->runs.displs != nullptr;
+    }
+}
+
+// The one that a setting asks for; E::count: none.
+template <class E> E asked_for(const char *setting, const std::string &name, std::span<const char *const> names)
+{
+    const int choice = choice_of(setting, name, names);
+    return choice < 0 ? E::count : static_cast<E>(choice);
+}
+
+Method forced_method()
+{
+    static const auto forced = asked_for<Method>("HEDDLE_METHOD", Settings::get().method, method_names);
+    return forced;
+}
+
+Kernel forced_kernel()
+{
+    static const auto forced = asked_for<Kernel>("HEDDLE_KERNEL", Settings::get().kernel, kernel_names);
+    return forced;
+}
+
 Kernel best_kernel(const Work &w, const Move &m)
 {
-    static const bool any_forced = Settings::get().kernel == "any";
     if (w.op != HEDDLE_OP_REPLACE)
         return Kernel::reduce;
-    const bool packs = w.to.shape == Shape::dense;
-    const Side &s = packs ? w.from : w.to;
-    if (any_forced || !(packs || w.from.shape == Shape::dense) || s.shape == Shape::dense)
+    if (const Kernel forced = forced_kernel(); forced != Kernel::count && can(forced, w, m))
+        return forced;
+    const Half half(w, m);
+    if (!half.side)
         return Kernel::any;
+    const Side &s = *half.side;
     const int word = w.from.word < w.to.word ? w.from.word : w.to.word;
-    if (s.shape == Shape::strided && transposes(s, w.bytes))
+    if (transposing_pays(s, w.bytes))
         return Kernel::transpose;
-    if (is_of_records(s, packs ? m.from : m.to, word))
+    if (records_pay(s, *half.end, word))
         return Kernel::records;
     if (s.shape == Shape::strided)
         return Kernel::strided;
     return s.runs.displs ? Kernel::runs : Kernel::any;
+}
+
+// What takes a launch of its own otherwise does not pay for one while it is short.
+Kernel shared_kernel(Kernel best, int64_t bytes)
+{
+    if (bytes > shared_launch || best == forced_kernel())
+        return best;
+    switch (best) {
+    case Kernel::transpose:
+        return Kernel::strided;
+    case Kernel::records:
+    case Kernel::runs:
+        return Kernel::any;
+    default:
+        return best;
+    }
 }
 
 // Whether to go by chunks, which `m` can.
@@ -229,13 +304,9 @@ const char *kernel_name(Kernel kernel)
 
 Method choose_method(const Move &m, const Work *work, bool alone, bool on_stream)
 {
-    static const std::string &forced = Settings::get().method;
-    if (!forced.empty())
-        for (size_t i = 0; i < static_cast<size_t>(Method::count); ++i) {
-            const Method method = static_cast<Method>(i);
-            if (forced == method_names[i] && can(method, m, work) && (!on_stream || can_on_stream(method)))
-                return counted(methods_chosen, method);
-        }
+    const Method forced = forced_method();
+    if (forced != Method::count && can(forced, m, work) && (!on_stream || can_on_stream(forced)))
+        return counted(methods_chosen, forced);
     return counted(methods_chosen, best_method(m, work, alone, on_stream));
 }
 
@@ -244,8 +315,7 @@ void count_again(Method method) { counted(methods_chosen, method); }
 Kernel choose_kernel(const Work &w, const Move &m, bool together)
 {
     const Kernel best = best_kernel(w, m);
-    const bool alone = best == Kernel::records || best == Kernel::runs;
-    return counted(kernels_chosen, together && alone && w.bytes <= shared_launch ? Kernel::any : best);
+    return counted(kernels_chosen, together ? shared_kernel(best, w.bytes) : best);
 }
 
 std::array<int64_t, static_cast<size_t>(Method::count)> method_counts()

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -18,6 +19,8 @@ constexpr const char *names[] = {"HEDDLE_DEVICE",          "HEDDLE_METHOD",     
                                  "HEDDLE_SLAB_LIMIT",      "HEDDLE_CHUNK",          "HEDDLE_MESSAGE_CHUNK",  "HEDDLE_MESSAGE_WINDOW",
                                  "HEDDLE_MESSAGE_STAGING", "HEDDLE_MESSAGE_IN_PLACE", "HEDDLE_MESSAGE_OPEN", "HEDDLE_MESSAGE_PATIENCE",
                                  "HEDDLE_PEER"};
+
+constexpr const char *no_or_yes[] = {"0", "1"};
 
 // What the program said itself, until all of it is read.
 struct Said {
@@ -43,19 +46,26 @@ std::string text(const char *name, const char *otherwise)
     return value && *value ? value : otherwise;
 }
 
-// A number, of bytes mostly, with K, M or G behind it or not; what is no number counts as not set.
+void refuse(const char *name, const std::string &value, const std::string &expected)
+{
+    const std::string line = "heddle: " + std::string(name) + "=" + value + " is ignored: it should be " + expected + "\n";
+    std::fputs(line.c_str(), stderr);
+}
+
+// A number, of bytes mostly, with K, M or G behind it or not.
 int64_t bytes(const char *name, int64_t otherwise)
 {
     const std::string value = text(name, "");
+    if (value.empty())
+        return otherwise;
     int64_t number = 0;
     const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-    if (error != std::errc() || number < 0)
-        return otherwise;
-    const char *const unit = std::strchr("KMG", *end);
-    if (!*end || !unit)
-        return number;
-    const int shift = *end == 'K' ? 10 : *end == 'M' ? 20 : 30;
-    return number > (INT64_MAX >> shift) ? otherwise : number << shift;
+    const std::string unit(end, value.data() + value.size());
+    const int shift = unit.empty() ? 0 : unit == "K" ? 10 : unit == "M" ? 20 : unit == "G" ? 30 : -1;
+    if (error == std::errc() && shift >= 0 && number >= 0 && number <= (INT64_MAX >> shift))
+        return number << shift;
+    refuse(name, value, "a number, K, M or G behind it or not");
+    return otherwise;
 }
 
 } // namespace
@@ -66,7 +76,7 @@ const Settings &Settings::get()
         text("HEDDLE_DEVICE", "auto"),
         text("HEDDLE_METHOD", ""),
         text("HEDDLE_KERNEL", ""),
-        text("HEDDLE_COPY_ENGINE", "0") == "1",
+        choice_of("HEDDLE_COPY_ENGINE", text("HEDDLE_COPY_ENGINE", "0"), no_or_yes) == 1,
         static_cast<size_t>(bytes("HEDDLE_SLAB_LIMIT", int64_t{256} << 20)),
         std::max(bytes("HEDDLE_CHUNK", int64_t{2} << 20), int64_t{64}),
         bytes("HEDDLE_MESSAGE_CHUNK", int64_t{1} << 20),
@@ -78,6 +88,19 @@ const Settings &Settings::get()
         text("HEDDLE_PEER", "auto"),
     };
     return settings;
+}
+
+int choice_of(const char *setting, const std::string &value, std::span<const char *const> names)
+{
+    std::string all;
+    for (size_t i = 0; i < names.size(); ++i) {
+        if (value == names[i])
+            return static_cast<int>(i);
+        all += std::string(i ? ", " : "one of ") + names[i];
+    }
+    if (!value.empty())
+        refuse(setting, value, all);
+    return -1;
 }
 
 } // namespace heddle::gpu

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 
 namespace heddle::gpu {
@@ -11,7 +12,7 @@ namespace heddle::gpu {
 struct Settings {
     std::string device;  // HEDDLE_DEVICE: auto, none, or the path of a plug-in
     std::string method;  // HEDDLE_METHOD: forces choose_method, where that can do it
-    std::string kernel;  // HEDDLE_KERNEL: forces choose_kernel
+    std::string kernel;  // HEDDLE_KERNEL: forces choose_kernel, likewise
     bool copy_engine;    // HEDDLE_COPY_ENGINE=1: what cudaMemcpy2D can express goes to the copy engines
     size_t slab_limit;   // HEDDLE_SLAB_LIMIT: bytes of staging memory of a kind for each device
     int64_t chunk;       // HEDDLE_CHUNK: bytes of a chunk of what is staged
@@ -27,5 +28,8 @@ struct Settings {
 
     static const Settings &get();
 };
+
+// Which of `names` the value is; -1: none, which is told on the standard error output unless the value is empty.
+int choice_of(const char *setting, const std::string &value, std::span<const char *const> names);
 
 } // namespace heddle::gpu

@@ -49,6 +49,7 @@ test_gpu_gpu_SOURCES = \
     test/gpu/test_operators.cpp \
     test/gpu/test_repeated.cpp \
     test/gpu/test_streams.cpp \
+    test/gpu/types.hpp \
     test/unit/property/failure.hpp \
     test/unit/property/random_run.hpp \
     test/unit/property/shrink.cpp \

@@ -4,6 +4,7 @@
  * other, methods that are forced.
  */
 #include "buffer.hpp"
+#include "types.hpp"
 
 #include <cstdlib>
 #include <cstring>
@@ -118,13 +119,78 @@ void inside_as_forced()
     same(counted(getenv("EXPECTED_COUNTER")) - before, int64_t{1}, getenv("EXPECTED_COUNTER"));
 }
 
+/* The same for kernels. */
+void inside_kernel_as_forced()
+{
+    need_devices();
+    const char *const layout = getenv("LAYOUT"), *const kernel = getenv("EXPECTED_KERNEL");
+    if (!layout)
+        throw Skip("a test runs it");
+    const auto transposed = [](int64_t n) { return hvector(n, 8, hvector(n, n * 8, bytes_of(8))); };
+    const std::string name(layout);
+    const oracle::Type type = name == "strided"            ? hvector(500, 24, bytes_of(8))
+                              : name == "transposed"       ? transposed(96)
+                              : name == "a few transposed" ? transposed(20)
+                              : name == "records"          ? irregular(1, 10)
+                                                           : irregular(1, 3000);
+    const int64_t count = name == "records" ? 500 : 1, bytes = count * type.info().size;
+    const Place device{Kind::device, 0};
+    const Buffer from(device, static_cast<size_t>(count * type.info().extent), 1);
+    Buffer to(device, std::vector<std::byte>(static_cast<size_t>(bytes)));
+    const std::string counter = std::string("kernels_") + kernel;
+    const int64_t before = counted(counter);
+    transfer_all(Way::blocking, {{side_of(from.at(), count, type), bytes_at(to.at(), bytes), bytes, HEDDLE_OP_REPLACE}});
+    int64_t actual = 0;
+    heddle_pack(from.expected.data(), count, type.get(), 0, to.expected.data(), bytes, &actual);
+    to.check("packed by kernel ", kernel);
+    same(counted(counter) - before, int64_t{1}, counter, " for ", layout);
+}
+
+void forced_kernels()
+{
+    need_devices();
+    takes_long();
+    const auto takes = [](const char *forced, const char *layout, const char *expected) {
+        self_succeeds({"--only-named", "--named", "inside: kernel as forced"},
+                      {{"HEDDLE_KERNEL", forced}, {"LAYOUT", layout}, {"EXPECTED_KERNEL", expected}});
+    };
+    for (const char *layout : {"strided", "a few transposed"})
+        takes("", layout, "strided");
+    takes("", "transposed", "transpose");
+    for (const char *kernel : {"records", "runs"})
+        takes("", kernel, kernel);
+    takes("transpose", "a few transposed", "transpose");
+    takes("strided", "transposed", "strided");
+    takes("records", "strided", "records");
+    takes("runs", "records", "runs");
+    for (const char *layout : {"strided", "transposed", "records", "runs"})
+        takes("any", layout, "any");
+    for (const char *impossible : {"transpose", "runs", "reduce"}) /* of what has neither */
+        takes(impossible, "strided", "strided");
+    for (const char *kernel : {"strided", "transpose", "records", "runs", "any", "reduce"})
+        self_succeeds(some_cases, {{"HEDDLE_KERNEL", kernel}});
+}
+
+/* What makes no sense counts for nothing, and is said. */
+void settings_without_sense()
+{
+    need_devices();
+    for (const auto &[name, value] : std::vector<std::pair<std::string, std::string>>{
+             {"HEDDLE_METHOD", "kernels"}, {"HEDDLE_KERNEL", "stride"}, {"HEDDLE_CHUNK", "2m"}, {"HEDDLE_CHUNK", "-5"},
+             {"HEDDLE_CHUNK", "99999999999G"}, {"HEDDLE_COPY_ENGINE", "yes"}}) {
+        const Ended ended = run_self({"--cases", "3", "--seed", "1", "--no-named"}, {{name, value}});
+        same(ended.status, 0, name, "=", value);
+        if (ended.output.find("heddle: " + name + "=" + value + " is ignored: it should be ") == std::string::npos)
+            fail("nothing is said of ", name, "=", value, ": ", ended.output);
+    }
+}
+
 void forced_methods()
 {
     need_devices();
     takes_long();
     for (const char *method : {"host", "copy_engine", "blocks", "kernel", "chunked", "staged", "combined"})
         self_succeeds(some_cases, {{"HEDDLE_METHOD", method}, {"HEDDLE_CHUNK", "3000"}});
-    self_succeeds(some_cases, {{"HEDDLE_KERNEL", "any"}});
     self_succeeds(some_cases, {{"HEDDLE_COPY_ENGINE", "1"}});
     const auto is_heard = [](const char *name, const char *value, const char *counter) {
         self_succeeds({"--only-named", "--named", "inside: as forced"}, {{name, value}, {"EXPECTED_COUNTER", counter}});
@@ -149,7 +215,10 @@ const AddTests tests{{"information", info},
                      {"no memory at all", no_memory_at_all},
                      {"no peer access", no_peer_access},
                      {"inside: as forced", inside_as_forced},
-                     {"forced methods", forced_methods}};
+                     {"forced methods", forced_methods},
+                     {"inside: kernel as forced", inside_kernel_as_forced},
+                     {"forced kernels", forced_kernels},
+                     {"settings without sense", settings_without_sense}};
 
 } // namespace
 } // namespace gpu

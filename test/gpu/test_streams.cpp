@@ -5,6 +5,7 @@
  */
 #include "buffer.hpp"
 #include "case.hpp"
+#include "types.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -25,37 +26,6 @@ public:
     Late(const Late &) = delete;
     ~Late() { Machine::get().reset(); }
 };
-
-Type irregular(int64_t seed, int blocks = 50, int64_t longest = 9)
-{
-    Rng rng(static_cast<uint64_t>(seed));
-    std::vector<int64_t> lengths, displacements;
-    int64_t at = 0;
-    for (int i = 0; i < blocks; ++i) {
-        lengths.push_back(rng.in(1, longest));
-        displacements.push_back(at);
-        at += lengths.back() + rng.in(1, 5);
-    }
-    Type type = Type::from(
-        [&](auto **t) {
-            return heddle_type_hindexed(blocks, lengths.data(), displacements.data(),
-                                        heddle_type_predefined(HEDDLE_BYTE), t);
-        },
-        "hindexed");
-    return type.commit();
-}
-
-/* `count` blocks of a type, `stride` bytes apart. */
-Type hvector(int64_t count, int64_t stride, const Type &of)
-{
-    return Type::from([&](auto **t) { return heddle_type_hvector(count, 1, stride, of.get(), t); }, "hvector").commit();
-}
-
-Type bytes_of(int64_t n)
-{
-    return Type::from([&](auto **t) { return heddle_type_contiguous(n, heddle_type_predefined(HEDDLE_BYTE), t); }, "contiguous")
-        .commit();
-}
 
 /* What a transfer of all of it does, or of all from packed byte `first` on. */
 void expect_moved(const Buffer &from, const Type &from_type, Buffer &to, const Type &to_type, heddle_op op, int64_t first = 0)
@@ -329,40 +299,112 @@ void one_type_in_all_threads()
     }
 }
 
-/* Each neighbour's part has a type of its own, strided or irregular. */
+/* Each neighbour's part has a type of its own; none is large enough to be worth a launch. */
 void neighbours_together()
 {
     need_devices();
-    need_simulation(); /* which counts launches */
     constexpr int neighbours = 26;
-    constexpr size_t room = 1000;
-    const Buffer field({Kind::device, 0}, neighbours * room, 1), parts({Kind::device, 0}, neighbours * room, 2);
-    for (const bool packs : {true, false})
-        for (const bool mixed : {false, true}) {
+    constexpr size_t room = 96 * 96 * 8;
+    struct Part {
+        Type type;
+        int64_t count;
+    };
+    struct {
+        const char *name;
+        int64_t kernels; /* strided parts share one, the others one */
+        Part (*part)(int);
+    } const kinds[] = {{"irregular", 1, [](int i) { return Part{irregular(i), 1}; }},
+                       {"strided", 1, [](int i) { return Part{hvector(i + 2, 16, bytes_of(8)), 1}; }},
+                       {"irregular and strided", 2, [](int i) { return i % 2 ? Part{irregular(i), 1} : Part{hvector(20, 16, bytes_of(8)), 1}; }},
+                       {"transposed", 1, [](int i) { return Part{hvector(96 - i % 2, 8, hvector(96, 96 * 8, bytes_of(8))), 1}; }},
+                       {"of records", 1, [](int i) { return Part{irregular(i, 10), 500}; }}};
+    const Place device{Kind::device, 0};
+    const Buffer field(device, neighbours * room, 1), parts(device, neighbours * room, 2);
+    for (const auto &kind : kinds)
+        for (const bool packs : {true, false}) {
             const Buffer &source = packs ? field : parts;
-            Buffer target({Kind::device, 0}, neighbours * room, 3);
+            Buffer target(device, neighbours * room, 3);
             std::vector<heddle_move> moves;
-            std::vector<Type> types;
-            types.reserve(neighbours);
+            std::vector<Part> all;
+            all.reserve(neighbours);
             for (int i = 0; i < neighbours; ++i) {
-                types.push_back(mixed && i % 2 ? hvector(20, 16, bytes_of(8)) : irregular(i));
-                const Type &type = types.back();
-                const int64_t bytes = type.info().size;
+                const auto &[type, count] = all.emplace_back(kind.part(i));
+                const int64_t bytes = count * type.info().size;
                 const size_t at = static_cast<size_t>(i) * room;
                 int64_t actual;
                 if (packs) {
-                    moves.push_back({side_of(source.at(at), 1, type), bytes_at(target.at(at), bytes), bytes, HEDDLE_OP_REPLACE});
-                    heddle_pack(&source.expected[at], 1, type.get(), 0, &target.expected[at], bytes, &actual);
+                    moves.push_back({side_of(source.at(at), count, type), bytes_at(target.at(at), bytes), bytes, HEDDLE_OP_REPLACE});
+                    heddle_pack(&source.expected[at], count, type.get(), 0, &target.expected[at], bytes, &actual);
                 } else {
-                    moves.push_back({bytes_at(source.at(at), bytes), side_of(target.at(at), 1, type), bytes, HEDDLE_OP_REPLACE});
-                    heddle_unpack(&source.expected[at], bytes, &target.expected[at], 1, type.get(), 0, &actual);
+                    moves.push_back({bytes_at(source.at(at), bytes), side_of(target.at(at), count, type), bytes, HEDDLE_OP_REPLACE});
+                    heddle_unpack(&source.expected[at], bytes, &target.expected[at], count, type.get(), 0, &actual);
                 }
             }
-            const int64_t before = Machine::get().count("launch");
+            const int64_t before = counted("launches_kernels");
             transfer_all(Way::blocking, moves);
-            same(Machine::get().count("launch") - before, int64_t{1}, "launches for ", neighbours, " neighbours");
-            target.check("of neighbours together");
+            const int64_t kernels = counted("launches_kernels") - before;
+            same(kernels, Machine::get().is_simulated() ? int64_t{1} : kind.kernels, "kernels for ", neighbours, " neighbours, ", kind.name,
+                 packs ? ", packed" : ", unpacked");
+            target.check("of neighbours together, ", kind.name);
         }
+}
+
+/* After the first calls nothing is allocated or made, and what does not wait for its end waits for nothing. */
+void later_calls_are_quiet()
+{
+    need_devices();
+    need_simulation(); /* which counts */
+    const Type strided = hvector(500, 24, bytes_of(8)), runs = irregular(1, 2000), large = hvector(1 << 16, 48, bytes_of(24));
+    const Place places[] = {{Kind::device, 0}, {Kind::pinned}, {Kind::managed, 0}, {Kind::pageable}, {Kind::device, 1}};
+    for (const Type *type : {&strided, &runs, &large})
+        for (const Place &place : places)
+            for (const bool packs : {true, false})
+                for (const Way way : all_ways) {
+                    if (way == Way::on_stream && place.kind == Kind::pageable)
+                        continue;
+                    if (place.device >= Machine::get().devices())
+                        continue;
+                    const int64_t bytes = type->info().size;
+                    const Buffer typed({Kind::device, 0}, static_cast<size_t>(type->info().true_extent), 1);
+                    const Buffer packed(place, static_cast<size_t>(bytes), 2);
+                    heddle_move move{side_of(typed.at(), 1, *type), bytes_at(packed.at(), bytes), bytes, HEDDLE_OP_REPLACE};
+                    if (!packs)
+                        std::swap(move.from, move.to);
+                    for (int i = 0; i < 10; ++i) /* streams are made one by one */
+                        transfer_all(way, {move});
+                    void *const stream = way == Way::on_stream ? Machine::get().make_stream(0) : nullptr;
+                    const auto quiet = [&](const char *const call, int64_t before) {
+                        same(Machine::get().count(call) - before, int64_t{0}, "calls of ", call, " ", to_text(way), ", ", bytes, " bytes ",
+                             packs ? "into " : "out of ", to_text(place));
+                    };
+                    constexpr const char *makes[] = {"allocate", "allocate_pinned", "free", "free_pinned", "stream_create", "done_after_all"};
+                    constexpr const char *waits[] = {"stream_synchronize", "done_wait"};
+                    std::vector<int64_t> before;
+                    for (const char *call : makes)
+                        before.push_back(Machine::get().count(call));
+                    for (const char *call : waits)
+                        before.push_back(Machine::get().count(call));
+                    heddle_request *request = nullptr;
+                    if (way == Way::blocking)
+                        succeeds(heddle_transfer(&move, 1), "heddle_transfer");
+                    else if (way == Way::begun)
+                        succeeds(heddle_transfer_begin(&move, 1, &request), "heddle_transfer_begin");
+                    else
+                        succeeds(heddle_transfer_on_stream(&move, 1, stream), "heddle_transfer_on_stream");
+                    size_t i = std::size(makes);
+                    for (const char *call : waits)
+                        if (const int64_t was = before[i++]; way != Way::blocking)
+                            quiet(call, was);
+                    for (int done = 0; way == Way::begun && !done;)
+                        succeeds(heddle_test(&request, &done), "heddle_test");
+                    i = 0;
+                    for (const char *call : makes)
+                        quiet(call, before[i++]);
+                    if (stream) {
+                        Machine::get().synchronize(0, stream);
+                        Machine::get().end_stream(0, stream);
+                    }
+                }
 }
 
 const AddTests tests{{"a stream keeps its order", a_stream_keeps_its_order},
@@ -371,7 +413,8 @@ const AddTests tests{{"a stream keeps its order", a_stream_keeps_its_order},
                      {"between devices", between_devices},
                      {"sixteen threads", sixteen_threads},
                      {"one type in all threads", one_type_in_all_threads},
-                     {"neighbours together", neighbours_together}};
+                     {"neighbours together", neighbours_together},
+                     {"later calls are quiet", later_calls_are_quiet}};
 
 } // namespace
 } // namespace gpu

@@ -28,10 +28,10 @@ int64_t power_below(int64_t bytes)
 
 int peer_of(const std::string &name)
 {
-    return name == "value"       ? HEDDLE_PEER_VALUE
-           : name == "shared"    ? HEDDLE_PEER_SHARED
-           : name == "reference" ? HEDDLE_PEER_REFERENCE
-                                 : HEDDLE_PEER_AUTO;
+    constexpr const char *names[] = {"auto", "value", "shared", "reference"};
+    constexpr int peers[] = {HEDDLE_PEER_AUTO, HEDDLE_PEER_VALUE, HEDDLE_PEER_SHARED, HEDDLE_PEER_REFERENCE};
+    static const int choice = gpu::choice_of("HEDDLE_PEER", name, names); // told once
+    return peers[std::max(choice, 0)];
 }
 
 } // namespace
