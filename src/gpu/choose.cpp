@@ -68,9 +68,10 @@ constexpr int64_t record_word = 4;
 constexpr int64_t record_bytes = 1024;
 constexpr int64_t record_spread = 4;
 // Of what takes a launch of its own otherwise, up to this much shares one with others, each word located by itself: a launch
-// takes the processor as long as that takes the device. (One H200, 26 of 32, 128, 256, 512 KiB: 22, 31, 43, 72 us in one launch, 93 to
-// 124 in 26; four of 512 KiB: 23 in one, 18 in four.)
-constexpr int64_t shared_launch = 256 << 10;
+// takes the processor as long as that takes the device. (One H200, 26, 8, 2 parts of 512 KiB packed: irregular 58, 24, 14 us in
+// one launch, 83, 26, 12 in as many; transposed 27, 17, 12 and 115, 40, 15; records 52, 23, 13 and 84, 30, 12. Of 1 MiB: 26
+// irregular ones 115 and 84.)
+constexpr int64_t shared_launch = 512 << 10;
 
 // What the copy engines can express: whole blocks at one stride, or whole layers of them that are as far apart as
 // some number of blocks.

@@ -161,8 +161,6 @@ int launch(Device &device, std::span<const Direct> moves, Stream stream, Done *d
         if (error)
             return error;
     }
-    // A backend takes neighbours of one kind together.
-    std::stable_partition(batch.begin(), batch.end(), [](const Launch &each) { return each.kernel == Kernel::strided; });
     return batch.empty() ? HEDDLE_SUCCESS : backend.launch(device.ordinal(), stream, batch, done);
 }
 

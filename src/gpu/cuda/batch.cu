@@ -3,18 +3,20 @@
 // blocks before each.
 #include "access.cuh"
 
+#include <algorithm>
+
 namespace heddle::gpu::cuda {
 namespace {
 
 constexpr int item_threads = 128;
-constexpr int words_a_thread = 4;
-constexpr int words_a_block = item_threads * words_a_thread;
 constexpr int64_t parameter_bytes = 4096; // of any kernel; more from CUDA 12.1 on, at some cost
 
 // ---- one side dense, the other strided in few dimensions and with 32-bit numbers ----
 
 // StridedAccess for up to three dimensions, and no more of it than must be sent with each launch.
 struct Item {
+    static constexpr int words_a_thread = 4;
+
     char *dense;
     char *other;
     int64_t stride[3];
@@ -37,7 +39,33 @@ struct Item {
     }
 };
 
-template <int items> struct Items {
+// ---- one side dense, the other located in an image ----
+
+struct ImageItem {
+    static constexpr int words_a_thread = 1; // searches of one thread do not overlap
+
+    char *dense;
+    char *other;
+    ImageView image;
+    Divisor by_instances;
+    int64_t instance; // packed bytes
+    int64_t extent;
+    int64_t first; // packed byte of the other side
+    uint32_t words;
+    uint8_t width;
+    bool pack;
+
+    template <int width> __device__ char *at(uint32_t w) const
+    {
+        const int64_t x = first + static_cast<int64_t>(w) * width;
+        const int64_t i = by_instances.divide(x);
+        return other + i * extent + locate(image, x - i * instance).displ;
+    }
+};
+
+// ---- both ----
+
+template <class Item, int items> struct Items {
     Items() {} // leaves as it is what is not used
 
     int count;
@@ -46,8 +74,8 @@ template <int items> struct Items {
 };
 
 constexpr int neighbours = 26; // of an exchange in three dimensions: each byte sent costs the caller time
-constexpr int few_items = (parameter_bytes - 64) / (sizeof(Item) + sizeof(uint32_t));
-constexpr int many_items = (8 * parameter_bytes - 1024) / (sizeof(Item) + sizeof(uint32_t));
+template <class Item> constexpr int few_items = (parameter_bytes - 64) / (sizeof(Item) + sizeof(uint32_t));
+template <class Item> constexpr int many_items = (8 * parameter_bytes - 1024) / (sizeof(Item) + sizeof(uint32_t));
 
 template <class Starts> __device__ __forceinline__ int find_item(const Starts &first_block, int count)
 {
@@ -63,29 +91,30 @@ template <class Starts> __device__ __forceinline__ int find_item(const Starts &f
     return low;
 }
 
-template <int width> __device__ __forceinline__ void copy_item(const Item item, uint32_t block)
+template <int width, class Item> __device__ __forceinline__ void copy_item(const Item &item, uint32_t block)
 {
-    const uint32_t w = block * words_a_block + threadIdx.x;
-    Word<width> word[words_a_thread];
-    char *to[words_a_thread];
+    constexpr int each = Item::words_a_thread;
+    const uint32_t w = block * (item_threads * each) + threadIdx.x;
+    Word<width> word[each];
+    char *to[each];
 #pragma unroll
-    for (int i = 0; i < words_a_thread; ++i) {
+    for (int i = 0; i < each; ++i) {
         const uint32_t at = w + i * item_threads;
         if (at >= item.words)
             continue;
         char *const dense = item.dense + static_cast<int64_t>(at) * width;
-        char *const other = item.at<width>(at);
+        char *const other = item.template at<width>(at);
         to[i] = item.pack ? dense : other;
         word[i] = *reinterpret_cast<const Word<width> *>(item.pack ? other : dense);
     }
 #pragma unroll
-    for (int i = 0; i < words_a_thread; ++i)
+    for (int i = 0; i < each; ++i)
         if (w + i * item_threads < item.words)
             *reinterpret_cast<Word<width> *>(to[i]) = word[i];
 }
 
-template <int items>
-__global__ void __launch_bounds__(item_threads) copy_items(const __grid_constant__ Items<items> batch, Signal signal)
+template <class Item, int items>
+__global__ void __launch_bounds__(item_threads) copy_items(const __grid_constant__ Items<Item, items> batch, Signal signal)
 {
     const int k = find_item(batch.first_block, batch.count);
     const Item item = batch.item[k]; // read once: the parameters are slow to reach by a number
@@ -145,17 +174,40 @@ void set_item(Item &item, const Work &w)
     }
 }
 
-template <int items> cudaError_t run_items(Launcher &launcher, std::span<const Work *const> works)
+bool is_image_item(const Work &w)
 {
-    Items<items> batch;
+    const Halves h = halves(w);
+    return h.dense && h.other->shape == Shape::image && w.bytes / word_width(w) < int64_t{1} << 31;
+}
+
+void set_item(ImageItem &item, const Work &w)
+{
+    const Halves h = halves(w);
+    const Side &s = *h.other;
+    const Origin o = origin(s);
+    const int width = word_width(w);
+    item = {h.dense->base + h.dense->first, o.base, s.image, s.by_bytes, s.bytes, s.extent, o.first,
+            static_cast<uint32_t>(w.bytes / width), static_cast<uint8_t>(width), h.pack};
+}
+
+template <class Item, int items> cudaError_t run_items(Launcher &launcher, std::span<const Work *const> works)
+{
+    Items<Item, items> batch;
     batch.count = static_cast<int>(works.size());
     int64_t blocks = 0;
     for (size_t i = 0; i < works.size(); ++i) {
         set_item(batch.item[i], *works[i]);
         batch.first_block[i] = static_cast<uint32_t>(blocks);
-        blocks += divide_up(batch.item[i].words, words_a_block);
+        blocks += divide_up(batch.item[i].words, item_threads * Item::words_a_thread);
     }
-    return launcher.start(copy_items<items>, blocks, item_threads, 0, batch);
+    return launcher.start(copy_items<Item, items>, blocks, item_threads, 0, batch);
+}
+
+template <class Item> cudaError_t run_items(Launcher &launcher, std::span<const Work *const> works)
+{
+    return works.size() <= neighbours        ? run_items<Item, neighbours>(launcher, works)
+           : works.size() <= few_items<Item> ? run_items<Item, few_items<Item>>(launcher, works)
+                                             : run_items<Item, many_items<Item>>(launcher, works);
 }
 
 // ---- any ----
@@ -225,30 +277,46 @@ template <int room> cudaError_t run_works(Launcher &launcher, std::span<const Wo
     return launcher.start(copy_works<room>, blocks, block_threads, 0, batch);
 }
 
+// How a Work is described in a batch.
+enum class Form { item, image, any };
+
+Form form_of(const Work &w)
+{
+    return is_item(w) ? Form::item : is_image_item(w) ? Form::image : Form::any;
+}
+
 // Beyond this many blocks a kernel of its own costs a Work nothing, and block numbers stay in 32 bits.
 constexpr int64_t large = int64_t{64} << 20;
 
 } // namespace
+
+void arrange(std::span<const Work *> works)
+{
+    const auto before = [](const Work *a, const Work *b) { return form_of(*a) < form_of(*b); };
+    if (!std::is_sorted(works.begin(), works.end(), before))
+        std::sort(works.begin(), works.end(), before);
+}
 
 size_t batch_of(std::span<const Work *const> works)
 {
     const auto joins = [](const Work &w) { return w.op == HEDDLE_OP_REPLACE && w.bytes <= large; };
     if (!joins(*works[0]))
         return 1;
-    const bool items = is_item(*works[0]);
-    const size_t most = std::min<size_t>(works.size(), items ? many_items : many_works);
+    const Form form = form_of(*works[0]);
+    const size_t most = std::min<size_t>(works.size(), form == Form::item    ? many_items<Item>
+                                                       : form == Form::image ? many_items<ImageItem>
+                                                                             : many_works);
     size_t n = 1;
-    while (n < most && joins(*works[n]) && is_item(*works[n]) == items)
+    while (n < most && joins(*works[n]) && form_of(*works[n]) == form)
         ++n;
     return n;
 }
 
 cudaError_t run_batch(Launcher &launcher, std::span<const Work *const> works)
 {
-    if (is_item(*works[0]))
-        return works.size() <= neighbours  ? run_items<neighbours>(launcher, works)
-               : works.size() <= few_items ? run_items<few_items>(launcher, works)
-                                           : run_items<many_items>(launcher, works);
+    const Form form = form_of(*works[0]);
+    if (form != Form::any)
+        return form == Form::item ? run_items<Item>(launcher, works) : run_items<ImageItem>(launcher, works);
     return works.size() <= few_works ? run_works<few_works>(launcher, works) : run_works<many_works>(launcher, works);
 }
 
