@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "facts.hpp"
 
+#include "sectors.hpp"
+
 #include <algorithm>
 
 namespace heddle::tools {
@@ -50,6 +52,7 @@ std::variant<Facts, TextError> facts_of(const Type &type, int64_t count)
         return wrong("describe", status);
     if (__builtin_mul_overflow(count, facts.info.size, &facts.bytes) || !bounds(facts.info, facts))
         return wrong(std::to_string(count) + " instances", HEDDLE_ERR_OVERFLOW);
+    facts.touched = touched_bytes(type, count);
     return facts;
 }
 

@@ -4,6 +4,7 @@
 
 #include "build.hpp"
 
+#include <optional>
 #include <string>
 
 namespace heddle::tools {
@@ -14,6 +15,7 @@ struct Facts {
     int64_t count = 1;          // instances
     int64_t bytes = 0;          // of data in them
     int64_t begin = 0, end = 0; // where they lie, from the buffer's address
+    std::optional<int64_t> touched; // bytes of the memory's sectors that they touch; empty: not known
 };
 
 // Commits the type. The error has no place in the text.

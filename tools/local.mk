@@ -31,5 +31,7 @@ tools_heddle_explain_SOURCES = \
     tools/measure.hpp \
     tools/report.cpp \
     tools/report.hpp \
-    tools/report_json.cpp
+    tools/report_json.cpp \
+    tools/sectors.cpp \
+    tools/sectors.hpp
 tools_heddle_explain_LDADD = tools/libexplain.la libheddle.la -ldl

@@ -25,13 +25,11 @@ std::string information()
     return text;
 }
 
-std::string on_one_line(std::string text)
+// Of what the library says of itself, the line about devices that are not there.
+std::string why_no_device(const std::string &text)
 {
-    while (!text.empty() && text.back() == '\n')
-        text.pop_back();
-    for (size_t at = 0; (at = text.find('\n', at)) != std::string::npos; at += 2)
-        text.replace(at, 1, "; ");
-    return text;
+    const size_t at = text.find("no device");
+    return at == std::string::npos ? "no device" : text.substr(at, text.find('\n', at) - at);
 }
 
 bool check(int status, const char *call, std::string &reason)
@@ -93,7 +91,7 @@ bool time_copy(Gpu &gpu, void *to, const void *from, size_t bytes, Timing &timin
 std::optional<Measured> measure(const Type &type, const Facts &facts, std::string &reason)
 {
     if (heddle_device_open() != HEDDLE_SUCCESS) {
-        reason = on_one_line(information());
+        reason = why_no_device(information());
         return std::nullopt;
     }
     if (facts.bytes == 0) {
@@ -104,7 +102,8 @@ std::optional<Measured> measure(const Type &type, const Facts &facts, std::strin
     if (!gpu)
         return std::nullopt;
     const __int128 needed =
-        static_cast<__int128>(facts.end) - facts.begin + 2 * static_cast<__int128>(facts.bytes) + (1 << 20);
+        static_cast<__int128>(facts.end) - facts.begin + 2 * static_cast<__int128>(facts.bytes) +
+        static_cast<__int128>(facts.touched.value_or(0)) + (1 << 20);
     if (needed > static_cast<__int128>(gpu->free_bytes())) {
         reason = "it lies in " + std::to_string(facts.begin) + " to " + std::to_string(facts.end) +
                  " from the buffer's address, more than the device has free";
@@ -115,17 +114,21 @@ std::optional<Measured> measure(const Type &type, const Facts &facts, std::strin
     const int64_t begin = facts.begin - ((facts.begin % alignment) + alignment) % alignment;
     const auto bytes = static_cast<size_t>(facts.bytes);
     char *const memory = static_cast<char *>(gpu->allocate(static_cast<size_t>(facts.end - begin)));
-    void *const packed = gpu->allocate(bytes), *const other = gpu->allocate(bytes);
+    // A copy reads and writes each byte: one that moves as much as the layout's sectors and the packed bytes.
+    const int64_t touched = facts.touched.value_or(facts.bytes);
+    const auto moved = static_cast<size_t>(touched / 2 + facts.bytes / 2), most = std::max(bytes, moved);
+    void *const packed = gpu->allocate(most), *const other = gpu->allocate(most);
     if (!memory || !packed || !other) {
         reason = "device memory ran out";
         return std::nullopt;
     }
     const heddle_side user{memory - begin, facts.count, type.get(), 0};
     const heddle_side dense{packed, facts.bytes, heddle_type_predefined(HEDDLE_BYTE), 0};
-    Measured measured{gpu->name(), {}, {}, {}};
+    Measured measured{gpu->name(), {}, {}, {}, {}};
     if (!time_move(*gpu, {user, dense, facts.bytes, HEDDLE_OP_REPLACE}, measured.pack, reason) ||
         !time_move(*gpu, {dense, user, facts.bytes, HEDDLE_OP_REPLACE}, measured.unpack, reason) ||
-        !time_copy(*gpu, other, packed, bytes, measured.copy, reason))
+        !time_copy(*gpu, other, packed, bytes, measured.copy, reason) ||
+        !time_copy(*gpu, other, packed, std::max<size_t>(moved, 1), measured.limit, reason))
         return std::nullopt;
     return measured;
 }

@@ -2,6 +2,7 @@
 #include "report.hpp"
 
 #include "names.hpp"
+#include "sectors.hpp"
 
 #include <cstdio>
 #include <ostream>
@@ -81,7 +82,7 @@ void print_time(std::ostream &out, const char *what, const Timing &timing, const
     const double rate = 2e-9 * static_cast<double>(report.facts.bytes) / timing.gpu;
     out << "  " << what << format("%10.2f us on the GPU", 1e6 * timing.gpu) << format(", %8.1f GB/s", rate);
     if (timing.wall > 0)
-        out << format(", %.2f of the copy's rate", report.measured->copy.gpu / timing.gpu)
+        out << format(", %.2f of the memory's limit", report.measured->limit.gpu / timing.gpu)
             << format("; the call %.2f us", 1e6 * timing.wall)
             << (timing.by.empty() ? "" : ", by " + timing.by);
     out << '\n';
@@ -112,7 +113,10 @@ void print_text(std::ostream &out, const Report &report)
         << (info.contiguous ? "; contiguous for any count" : "") << '\n';
     out << "metadata       " << bytes(info.memory) << '\n';
     out << "moved          " << facts.count << (facts.count == 1 ? " instance" : " instances") << ", "
-        << bytes(facts.bytes) << ", in bytes [" << facts.begin << ", " << facts.end << ") of the buffer\n\n";
+        << bytes(facts.bytes) << ", in bytes [" << facts.begin << ", " << facts.end << ") of the buffer\n";
+    if (facts.touched)
+        out << "touched        " << bytes(*facts.touched) << " in sectors of " << sector << '\n';
+    out << '\n';
     if (!report.measured) {
         out << "not measured: " << report.not_measured << '\n';
         return;
@@ -121,6 +125,9 @@ void print_text(std::ostream &out, const Report &report)
     print_time(out, "pack    ", report.measured->pack, report);
     print_time(out, "unpack  ", report.measured->unpack, report);
     print_time(out, "copy    ", report.measured->copy, report);
+    out << "  limit   " << format("%10.2f us on the GPU", 1e6 * report.measured->limit.gpu)
+        << (facts.touched ? ": a copy that moves as much as those sectors and the packed bytes\n"
+                          : ": a copy of as many bytes, for there are too many runs to count sectors\n");
 }
 
 } // namespace heddle::tools

@@ -34,6 +34,8 @@ void print_json(std::ostream &out, const Report &report)
         {"begin", facts.begin},
         {"end", facts.end},
     };
+    if (facts.touched)
+        json["touched_bytes"] = *facts.touched;
     if (report.measured) {
         const Measured &m = *report.measured;
         json["measured"] = {
@@ -45,6 +47,7 @@ void print_json(std::ostream &out, const Report &report)
             {"unpack_wall_seconds", m.unpack.wall},
             {"unpack_by", m.unpack.by},
             {"copy_gpu_seconds", m.copy.gpu},
+            {"limit_gpu_seconds", m.limit.gpu},
         };
     } else {
         json["measured"] = nullptr;
