@@ -82,7 +82,7 @@ public:
 
     // Slabs. `pinned` memory lies near `device`, is reachable from every device and by the host.
     virtual int allocate(int device, size_t bytes, void **ptr) = 0;
-    virtual int free(int device, void *ptr) = 0; // waits for nothing: the caller knows that nobody uses it
+    virtual int free(int device, void *ptr) = 0; // nobody uses it any more; CUDA waits for the whole device nevertheless
     virtual int allocate_pinned(int device, size_t bytes, void **ptr) = 0;
     virtual int free_pinned(int device, void *ptr) = 0;
 

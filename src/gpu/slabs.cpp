@@ -16,7 +16,7 @@ Slab::~Slab()
     if (pooled_)
         pool_->give_back(at_, bytes_);
     else
-        pool_->free_(at_);
+        pool_->give_back_apart({at_, bytes_});
 }
 
 SlabPool::SlabPool(Allocate allocate, Free free, size_t limit)
@@ -81,6 +81,17 @@ int SlabPool::take_up_to(size_t bytes, Slab &slab)
 
 int SlabPool::take_apart(size_t bytes, Slab &slab)
 {
+    {
+        const std::lock_guard lock(mutex_);
+        const auto fits = [&](const Apart &each) { return each.bytes >= bytes && each.bytes / 2 <= bytes; };
+        if (const auto found = std::find_if(apart_.begin(), apart_.end(), fits); found != apart_.end()) {
+            slab = Slab(this, found->at, found->bytes, false);
+            held_ -= found->bytes;
+            *found = apart_.back();
+            apart_.pop_back();
+            return HEDDLE_SUCCESS;
+        }
+    }
     void *at = nullptr;
     int error = allocate_(bytes, &at);
     if (error == HEDDLE_ERR_NO_MEMORY && trim())
@@ -121,13 +132,37 @@ void SlabPool::give_back(char *at, size_t bytes)
         free_(at);
 }
 
+// To free it may mean to wait for the device, which who releases a type does not expect.
+void SlabPool::give_back_apart(Apart memory)
+{
+    bool kept = false;
+    {
+        const std::lock_guard lock(mutex_);
+        if (held_ + memory.bytes <= limit_) {
+            try {
+                apart_.push_back(memory);
+                held_ += memory.bytes;
+                kept = true;
+            } catch (...) {
+            }
+        }
+    }
+    if (!kept)
+        free_(memory.at);
+}
+
 // Frees what lies idle, for slabs of another size. Whether there was anything.
 bool SlabPool::trim()
 {
     std::array<std::vector<char *>, 48> idle;
+    std::vector<Apart> apart;
     bool any = false;
     {
         const std::lock_guard lock(mutex_);
+        apart.swap(apart_);
+        any = !apart.empty();
+        for (const Apart &each : apart)
+            held_ -= each.bytes;
         for (size_t log = 0; log < idle_.size(); ++log) {
             idle[log].swap(idle_[log]);
             held_ -= idle[log].size() << log;
@@ -137,6 +172,8 @@ bool SlabPool::trim()
     for (const auto &size : idle)
         for (char *at : size)
             free_(at);
+    for (const Apart &each : apart)
+        free_(each.at);
     return any;
 }
 

@@ -33,7 +33,7 @@ public:
     explicit operator bool() const { return at_ != nullptr; }
     char *at() const { return at_; }
     size_t bytes() const { return bytes_; }
-    // Whether its memory is there for others when it goes back; otherwise it is freed.
+    // Whether its memory is there for others when it goes back; otherwise it may be freed.
     bool stays() const { return pooled_; }
 
 private:
@@ -66,7 +66,8 @@ public:
     int take(size_t bytes, Slab &slab);
     // The same, or as large a part of it as can be had, down to the smallest.
     int take_up_to(size_t bytes, Slab &slab);
-    // Memory of exactly that size, which is freed when it comes back and does not count towards the limit.
+    // Memory of that size, or up to twice as much that came back before; it counts towards the limit, and stays, only while it
+    // lies idle.
     int take_apart(size_t bytes, Slab &slab);
     // Bytes of the slabs that are in use: where there are some, waiting may help.
     size_t lent() const;
@@ -75,7 +76,13 @@ public:
 private:
     friend class Slab;
 
+    struct Apart {
+        char *at;
+        size_t bytes;
+    };
+
     void give_back(char *at, size_t bytes);
+    void give_back_apart(Apart memory);
     bool trim();
 
     Allocate allocate_;
@@ -83,6 +90,7 @@ private:
     size_t limit_;
     mutable std::mutex mutex_;
     std::array<std::vector<char *>, 48> idle_; // by the logarithm of their size
+    std::vector<Apart> apart_;                 // idle
     size_t held_ = 0;
     size_t lent_ = 0;
 };

@@ -407,6 +407,33 @@ void later_calls_are_quiet()
                 }
 }
 
+/* A type's image, however large, is there for the next one: to free it would wait for all of the device. */
+void released_types_free_nothing()
+{
+    need_devices();
+    need_simulation(); /* which counts */
+    constexpr int64_t blocks = 100000;
+    const Buffer memory({Kind::device, 0}, blocks * 15, 1), packed({Kind::device, 0}, blocks * 10, 2);
+    const auto move = [&](int64_t seed) {
+        const Type type = irregular(seed, blocks);
+        const int64_t bytes = type.info().size;
+        const heddle_move all{side_of(memory.at(), 1, type), bytes_at(packed.at(), bytes), bytes, HEDDLE_OP_REPLACE};
+        heddle_request *request = nullptr;
+        succeeds(heddle_transfer_begin(&all, 1, &request), "heddle_transfer_begin");
+        return request;
+    };
+    const auto end = [](heddle_request *request) { /* the type goes with it */
+        for (int done = 0; !done;)
+            succeeds(heddle_test(&request, &done), "heddle_test");
+    };
+    end(move(1));
+    const int64_t made = Machine::get().count("allocate"), freed = Machine::get().count("free");
+    for (int64_t seed = 2; seed < 6; ++seed)
+        end(move(seed));
+    same(Machine::get().count("allocate") - made, int64_t{0}, "allocations for types after types");
+    same(Machine::get().count("free") - freed, int64_t{0}, "of them freed");
+}
+
 const AddTests tests{{"a stream keeps its order", a_stream_keeps_its_order},
                      {"kernels keep their order", kernels_keep_their_order},
                      {"many requests at once", many_requests_at_once},
@@ -414,7 +441,8 @@ const AddTests tests{{"a stream keeps its order", a_stream_keeps_its_order},
                      {"sixteen threads", sixteen_threads},
                      {"one type in all threads", one_type_in_all_threads},
                      {"neighbours together", neighbours_together},
-                     {"later calls are quiet", later_calls_are_quiet}};
+                     {"later calls are quiet", later_calls_are_quiet},
+                     {"released types free nothing", released_types_free_nothing}};
 
 } // namespace
 } // namespace gpu
