@@ -5,6 +5,7 @@
  */
 #include "buffer.hpp"
 #include "case.hpp"
+#include "types.hpp"
 
 #include <atomic>
 #include <cstdlib>
@@ -60,6 +61,7 @@ constexpr const char *calls[] = {"allocate",      "free",           "allocate_pi
                                  "stream_create", "stream_device",  "stream_synchronize", "launch",
                                  "copy",          "copy_2d",        "copy_3d",         "done_acquire",
                                  "done_test",     "done_wait"};
+constexpr const char *call_for_streams = "done_after_all"; /* once enough types were released behind them */
 
 /* Right, or an error of the device's with its words; never wrong. Whether it failed. */
 bool right_or_failed(Pack &pack, Way way, const std::string &where)
@@ -233,6 +235,17 @@ void inside_a_call_fails()
             transfer_all(Way::blocking, {pack.move});
             pack.to.check("in blocks");
         });
+    for (int64_t seed = 1; seed <= 100; ++seed)
+        attempt([&] {
+            const oracle::Type type = irregular(seed);
+            const int64_t bytes = type.info().size;
+            const Buffer from(device, static_cast<size_t>(type.info().true_extent), 1);
+            Buffer to(device, std::vector<std::byte>(static_cast<size_t>(bytes)));
+            transfer_all(Way::on_stream, {{side_of(from.at(), 1, type), bytes_at(to.at(), bytes), bytes, HEDDLE_OP_REPLACE}});
+            int64_t actual = 0;
+            heddle_pack(from.expected.data(), 1, type.get(), 0, to.expected.data(), bytes, &actual);
+            to.check("on a stream");
+        });
     for (uint64_t seed = 1; seed <= 150; ++seed)
         attempt([&] { run_case(random_case(seed)); });
     same(failed <= 1, true, call, " fails once, and more than one transfer");
@@ -243,7 +256,9 @@ void each_call_fails_in_a_new_process()
 {
     takes_long();
     need_simulation();
-    for (const char *call : calls)
+    std::vector<std::string> all(std::begin(calls), std::end(calls));
+    all.emplace_back(call_for_streams);
+    for (const std::string &call : all)
         self_succeeds({"--only-named", "--named", "inside: a call fails"},
                       {{"FAILING_CALL", call}, {"HEDDLE_SLAB_LIMIT", "64K"}});
 }
