@@ -166,7 +166,7 @@ std::vector<Layout> record_layouts()
                  .sizes = {60, 900, 10000, 100000, 1000000, 10000000},
                  .make = records};
     array.copies = array.limits = true;
-    Layout parts{.name = "struct-mixed", .strided = false, .sizes = {Ki, 16 * Ki, Mi}, .make = mixed};
+    Layout parts{.name = "struct-mixed", .strided = false, .sizes = {Ki, 16 * Ki, Mi, 16 * Mi, 64 * Mi}, .make = mixed};
     parts.hands = false;
     return {std::move(array), std::move(parts)};
 }

@@ -143,6 +143,15 @@ def over_limit(cases):
             yield Value(program / mine, name(case), details)
 
 
+def over_alone(cases):
+    """The time of the gather or the scatter alone, which no pack or unpack is, over Heddle's."""
+    for case in cases:
+        mine, program, alone = (seconds(case, who, "gpu") for who in ("heddle", "limit", "alone"))
+        if mine and alone:
+            yield Value(alone / mine, name(case), f"{us(mine)}, alone {us(alone)}" + (f", with the packed bytes {us(program)}" if program else ""),
+                        alone / program if program else None)
+
+
 def at_most(cases, clock="gpu"):
     for case in cases:
         if mine := seconds(case, "heddle", clock):
@@ -174,11 +183,12 @@ def judge_rates(found):
               by_copy(found, (case for case in large if case["block"] >= 128), read_and_written))
     small_blocks = [case for case in large if case["block"] <= 64]
     # A pack has to write as well as to gather, an unpack to read: the limit programs do both.
-    for operation, letter, program in (("pack", "G", "gathers, and writes as many bytes"),
-                                       ("unpack", "S", "scatters, and reads as many bytes")):
+    for operation, letter, alone, program in (("pack", "G", "gather", "gathers, and writes as many bytes"),
+                                              ("unpack", "S", "scatter", "scatters, and reads as many bytes")):
+        cases = [case for case in small_blocks if case["operation"] == operation]
         yield row(f"strided, blocks of 8 to 64 B, 64 MiB and more: {operation}, over the program that {program} without "
-                  "waiting", letter, 0.92, False,
-                  over_limit(case for case in small_blocks if case["operation"] == operation))
+                  "waiting", letter, 0.92, False, over_limit(cases))
+        yield row(f"the same over the {alone} alone, which moves no packed bytes", letter, 0.92, False, over_alone(cases))
 
 
 def judge_shapes(found):
