@@ -13,7 +13,7 @@ namespace heddle::gpu {
 namespace {
 
 constexpr size_t lanes = 3;
-constexpr int64_t largest_of_chunks = 4; // times what goes through the host at once elsewhere
+constexpr int64_t largest_of_chunks = 8; // times what goes through the host at once elsewhere
 
 // The copy engine idles until the first chunk is packed, and the last one is unpacked after it: that one is
 // small. The others grow fast, for a kernel is several times as fast as the link and each chunk costs the copy

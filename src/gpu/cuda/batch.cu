@@ -290,25 +290,20 @@ constexpr int64_t large = int64_t{64} << 20;
 
 } // namespace
 
-void arrange(std::span<const Work *> works)
-{
-    const auto before = [](const Work *a, const Work *b) { return form_of(*a) < form_of(*b); };
-    if (!std::is_sorted(works.begin(), works.end(), before))
-        std::sort(works.begin(), works.end(), before);
-}
-
-size_t batch_of(std::span<const Work *const> works)
+// Each is looked at once where all are of one form, which most are: a look takes the processor 15 ns.
+size_t batch_of(std::span<const Work *> works)
 {
     const auto joins = [](const Work &w) { return w.op == HEDDLE_OP_REPLACE && w.bytes <= large; };
-    if (!joins(*works[0]))
+    if (works.size() == 1 || !joins(*works[0]))
         return 1;
     const Form form = form_of(*works[0]);
-    const size_t most = std::min<size_t>(works.size(), form == Form::item    ? many_items<Item>
-                                                       : form == Form::image ? many_items<ImageItem>
-                                                                             : many_works);
+    const size_t most = form == Form::item    ? many_items<Item>
+                        : form == Form::image ? many_items<ImageItem>
+                                              : many_works;
     size_t n = 1;
-    while (n < most && joins(*works[n]) && form_of(*works[n]) == form)
-        ++n;
+    for (size_t i = 1; i < works.size() && n < most; ++i)
+        if (joins(*works[i]) && form_of(*works[i]) == form)
+            std::swap(works[n++], works[i]);
     return n;
 }
 

@@ -66,9 +66,8 @@ int dispatch(Device &device, cudaStream_t stream, std::span<const Launch> launch
                 wanted = launches[next].kernel;
                 works[n++] = launches[next].work;
             }
-        arrange({works, n});
         for (size_t k = 0; k < n;) {
-            const std::span<const Work *const> rest(works + k, n - k);
+            const std::span<const Work *> rest(works + k, n - k);
             const size_t taken = batch_of(rest);
             const bool ends = next > last && k + taken == n;
             Signal end = ends ? signal : Signal{};

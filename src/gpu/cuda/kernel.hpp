@@ -114,10 +114,9 @@ cudaError_t run_any(Launcher &launcher, const Work &work);
 bool takes_reduce(const Work &work); // the operator is defined for the type, and the type is one of CUDA's
 cudaError_t run_reduce(Launcher &launcher, const Work &work);
 
-// Several at once, in any order: those of one kind side by side; how many of the first ones go into one kernel (at least
-// 1); and that kernel.
-void arrange(std::span<const Work *> works);
-size_t batch_of(std::span<const Work *const> works);
+// Several at once, in any order: brings to the front those that go into one kernel with the first one, and says how many
+// that are, it included; and that kernel.
+size_t batch_of(std::span<const Work *> works);
 cudaError_t run_batch(Launcher &launcher, std::span<const Work *const> works);
 
 } // namespace heddle::gpu::cuda
