@@ -114,7 +114,7 @@ def page(data, drawings, source):
              "while the one before them ends (programmatic dependent launch), where the GPU can; so are the limit programs,",
              "which wait for it at their own end alone; the hand-written kernels are started as everyone does it. Of short",
              "ones in a row that saves 0.7 us each; what one alone takes is in the wall times. Up to some MiB, calls use the",
-             "same buffers again and again, everyone's. Heddle remembers its last few copies by the copy engines of up to 64",
+             "same buffers again and again, everyone's. Heddle remembers its last few copies by the copy engines of up to 256",
              "KiB (docs/design.md, section 5): one that it does not know yet takes 0.2 to 0.3 us more, with which 8 of 376 cases",
              "were above 1.05 of the fastest rival, by up to 1.07 (at a3a5d7b, which remembered none).",
              f"Made by `bench/gpu/run` and `bench/plot` from [{source}]({source}).", "",

@@ -7,7 +7,7 @@ namespace {
 
 constexpr int slot_bits = 3;
 constexpr int most_times = 63;
-constexpr int64_t most_bytes = 64 << 10;
+constexpr int64_t most_bytes = 256 << 10;
 
 bool same(const heddle_side &a, const heddle_side &b)
 {

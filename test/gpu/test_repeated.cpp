@@ -65,10 +65,10 @@ void asked_seldom()
     need_devices();
     need_simulation();
     const Place device{Kind::device, 0}, pinned{Kind::pinned, 0};
-    for (const int64_t length : {int64_t{1}, int64_t{64} << 10, (int64_t{64} << 10) + 1}) {
+    for (const int64_t length : {int64_t{1}, int64_t{256} << 10, (int64_t{256} << 10) + 1}) {
         const Buffer from(device, static_cast<size_t>(length), 1), to(pinned, static_cast<size_t>(length), 2);
         const heddle_move move{bytes_at(from.at(), length), bytes_at(to.at(), length), length, HEDDLE_OP_REPLACE};
-        const bool repeats = length <= int64_t{64} << 10;
+        const bool repeats = length <= int64_t{256} << 10;
         for (int i = 0; i < 130; ++i) {
             const int64_t before = Machine::get().count("query");
             transfer_all(Way::blocking, {move});
