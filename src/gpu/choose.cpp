@@ -141,9 +141,11 @@ int near_dimension(const Side &s)
 bool transposing_pays(const Side &s, int64_t bytes)
 {
     const int near = near_dimension(s);
+    if (!near || bytes < transposed_bytes)
+        return false;
     const int64_t stride = s.dim[0].stride;
-    return near && bytes >= transposed_bytes && (stride < 0 ? -stride : stride) >= transposed_stride &&
-           s.dim[0].count >= transposed_count && s.dim[near].count >= transposed_count;
+    return (stride < 0 ? -stride : stride) >= transposed_stride && s.dim[0].count >= transposed_count &&
+           s.dim[near].count >= transposed_count;
 }
 
 bool records_pay(const Side &s, const End &end, int word)
