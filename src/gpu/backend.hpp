@@ -10,6 +10,7 @@
 
 #include "work.hpp"
 
+#include <bitset>
 #include <span>
 #include <string>
 
@@ -29,7 +30,23 @@ struct Memory {
     size_t size = 0;
     uint64_t id = 0; // of the allocation, and of no later one; with the range, 0: not known
     bool imported = false; // from another device than `device`, which reaches it over a link
+    std::bitset<64> closed{}; // devices that do not reach it, even if they reach `device`
 
+    bool is_open_to(int ordinal) const
+    {
+        const auto d = static_cast<size_t>(ordinal);
+        return ordinal == device || (d < closed.size() && !closed[d]);
+    }
+    void open_to(int ordinal)
+    {
+        if (static_cast<size_t>(ordinal) < closed.size())
+            closed.reset(static_cast<size_t>(ordinal));
+    }
+    void close_to_others()
+    {
+        closed.set();
+        open_to(device);
+    }
     bool of_device() const { return kind == MemoryKind::device || kind == MemoryKind::managed; }
     // Device memory that this very device has.
     bool lies_on(int ordinal) const { return kind == MemoryKind::device && device == ordinal && !imported; }
@@ -75,7 +92,7 @@ public:
     // What kind of memory `ptr` points into; with `range`, also how far it reaches, where it is not pageable.
     // Creates no context and never fails: what is not known is host memory.
     virtual Memory query(const void *ptr, bool range) const = 0;
-    // Whether kernels on `device` can reach the memory of `peer` (true for itself).
+    // Whether kernels on `device` can reach the memory of `peer` (true for itself), but for what is closed to them.
     virtual bool reaches(int device, int peer) const = 0;
     // Whether kernels can carry out `op` on elements of `basic`.
     virtual bool combines(heddle_op op, heddle_predefined basic) const = 0;

@@ -12,26 +12,29 @@ bool Place::is_reached_by(int ordinal, const Backend &backend) const
 {
     if (kind == MemoryKind::host)
         return false;
-    // What another process lent is sure to be reached by the device that opened it alone.
-    return !any_device([&](int d) { return d != ordinal && (imported || !backend.reaches(ordinal, d)); });
+    return is_open_to(ordinal) && !any_device([&](int d) { return d != ordinal && !backend.reaches(ordinal, d); });
 }
 
 bool Place::add(const Memory &memory, const Backend &backend)
 {
     if ((kind == MemoryKind::host) != (memory.kind == MemoryKind::host))
         return false;
-    const bool is_new = memory.kind == MemoryKind::device && !touches(memory.device);
-    if (is_new && kind == MemoryKind::device) {
-        if (static_cast<size_t>(memory.device) >= also.size() || imported || memory.imported || !backend.reaches(device, memory.device))
-            return false;
-        also.set(static_cast<size_t>(memory.device));
-        mixed = true;
+    if (kind != MemoryKind::device || memory.kind != MemoryKind::device) {
+        mixed = mixed || memory.kind != kind;
+        if (memory.kind == MemoryKind::device)
+            static_cast<Memory &>(*this) = memory;
         return true;
     }
-    mixed = mixed || memory.kind != kind || memory.imported != imported;
+    const bool is_new = !touches(memory.device);
+    if (is_new && static_cast<size_t>(memory.device) >= also.size())
+        return false;
+    if (!memory.is_open_to(device) || !backend.reaches(device, memory.device))
+        return false;
     if (is_new)
-        static_cast<Memory &>(*this) = memory;
+        also.set(static_cast<size_t>(memory.device));
+    mixed = mixed || is_new || memory.imported != imported;
     imported = imported || memory.imported;
+    closed |= memory.closed;
     return true;
 }
 

@@ -102,6 +102,16 @@ void no_peer_access()
     self_succeeds({"--only-named", "--named", "absolute"}, {{"HEDDLE_SIM_PEER", "0"}});
 }
 
+/* Memory that peer access does not open, among other. */
+void pools()
+{
+    need_simulation();
+    self_succeeds(some_cases, {{"HEDDLE_SIM_PEER", "3"}});
+    self_succeeds(some_cases, {{"HEDDLE_SIM_PEER", "3"}, {"HEDDLE_SIM_DEVICES", "5"}, {"HEDDLE_CHUNK", "500"}});
+    self_succeeds({"--only-named", "--named", "between devices"}, {{"HEDDLE_SIM_PEER", "3"}});
+    self_succeeds({"--only-named", "--named", "absolute"}, {{"HEDDLE_SIM_PEER", "3"}});
+}
+
 /* Run by the next test, in a process that is told how to move. */
 void inside_as_forced()
 {
@@ -214,6 +224,7 @@ const AddTests tests{{"information", info},
                      {"little device memory", little_device_memory},
                      {"no memory at all", no_memory_at_all},
                      {"no peer access", no_peer_access},
+                     {"pools", pools},
                      {"inside: as forced", inside_as_forced},
                      {"forced methods", forced_methods},
                      {"inside: kernel as forced", inside_kernel_as_forced},

@@ -290,7 +290,9 @@ void arrays_of_several_devices()
         runs({{"ALL_REACH", "1"}}, order);
     need_simulation();
     for (const char *order : {"01", "10"})
-        runs({{"HEDDLE_SIM_PEER", "0"}}, order);
+        for (const char *peer : {"0", "3"})
+            runs({{"HEDDLE_SIM_PEER", peer}}, order);
+    runs({{"HEDDLE_SIM_PEER", "3"}, {"HEDDLE_SIM_DEVICES", "3"}}, "011202102");
     /* Where 0 and 2 reach 1, but not each other. */
     for (const char *order : {"01", "012", "021", "102", "120", "201", "210", "02", "0123", "3120"})
         runs({{"HEDDLE_SIM_PEER", "2"}, {"HEDDLE_SIM_DEVICES", "4"}}, order);

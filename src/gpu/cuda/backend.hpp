@@ -59,6 +59,7 @@ public:
 
 private:
     bool is_device(int device) const;
+    void find_closed(CUdeviceptr address, Memory &memory) const;
     int enter(int device, Scope &scope, Device **found);
     int ask(const CudaDone &done);
     template <class Put> int finish(Stream stream, Done *done, bool writes, Put put);

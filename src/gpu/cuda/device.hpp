@@ -39,6 +39,7 @@ public:
 
     // Retains the primary context at the first call and enters it.
     int enter(Scope &scope);
+    bool entered() const { return ready_.load(std::memory_order_acquire); }
     // Whether anyone in this process has a context on the device.
     bool in_use() const;
 

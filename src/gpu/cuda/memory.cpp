@@ -20,6 +20,31 @@ static_assert(sizeof(Handle) <= Backend::handle_bytes);
 
 } // namespace
 
+// Of memory that is not cudaMalloc's. That of pools (cudaMallocAsync) and of cuMemMap is opened by its owner, for each device by
+// itself. One that Heddle has not used yet counts as closed.
+void CudaBackend::find_closed(CUdeviceptr address, Memory &memory) const
+{
+    CUmemoryPool pool = nullptr;
+    if (cuPointerGetAttribute(&pool, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, address) != CUDA_SUCCESS)
+        pool = nullptr;
+    const auto opened = [&](size_t device) {
+        CUmemLocation location{};
+        location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+        location.id = devices_[device]->handle();
+        unsigned long long of_map = 0;
+        CUmemAccess_flags of_pool{};
+        return pool ? cuMemPoolGetAccess(&of_pool, pool, &location) == CUDA_SUCCESS && of_pool == CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+                    : cuMemGetAccess(&of_map, &location, address) == CUDA_SUCCESS && of_map == CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    };
+    // Not even to its own: cudaMalloc's, which has no rights to ask about, in a system without CUDA IPC.
+    if (!opened(static_cast<size_t>(memory.device)))
+        return;
+    memory.close_to_others();
+    for (size_t d = 0; d < devices_.size(); ++d)
+        if (!memory.is_open_to(static_cast<int>(d)) && devices_[d]->entered() && opened(d))
+            memory.open_to(static_cast<int>(d));
+}
+
 Memory CudaBackend::query(const void *ptr, bool range) const
 {
     unsigned type = 0;
@@ -28,14 +53,16 @@ Memory CudaBackend::query(const void *ptr, bool range) const
     CUdeviceptr start = 0;
     size_t size = 0;
     unsigned long long id = 0;
+    unsigned shared = 0; // can be sent to other processes, as cudaMalloc's can
     CUpointer_attribute attributes[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE,      CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
-                                        CU_POINTER_ATTRIBUTE_IS_MANAGED,       CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
-                                        CU_POINTER_ATTRIBUTE_RANGE_SIZE,       CU_POINTER_ATTRIBUTE_BUFFER_ID};
-    void *answers[] = {&type, &ordinal, &managed, &start, &size, &id}; // zero for a pointer that CUDA does not know
+                                        CU_POINTER_ATTRIBUTE_IS_MANAGED,       CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE,
+                                        CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE,
+                                        CU_POINTER_ATTRIBUTE_BUFFER_ID};
+    void *answers[] = {&type, &ordinal, &managed, &shared, &start, &size, &id}; // zero for a pointer that CUDA does not know
     const auto address = reinterpret_cast<CUdeviceptr>(ptr);
     Memory memory;
     const auto ask = [&](unsigned n) { return ptr && cuPointerGetAttributes(n, attributes, answers, address) == CUDA_SUCCESS; };
-    if (!(range && ask(6)) && !ask(3))
+    if (!(range && ask(7)) && !ask(4))
         return memory;
     if (managed)
         memory.kind = MemoryKind::managed;
@@ -46,7 +73,13 @@ Memory CudaBackend::query(const void *ptr, bool range) const
     else
         return memory;
     memory.device = ordinal;
-    memory.imported = memory.kind == MemoryKind::device && imports_.hold(address);
+    if (memory.kind == MemoryKind::device) {
+        memory.imported = imports_.hold(address);
+        if (memory.imported)
+            memory.close_to_others(); // that the device which opened it reaches it is sure alone
+        else if (!shared && devices_.size() > 1 && is_device(ordinal))
+            find_closed(address, memory);
+    }
     memory.base = reinterpret_cast<char *>(start);
     memory.size = size;
     memory.id = id;

@@ -21,6 +21,8 @@ std::byte *Access::look_up(uintptr_t address, size_t bytes, size_t alignment)
     else if (found->kind == MemoryKind::device && !limits_.peers &&
              !memories_.reaches(device_, found->device))
         why = "memory of another device, without peer access";
+    else if (found->closed && found->device != device_)
+        why = "memory of another device's pool";
     else if (limits_.own && (found->kind != MemoryKind::device || found->device != device_))
         why = "other memory than the device's own, which the launch did not speak of";
     if (why)

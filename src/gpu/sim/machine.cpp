@@ -38,11 +38,11 @@ Machine *Machine::open(std::string &reason)
     if (the_machine)
         return the_machine;
     const int devices = number_from("HEDDLE_SIM_DEVICES", 2, 8);
-    const int peers = number_from("HEDDLE_SIM_PEER", 1, 2);
+    const int peers = number_from("HEDDLE_SIM_PEER", 1, 3);
     if (devices <= 0 || peers < 0) {
         reason = devices == 0  ? "HEDDLE_SIM_DEVICES is 0"
                  : devices < 0 ? "HEDDLE_SIM_DEVICES is not a number from 0 to 8"
-                               : "HEDDLE_SIM_PEER is not 0, 1 or 2";
+                               : "HEDDLE_SIM_PEER is not a number from 0 to 3";
         return nullptr;
     }
     auto machine = std::make_unique<Machine>(devices, static_cast<Peers>(peers));
@@ -103,9 +103,15 @@ Memory Machine::query(const void *ptr, bool wants_range) const
     const auto found = memories_.find(reinterpret_cast<uintptr_t>(ptr));
     if (!found)
         return {};
-    if (!wants_range)
-        return {found->kind, found->device};
-    return {found->kind, found->device, reinterpret_cast<char *>(found->begin), found->size, found->id};
+    Memory memory{found->kind, found->device};
+    if (wants_range) {
+        memory.base = reinterpret_cast<char *>(found->begin);
+        memory.size = found->size;
+        memory.id = found->id;
+    }
+    if (found->closed)
+        memory.close_to_others();
+    return memory;
 }
 
 // As on a GPU: floating point of more than 64 bits is the host's.

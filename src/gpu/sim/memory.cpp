@@ -97,7 +97,8 @@ struct Memories::Handle {
 
 bool Memories::can_reach(int device, int peer) const
 {
-    return device == peer || peers_ == Peers::all || (peers_ == Peers::next && std::abs(device - peer) == 1);
+    return device == peer || peers_ == Peers::all || peers_ == Peers::pools ||
+           (peers_ == Peers::next && std::abs(device - peer) == 1);
 }
 
 bool Memories::open_peer(int device, int peer) const
@@ -183,6 +184,7 @@ Error Memories::allocate(MemoryKind kind, int device, size_t bytes, Origin origi
     if (origin == Origin::slab)
         slab_bytes(block) += static_cast<int64_t>(bytes);
     block.id = ++made_;
+    block.closed = peers_ == Peers::pools && kind == MemoryKind::device && origin == Origin::program && made_of_program_++ % 2;
     *ptr = reinterpret_cast<void *>(block.begin);
     blocks_.insert_or_assign(block.begin, std::move(block));
     return {};

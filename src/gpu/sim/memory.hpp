@@ -26,6 +26,7 @@ struct Range {
     size_t size = 0;
     std::byte *real = nullptr;
     uint64_t id = 0;
+    bool closed = false; // to other devices
 
     bool holds(uintptr_t address, size_t bytes) const
     {
@@ -59,7 +60,12 @@ private:
 };
 
 // Which other devices a device can reach.
-enum class Peers : uint8_t { none, all, next }; // next: of the ordinals beside its own
+enum class Peers : uint8_t {
+    none,
+    all,
+    next, // of the ordinals beside its own
+    pools // all, but for every second allocation of the program's, as if that were of a pool
+};
 
 class Memories {
 public:
@@ -111,6 +117,7 @@ private:
     int64_t pinned_slab_bytes_ = 0;
     std::map<uintptr_t, Block> blocks_;
     uint64_t made_ = 0; // blocks
+    uint64_t made_of_program_ = 0;
 };
 
 } // namespace heddle::gpu::sim

@@ -14,7 +14,8 @@
  * Environment, read when the plug-in opens:
  *   HEDDLE_SIM_DEVICES  number of devices, 0 to 8; default 2. With 0 the plug-in does not open.
  *   HEDDLE_SIM_PEER     1 (default): kernels reach the other devices' memory, once Backend::reaches has said so; 0: they
- *                       do not; 2: only that of the devices numbered one lower or higher.
+ *                       do not; 2: only that of the devices numbered one lower or higher; 3: as 1, but for every second
+ *                       allocation of heddle_sim_malloc, which kernels and copies of its own device alone reach.
  *   HEDDLE_SIM          switches, as for heddle_sim_configure.
  */
 #ifndef HEDDLE_SIM_H_INCLUDED
