@@ -372,7 +372,8 @@ HEDDLE_API int heddle_wait(heddle_request **request);
 /* Puts them on a stream of the caller's (a cudaStream_t, of the device whose memory is moved): ordered with
  * what is there, no synchronization. The types may be released at once. Pageable memory is refused with
  * BUFFER, for it cannot be reached from a stream, and operators that no device has (those on more than 64
- * bits of floating point) with OP. Errors: also STREAM. */
+ * bits of floating point) with OP. The stream must not be under capture. Errors: also STREAM, and NO_MEMORY for an operator on a
+ * type whose description finds no room that the device reaches. */
 HEDDLE_API int heddle_transfer_on_stream(const heddle_move *moves, int64_t n, void *stream);
 
 /* ---- staging memory -------------------------------------------------------------------------- */

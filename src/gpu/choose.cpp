@@ -65,6 +65,8 @@ constexpr int64_t transposed_count = 16;
 constexpr int64_t transposed_bytes = 64 << 10;
 // Words of four bytes and less leave most of a kernel's loads empty; records go through shared memory.
 constexpr int64_t record_word = 4;
+constexpr int64_t strided_records_from = int64_t{4} << 20;
+constexpr int64_t linked_records_from = 256 << 10;
 constexpr int64_t record_bytes = 1024;
 constexpr int64_t record_spread = 4;
 // Of what takes a launch of its own otherwise, up to this much shares one with others, each word located by itself: a launch
@@ -148,9 +150,19 @@ bool transposing_pays(const Side &s, int64_t bytes)
            s.dim[near].count >= transposed_count;
 }
 
-bool records_pay(const Side &s, const End &end, int word)
+int word_of(const Work &w) { return w.from.word < w.to.word ? w.from.word : w.to.word; }
+
+// The strided kernel is as fast where words have four bytes, and for little within a device.
+bool takes_records(const Side &s, const Work &w)
 {
-    if (word > record_word)
+    if (s.shape != Shape::strided)
+        return true;
+    return word_of(w) < record_word && w.bytes >= (w.remote || w.far ? linked_records_from : strided_records_from);
+}
+
+bool records_pay(const Side &s, const End &end, const Work &w)
+{
+    if (word_of(w) > record_word || !takes_records(s, w))
         return false;
     const Records r = records_of(end, s);
     return r.bytes > 0 && r.extent > 0 && r.bytes <= record_bytes && r.extent <= record_spread * r.bytes;
@@ -184,7 +196,7 @@ bool can(Kernel kernel, const Work &w, const Move &m)
     case Kernel::transpose:
         return near_dimension(*half.side) > 0;
     case Kernel::records:
-        return records_of(*half.end, *half.side).bytes > 0;
+        return takes_records(*half.side, w) && records_of(*half.end, *half.side).bytes > 0;
     default:
         return half.side->runs.displs != nullptr;
     }
@@ -219,10 +231,9 @@ Kernel best_kernel(const Work &w, const Move &m)
     if (!half.side)
         return Kernel::any;
     const Side &s = *half.side;
-    const int word = w.from.word < w.to.word ? w.from.word : w.to.word;
     if (transposing_pays(s, w.bytes))
         return Kernel::transpose;
-    if (records_pay(s, *half.end, word))
+    if (records_pay(s, *half.end, w))
         return Kernel::records;
     if (s.shape == Shape::strided)
         return Kernel::strided;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 
 namespace heddle::gpu {
 
@@ -20,9 +21,11 @@ constexpr int64_t largest_of_chunks = 8; // times what goes through the host at 
 // engine some 5 us.
 std::vector<int64_t> cut(const Move &move, bool to_host)
 {
-    const int64_t limit = largest_of_chunks * Settings::get().chunk;
+    const Settings &settings = Settings::get();
+    const auto fits = static_cast<int64_t>(std::bit_floor(settings.slab_limit / (2 * lanes))); // two moves at a time
+    const int64_t limit = std::max(std::min(largest_of_chunks * settings.chunk, fits), settings.chunk / 2);
     std::vector<int64_t> chunks;
-    int64_t chunk = move.whole(Settings::get().chunk / 2);
+    int64_t chunk = move.whole(settings.chunk / 2);
     for (int64_t at = 0; at < move.bytes; at += chunks.back()) {
         chunks.push_back(std::min(chunk, move.bytes - at));
         chunk = move.whole(std::min(4 * chunk, limit));
@@ -34,6 +37,8 @@ std::vector<int64_t> cut(const Move &move, bool to_host)
 
 class Chunked : public Task {
 public:
+    ~Chunked() override { abandon(); }
+
     int begin(const Move &move)
     {
         Device &device = *move.device;
@@ -131,9 +136,11 @@ private:
     // What runs already uses the slabs and the caller's buffers.
     void abandon()
     {
-        for (Lane &lane : lanes_)
+        for (Lane &lane : lanes_) {
             if (lane.used)
                 device_->backend().stream_synchronize(device_->ordinal(), lane.stream);
+            lane.used = false;
+        }
     }
 
     Device *device_ = nullptr;

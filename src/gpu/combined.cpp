@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Operators that no device has, on memory of devices: by chunks, the target's elements and the source's come to
-// the host, are combined there, and the target's go back.
+// By chunks in ordinary memory: operators that no device has, on memory of devices, and what neither a device nor a copy
+// reaches both ends of. The source's elements come to the host, those of an operator's target, too, are combined there, and go
+// to the target.
 #include "settings.hpp"
 #include "tasks.hpp"
 
@@ -15,52 +16,51 @@ public:
     Combined(const Move &move, Devices &devices) : move_(move), devices_(devices)
     {
         chunk_ = std::min(move.whole(Settings::get().chunk), move.bytes);
-        target_ = std::make_unique<char[]>(static_cast<size_t>(chunk_));
+        if (combines())
+            target_ = std::make_unique<char[]>(static_cast<size_t>(chunk_));
         source_ = std::make_unique<char[]>(static_cast<size_t>(chunk_));
     }
 
     int progress(bool &ended) override
     {
         for (;;) {
-            if (running_) {
-                bool reached = false;
-                const int e = running_->progress(reached);
-                if (!reached)
-                    return HEDDLE_SUCCESS;
-                running_.reset();
-                if (e)
-                    return ended = true, e;
-            }
+            const int e = running_.progress();
+            error_ = error_ ? error_ : e;
+            if (!running_.empty())
+                return HEDDLE_SUCCESS;
+            if (error_)
+                return ended = true, error_;
             if (at_ == move_.bytes) {
                 ended = true;
                 return HEDDLE_SUCCESS;
             }
-            next_stage();
+            if (const int failed = next_stage())
+                return ended = true, failed;
         }
     }
 
 private:
-    enum class Stage { fetch_target, fetch_source, store_target };
+    enum class Stage { fetch_source, fetch_target, store_target };
 
-    void next_stage()
+    bool combines() const { return move_.op != HEDDLE_OP_REPLACE; }
+
+    int next_stage()
     {
         const int64_t bytes = std::min(chunk_, move_.bytes - at_);
         const Move part = move_.part(at_, bytes);
         switch (stage_) {
-        case Stage::fetch_target:
-            begin(part.to, here(target_, bytes), bytes);
-            stage_ = Stage::fetch_source;
-            return;
         case Stage::fetch_source:
-            begin(part.from, here(source_, bytes), bytes);
+            stage_ = combines() ? Stage::fetch_target : Stage::store_target;
+            return begin(part.from, here(source_, bytes), bytes);
+        case Stage::fetch_target:
             stage_ = Stage::store_target;
-            return;
-        case Stage::store_target:
-            host_move(here(source_, bytes), here(target_, bytes), bytes, move_.op, move_.basic);
-            begin(here(target_, bytes), part.to, bytes);
-            stage_ = Stage::fetch_target;
+            return begin(part.to, here(target_, bytes), bytes);
+        default:
+            if (combines())
+                host_move(here(source_, bytes), here(target_, bytes), bytes, move_.op, move_.basic);
+            stage_ = Stage::fetch_source;
             at_ += bytes;
-            return;
+            return begin(here(combines() ? target_ : source_, bytes), part.to, bytes);
         }
     }
 
@@ -69,26 +69,34 @@ private:
         return packed_end(buffer.get(), bytes, Memory{});
     }
 
-    void begin(const End &from, const End &to, int64_t bytes)
+    // One of the two is ordinary memory. The other may lie in several places.
+    int begin(const End &from, const End &to, int64_t bytes)
     {
-        Move plain;
-        plain.from = from;
-        plain.to = to;
-        plain.bytes = bytes;
-        if (from.memory.kind == MemoryKind::device || to.memory.kind == MemoryKind::device)
-            running_ = begin_staged(plain, devices_);
-        else
-            host_move(from, to, bytes, HEDDLE_OP_REPLACE, HEDDLE_BYTE);
+        return guard([&] {
+            std::vector<Move> moves(1);
+            moves[0].from = from;
+            moves[0].to = to;
+            moves[0].bytes = bytes;
+            MemoryMap map(&devices_.backend(), true);
+            resolve_last(&devices_, map, moves);
+            for (const Move &m : moves)
+                if (m.on_device)
+                    running_.add(begin_staged(m, devices_));
+                else
+                    host_move(m.from, m.to, m.bytes, HEDDLE_OP_REPLACE, HEDDLE_BYTE);
+            return int{HEDDLE_SUCCESS};
+        });
     }
 
     Move move_;
     Devices &devices_;
     int64_t chunk_;
     int64_t at_ = 0;
-    Stage stage_ = Stage::fetch_target;
+    Stage stage_ = Stage::fetch_source;
     std::unique_ptr<char[]> target_;
     std::unique_ptr<char[]> source_;
-    std::unique_ptr<Task> running_;
+    int error_ = HEDDLE_SUCCESS;
+    Tasks running_; // ends before the memory that it uses goes
 };
 
 } // namespace

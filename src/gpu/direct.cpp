@@ -85,11 +85,14 @@ int Task::wait()
     }
 }
 
-int Tasks::progress()
+int Tasks::progress(size_t n)
 {
     int error = HEDDLE_SUCCESS;
     std::erase_if(tasks_, [&](const std::unique_ptr<Task> &task) {
         bool ended = false;
+        if (n == 0)
+            return false;
+        --n;
         if (const int e = task->progress(ended))
             error = error ? error : e;
         return ended;
@@ -180,12 +183,15 @@ int begin_direct(Device &device, std::span<const Direct> moves, bool awaited, Ta
         if (const int e = alone ? device.own_stream(stream) : device.stream(stream, can_wait(group)))
             return e;
         DoneRef done;
-        if (const int e = done.acquire(device))
-            return e;
-        if (const int e = launch(device, group, stream, done.get())) {
-            // A part of it may run: its types and buffers are the caller's again when this returns.
-            device.backend().stream_synchronize(device.ordinal(), stream);
-            return e;
+        const int without = done.acquire(device);
+        if (without && without != HEDDLE_ERR_NO_MEMORY)
+            return without;
+        const int failed = launch(device, group, stream, done.get());
+        if (failed || without) {
+            // A part of it may run: its types and buffers are the caller's again when this returns. And without a memory
+            // for its end, that is waited for here.
+            const int ended = device.backend().stream_synchronize(device.ordinal(), stream);
+            return failed ? failed : ended;
         }
         tasks.add(std::make_unique<Launched>(std::move(done), device));
         return int{HEDDLE_SUCCESS};
@@ -223,13 +229,14 @@ int run_kernel(Device &device, const Direct &direct)
     if (const int e = device.own_stream(stream))
         return e;
     DoneRef done;
-    if (const int e = done.acquire(device))
-        return e;
-    if (const int e = launch(device, {&direct, 1}, stream, done.get())) {
-        device.backend().stream_synchronize(device.ordinal(), stream); // a part of it may run
-        return e;
-    }
-    return done.wait();
+    const int without = done.acquire(device);
+    if (without && without != HEDDLE_ERR_NO_MEMORY)
+        return without;
+    const int failed = launch(device, {&direct, 1}, stream, done.get());
+    if (!failed && !without)
+        return done.wait();
+    const int ended = device.backend().stream_synchronize(device.ordinal(), stream); // a part of it may run
+    return failed ? failed : ended;
 }
 
 } // namespace heddle::gpu

@@ -66,6 +66,15 @@ void combine(const End &from, const End &to, int64_t bytes, ReduceKernel kernel,
     }
 }
 
+// Whether a buffer is null and nobody meant absolute addresses: the data lie in the first pages, or as those of an array do that
+// begins there (a subarray's).
+bool is_missing(const End &end)
+{
+    const auto &b = end.type->bounds;
+    constexpr int64_t first_pages = 64 << 10;
+    return !end.buf && (b.true_lb < first_pages || (b.lb <= 0 && b.true_ub <= b.ub));
+}
+
 } // namespace
 
 char *End::address(int64_t x) const
@@ -100,7 +109,7 @@ int make_end(const heddle_side &side, int64_t bytes, End &end)
     end.buf = static_cast<char *>(side.buf);
     end.count = side.count;
     end.offset = side.offset;
-    if (bytes > 0 && !end.base())
+    if (bytes > 0 && (!end.base() || is_missing(end)))
         return HEDDLE_ERR_BUFFER;
     return HEDDLE_SUCCESS;
 }

@@ -55,6 +55,12 @@ std::vector<Piece> pieces_of(const End &end, int64_t bytes, const Backend &backe
     return pieces;
 }
 
+bool cuts_elements(const std::vector<Piece> &pieces, int64_t element)
+{
+    int64_t at = 0;
+    return std::any_of(pieces.begin(), pieces.end() - 1, [&](const Piece &piece) { return (at += piece.bytes) % element != 0; });
+}
+
 // The device that is best placed to do the move, by the memory that its ends name.
 void choose_device(Move &m, Devices *devices)
 {
@@ -130,11 +136,16 @@ void resolve_last(Devices *devices, MemoryMap &map, std::vector<Move> &moves)
 {
     if (!devices || (in_one_piece(moves.back().from) && in_one_piece(moves.back().to)))
         return place_move(moves.back(), devices, map);
-    const Move move = moves.back();
+    Move move = moves.back();
     moves.pop_back();
     const Backend &backend = devices->backend();
     const std::vector<Piece> from = pieces_of(move.from, move.bytes, backend, map);
     const std::vector<Piece> to = pieces_of(move.to, move.bytes, backend, map);
+    if (cuts_elements(from, move.element()) || cuts_elements(to, move.element())) {
+        move.on_device = move.by_host = true; // which puts them together
+        moves.push_back(move);
+        return;
+    }
     size_t i = 0, j = 0;
     int64_t in_from = 0, in_to = 0;
     for (int64_t at = 0; at < move.bytes;) {

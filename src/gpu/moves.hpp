@@ -19,7 +19,8 @@ struct Move {
     heddle_predefined basic = HEDDLE_BYTE; // with an operator: what is combined
     Device *device = nullptr;              // the device to do it on, where it reaches both ends
     bool on_device = false;                // one end at least is memory of a device
-    bool by_host = false;                  // the operator is one that no device can carry out
+    bool by_host = false; // no device can carry out the operator, or its elements lie in two memories each: `from` and
+                          // `to` say nothing of those then
 
     Move part(int64_t at, int64_t length) const;
     // Bytes of what must not be cut: an element that an operator combines, or one byte.

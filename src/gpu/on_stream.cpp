@@ -22,7 +22,7 @@ int place_on(Move &move, Device &device)
     }
     if (elsewhere && !here)
         return HEDDLE_ERR_STREAM;
-    if (move.by_host)
+    if (move.op != HEDDLE_OP_REPLACE && !device.backend().combines(move.op, move.basic))
         return HEDDLE_ERR_OP; // a stream cannot be told to
     move.device = &device;
     move.on_device = true;

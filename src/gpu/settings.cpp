@@ -78,7 +78,7 @@ const Settings &Settings::get()
         text("HEDDLE_KERNEL", ""),
         choice_of("HEDDLE_COPY_ENGINE", text("HEDDLE_COPY_ENGINE", "0"), no_or_yes) == 1,
         static_cast<size_t>(bytes("HEDDLE_SLAB_LIMIT", int64_t{256} << 20)),
-        std::max(bytes("HEDDLE_CHUNK", int64_t{2} << 20), int64_t{64}),
+        std::clamp(bytes("HEDDLE_CHUNK", int64_t{2} << 20), int64_t{64}, int64_t{1} << 40),
         bytes("HEDDLE_MESSAGE_CHUNK", int64_t{1} << 20),
         bytes("HEDDLE_MESSAGE_WINDOW", 8),
         bytes("HEDDLE_MESSAGE_STAGING", bytes("HEDDLE_SLAB_LIMIT", int64_t{256} << 20) / 2),

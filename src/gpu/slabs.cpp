@@ -30,6 +30,7 @@ int SlabPool::take(size_t bytes, Slab &slab)
     const auto log = static_cast<size_t>(std::countr_zero(size));
     if (log >= idle_.size() || size > limit_)
         return HEDDLE_ERR_NO_MEMORY;
+    slab = {}; // what it holds comes back first
     {
         const std::lock_guard lock(mutex_);
         auto &idle = idle_[log];
@@ -81,6 +82,7 @@ int SlabPool::take_up_to(size_t bytes, Slab &slab)
 
 int SlabPool::take_apart(size_t bytes, Slab &slab)
 {
+    slab = {};
     {
         const std::lock_guard lock(mutex_);
         const auto fits = [&](const Apart &each) { return each.bytes >= bytes && each.bytes / 2 <= bytes; };

@@ -131,6 +131,8 @@ public:
         }
     }
 
+    ~Staged() override { abandon(); }
+
     int progress(bool &ended) override
     {
         if (instead_)
@@ -138,10 +140,7 @@ public:
         bool busy = next_ < move_.bytes;
         for (Lane &lane : lanes_) {
             if (const int e = step(lane)) {
-                for (Lane &other : lanes_) {
-                    other.fill.abandon();
-                    other.empty.abandon();
-                }
+                abandon();
                 return do_without(e, ended);
             }
             busy = busy || lane.state != State::idle;
@@ -157,7 +156,8 @@ private:
         ended = true;
         if (error != HEDDLE_ERR_NO_MEMORY)
             return error;
-        if (move_.op == HEDDLE_OP_REPLACE) {
+        const bool between_devices = from_ && to_ && from_ != to_; // a copy may not reach both either
+        if (move_.op == HEDDLE_OP_REPLACE && !between_devices) {
             Device &device = from_ ? *from_ : *to_;
             Stream stream;
             if (const int e = device.stream(stream))
@@ -166,10 +166,19 @@ private:
             const int done = device.backend().stream_synchronize(device.ordinal(), stream);
             return put ? put : done;
         }
-        if (touched_)
+        if (touched_ && move_.op != HEDDLE_OP_REPLACE)
             return error;
         instead_ = begin_combined(move_, devices_);
+        ended = false;
         return instead_->progress(ended);
+    }
+
+    void abandon()
+    {
+        for (Lane &lane : lanes_) {
+            lane.fill.abandon();
+            lane.empty.abandon();
+        }
     }
 
     enum class State { idle, filling, emptying };
@@ -185,6 +194,7 @@ private:
 
     int prepare(Lane &lane)
     {
+        lane = {}; // what a try before had taken
         const int64_t chunk = move_.whole(Settings::get().chunk);
         Device &nearest = from_ ? *from_ : *to_;
         if (const int e = lane.staging.take(nearest, std::min(chunk, move_.bytes), move_.element()))
@@ -208,9 +218,9 @@ private:
             if (!reached)
                 return HEDDLE_SUCCESS;
             lane.state = State::emptying;
-            touched_ = true;
             if (const int e = lane.empty.begin(lane.staging, move_.part(lane.at, lane.bytes), false))
                 return e;
+            touched_ = true;
         }
         if (lane.state == State::emptying) {
             if (const int e = lane.empty.test(reached))

@@ -30,8 +30,9 @@ public:
 
     void add(std::unique_ptr<Task> task) { tasks_.push_back(std::move(task)); }
     bool empty() const { return tasks_.empty(); }
-    // Moves them on; the first error of those that ended.
-    int progress();
+    size_t size() const { return tasks_.size(); }
+    // Moves the first `n` on; the first error of those that ended.
+    int progress(size_t n = SIZE_MAX);
     // Until all have ended.
     int wait();
 
@@ -73,7 +74,7 @@ std::unique_ptr<Task> begin_staged(const Move &move, Devices &devices);
 // Puts it on a stream run by run, with the copy engine: where there is no memory left for anything better.
 int copy_by_runs(const Move &move, Device &device, Stream stream);
 
-// By the host's operators, on memory of devices.
+// By way of ordinary memory, and by the host's operators.
 std::unique_ptr<Task> begin_combined(const Move &move, Devices &devices);
 
 } // namespace heddle::gpu

@@ -32,6 +32,16 @@ struct heddle_request : Handle<heddle_request> {
 
 namespace {
 
+// What a call answers. Of what failed on the way to a success nothing is told.
+template <class F> int answer(F &&f)
+{
+    clear_error_detail();
+    const int e = guard(std::forward<F>(f));
+    if (!e)
+        clear_error_detail();
+    return e;
+}
+
 // Buffers with an address: the memory at the first byte is the memory of all.
 bool is_simple(const heddle_move &asked)
 {
@@ -140,7 +150,10 @@ int begin_moves(const std::vector<Move> &moves, bool awaited, Tasks &tasks)
         if (!is_one_launch(d.method))
             direct.pop_back();
     }
-    return begin_all(direct, awaited, tasks);
+    const size_t stages = tasks.size();
+    if (const int e = begin_all(direct, awaited, tasks))
+        return e;
+    return awaited ? HEDDLE_SUCCESS : tasks.progress(stages); // launches their first ones
 }
 
 // A single transfer, with nothing in the way of the one launch that it is most of the time.
@@ -207,7 +220,7 @@ int begin_one(const heddle_move &asked, std::span<const Known> known, Tasks &tas
     One one;
     if (const int e = prepare_one(asked, known, one, tasks))
         return e;
-    return is_one_launch(one.direct.method) ? begin_direct(*one.move.device, {&one.direct, 1}, false, tasks) : HEDDLE_SUCCESS;
+    return is_one_launch(one.direct.method) ? begin_direct(*one.move.device, {&one.direct, 1}, false, tasks) : tasks.progress();
 }
 
 int begin_several(std::span<const heddle_move> asked, std::span<const Known> known, Tasks &tasks)
@@ -220,8 +233,7 @@ int begin_several(std::span<const heddle_move> asked, std::span<const Known> kno
 
 int begin(std::span<const heddle_move> asked, std::span<const Known> known, bool keeps, heddle_request **request)
 {
-    clear_error_detail();
-    return guard([&] {
+    return answer([&] {
         auto begun = std::make_unique<heddle_request>();
         const int e = asked.size() == 1 && is_simple(asked[0]) ? begin_one(asked[0], known, begun->tasks)
                                                                : begin_several(asked, known, begun->tasks);
@@ -238,8 +250,7 @@ int begin(std::span<const heddle_move> asked, std::span<const Known> known, bool
 
 int heddle_transfer(const heddle_move *asked, int64_t n)
 {
-    clear_error_detail();
-    return guard([&] {
+    return answer([&] {
         if (n == 1 && asked && is_simple(*asked))
             return transfer_one(*asked);
         std::vector<Move> moves;
@@ -314,8 +325,7 @@ int heddle_wait(heddle_request **request)
 
 int heddle_transfer_on_stream(const heddle_move *asked, int64_t n, void *stream)
 {
-    clear_error_detail();
-    return guard([&] {
+    return answer([&] {
         std::vector<Move> moves;
         if (const int e = resolve(asked, n, {}, moves))
             return e;

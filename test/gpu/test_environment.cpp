@@ -92,6 +92,23 @@ void no_device_memory() { with_switches("device_memory=0"); }
 void little_device_memory() { with_switches("device_memory=100000"); }
 void no_memory_at_all() { with_switches("device_memory=0 pinned_memory=0"); }
 
+/* Room for a slab and not for an image, for a source's image and not for its target's, and so on. */
+void a_little_memory()
+{
+    for (const char *switches : {"device_memory=20000 pinned_memory=0", "device_memory=5000 pinned_memory=5000",
+                                 "device_memory=0 pinned_memory=20000", "device_memory=50000 pinned_memory=20000",
+                                 "reorder=1 device_memory=200000 pinned_memory=60000", "device_memory=100000 pinned_memory=8000"})
+        with_switches(switches);
+}
+
+/* For completion objects. */
+void no_memory_for_ends()
+{
+    need_simulation();
+    self_succeeds(some_cases, {{"HEDDLE_SIM", "dones=0"}});
+    self_succeeds({"--only-named", "--named", "absolute"}, {{"HEDDLE_SIM", "dones=0"}});
+}
+
 void no_peer_access()
 {
     need_simulation();
@@ -110,6 +127,9 @@ void pools()
     self_succeeds(some_cases, {{"HEDDLE_SIM_PEER", "3"}, {"HEDDLE_SIM_DEVICES", "5"}, {"HEDDLE_CHUNK", "500"}});
     self_succeeds({"--only-named", "--named", "between devices"}, {{"HEDDLE_SIM_PEER", "3"}});
     self_succeeds({"--only-named", "--named", "absolute"}, {{"HEDDLE_SIM_PEER", "3"}});
+    std::vector<std::string> scarce = some_cases;
+    scarce.emplace_back("--scarce");
+    self_succeeds(scarce, {{"HEDDLE_SIM_PEER", "3"}, {"HEDDLE_SIM", "device_memory=0 pinned_memory=0"}});
 }
 
 /* Run by the next test, in a process that is told how to move. */
@@ -142,6 +162,7 @@ void inside_kernel_as_forced()
                               : name == "transposed"       ? transposed(96)
                               : name == "a few transposed" ? transposed(20)
                               : name == "records"          ? irregular(1, 10)
+                              : name == "strided records"  ? hvector(1'500'000, 5, bytes_of(3))
                                                            : irregular(1, 3000);
     const int64_t count = name == "records" ? 500 : 1, bytes = count * type.info().size;
     const Place device{Kind::device, 0};
@@ -171,7 +192,10 @@ void forced_kernels()
         takes("", kernel, kernel);
     takes("transpose", "a few transposed", "transpose");
     takes("strided", "transposed", "strided");
-    takes("records", "strided", "records");
+    takes("", "strided records", "records");
+    takes("records", "strided records", "records");
+    takes("strided", "strided records", "strided");
+    takes("records", "strided", "strided"); /* it is none for words of so many bytes */
     takes("runs", "records", "runs");
     for (const char *layout : {"strided", "transposed", "records", "runs"})
         takes("any", layout, "any");
@@ -223,6 +247,8 @@ const AddTests tests{{"information", info},
                      {"no device memory", no_device_memory},
                      {"little device memory", little_device_memory},
                      {"no memory at all", no_memory_at_all},
+                     {"a little memory", a_little_memory},
+                     {"no memory for ends", no_memory_for_ends},
                      {"no peer access", no_peer_access},
                      {"pools", pools},
                      {"inside: as forced", inside_as_forced},

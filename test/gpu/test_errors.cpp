@@ -81,6 +81,19 @@ void sides()
                [](heddle_move &m) { m.from.count = INT64_MAX / 2; });
     test.gives(HEDDLE_ERR_BUFFER, "no source", [](heddle_move &m) { m.from.buf = nullptr; });
     test.gives(HEDDLE_ERR_BUFFER, "no target", [](heddle_move &m) { m.to.buf = nullptr; });
+    /* The inside of an array, however far from its beginning. */
+    for (const int64_t n : {16, 4096}) {
+        const int64_t sizes[] = {n, n}, parts[] = {4, 4}, starts[] = {n / 2, 4};
+        Type inside = Type::from(
+            [&](auto **t) { return heddle_type_subarray(2, sizes, parts, starts, HEDDLE_ORDER_C, heddle_type_predefined(HEDDLE_INT32), t); },
+            "subarray");
+        inside.commit();
+        const auto nowhere = [&](heddle_side heddle_move::*side) {
+            return [&inside, side](heddle_move &m) { m.*side = side_of(nullptr, 1, inside); };
+        };
+        test.gives(HEDDLE_ERR_BUFFER, "no source of a subarray", nowhere(&heddle_move::from));
+        test.gives(HEDDLE_ERR_BUFFER, "no target for a subarray", nowhere(&heddle_move::to));
+    }
 }
 
 void operators()

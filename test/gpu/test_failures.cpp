@@ -161,6 +161,12 @@ void detail_is_empty_without_an_error()
         transfer_all(Way::blocking, {pack.move});
     }
     same(std::string(heddle_error_detail()), std::string(), "the detail after success");
+    for (const Way way : {Way::blocking, Way::begun}) {
+        Pack pack({Kind::device, 0}, {}, large);
+        const Switched on("reset device_memory=0 pinned_memory=0 dones=0");
+        transfer_all(way, {pack.move});
+        same(std::string(heddle_error_detail()), std::string(), "the detail after success with less, ", to_text(way));
+    }
 }
 
 /* Random transfers in several threads while something fails now and then. Each is right or says what failed;

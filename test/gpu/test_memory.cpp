@@ -175,6 +175,41 @@ void absolute_addresses()
     }
 }
 
+/* Elements of a packed source that lie in two memories each. */
+void elements_in_two_memories()
+{
+    const std::vector<Place> all = Machine::get().places();
+    constexpr size_t elements = 1000;
+    for (const Place &first : all)
+        for (const Place &second : all)
+            for (const Way way : {Way::blocking, Way::begun}) {
+                const Buffer halves[] = {{first, elements * 8, 1}, {second, elements * 8, 2}};
+                Buffer target(first, elements * 4, 3);
+                std::vector<int64_t> lengths, addresses; /* three bytes here, one there */
+                for (size_t i = 0; i < elements; ++i) {
+                    uint32_t sum = 0, now = 0;
+                    for (size_t half = 0; half < 2; ++half) {
+                        lengths.push_back(half ? 1 : 3);
+                        addresses.push_back(static_cast<int64_t>(reinterpret_cast<uintptr_t>(halves[half].at(i * 8))));
+                        std::memcpy(reinterpret_cast<char *>(&sum) + half * 3, &halves[half].expected[i * 8], half ? 1 : 3);
+                    }
+                    std::memcpy(&now, &target.expected[i * 4], 4);
+                    sum += now;
+                    std::memcpy(&target.expected[i * 4], &sum, 4);
+                }
+                Type type = Type::from(
+                    [&](auto **t) {
+                        return heddle_type_hindexed(static_cast<int64_t>(lengths.size()), lengths.data(), addresses.data(),
+                                                    heddle_type_predefined(HEDDLE_BYTE), t);
+                    },
+                    "hindexed");
+                type.commit();
+                const heddle_side to{target.at(), elements, heddle_type_predefined(HEDDLE_UINT32), 0};
+                transfer_all(way, {{side_of(nullptr, 1, type), to, elements * 4, HEDDLE_OP_SUM}});
+                target.check("the sum of elements in ", to_text(first), " and ", to_text(second));
+            }
+}
+
 void absolute_and_packed()
 {
     Rng rng(20261121);
@@ -399,6 +434,7 @@ const AddTests tests{{"memory kinds", memory_kinds},
                      {"scratch memory", scratch_memory},
                      {"absolute addresses", absolute_addresses},
                      {"absolute addresses and packed bytes", absolute_and_packed},
+                     {"elements in two memories", elements_in_two_memories},
                      {"one launch for many arrays", one_launch_for_many_arrays},
                      {"inside: arrays of several devices", inside_arrays_of_devices},
                      {"arrays of several devices", arrays_of_several_devices},

@@ -4,6 +4,7 @@
  */
 #include "../unit/oracle/basics.hpp"
 #include "../unit/oracle/operators.hpp"
+#include "buffer.hpp"
 #include "case.hpp"
 #include "named.hpp"
 
@@ -68,12 +69,13 @@ void every_operator()
         }
 }
 
-/* A stream cannot call the host. */
-void wide_numbers_on_a_stream()
+void wide_numbers_in(Kind kind)
 {
-    if (Machine::get().devices() == 0)
-        throw Skip("no device");
-    const Memory memory({Kind::device, 0}, 320);
+    const Memory memory({kind, 0}, 320);
+    const std::vector<std::byte> before(320, std::byte{1});
+    memory.write(0, before.data(), before.size());
+    const heddle_side one{memory.at() + 128, 4, heddle_type_predefined(HEDDLE_INT32), 0};
+    const heddle_side other{memory.at() + 192, 4, heddle_type_predefined(HEDDLE_INT32), 0};
     void *stream = Machine::get().make_stream(0);
     for (int b = 0; b < HEDDLE_PREDEFINED_COUNT; ++b) {
         const auto basic = static_cast<heddle_predefined>(b);
@@ -84,11 +86,23 @@ void wide_numbers_on_a_stream()
         const heddle_side to{memory.at() + 64, 1, heddle_type_predefined(basic), 0};
         heddle_type_info info{};
         heddle_type_get_info(heddle_type_predefined(basic), &info);
-        const heddle_move move{from, to, info.size, op};
-        same(heddle_transfer_on_stream(&move, 1, stream), int{HEDDLE_ERR_OP}, oracle::basic(basic).name,
-             " on a stream");
+        const heddle_move moves[] = {{one, other, 16, HEDDLE_OP_SUM}, {from, to, info.size, op}};
+        same(heddle_transfer_on_stream(moves, 2, stream), int{HEDDLE_ERR_OP}, oracle::basic(basic).name,
+             " on a stream, in ", to_text(memory.place()));
     }
+    Machine::get().synchronize(0, stream);
     Machine::get().end_stream(0, stream);
+    std::vector<std::byte> after(320);
+    memory.read(0, after.data(), after.size());
+    same(after == before, true, "nothing is written, in ", to_text(memory.place()));
+}
+
+/* A stream cannot call the host. */
+void wide_numbers_on_a_stream()
+{
+    need_devices();
+    for (const Kind kind : {Kind::device, Kind::pinned, Kind::managed})
+        wide_numbers_in(kind);
 }
 
 const AddTests tests{{"every operator on every type", every_operator},

@@ -300,10 +300,8 @@ void one_type_in_all_threads()
 }
 
 /* Each neighbour's part has a type of its own; none is large enough to be worth a launch. */
-void neighbours_together()
+void neighbours_together(int neighbours)
 {
-    need_devices();
-    constexpr int neighbours = 26;
     constexpr size_t room = 96 * 96 * 8;
     struct Part {
         Type type;
@@ -319,14 +317,15 @@ void neighbours_together()
                        {"transposed", 1, [](int i) { return Part{hvector(96 - i % 2, 8, hvector(96, 96 * 8, bytes_of(8))), 1}; }},
                        {"of records", 1, [](int i) { return Part{irregular(i, 10), 500}; }}};
     const Place device{Kind::device, 0};
-    const Buffer field(device, neighbours * room, 1), parts(device, neighbours * room, 2);
+    const size_t all_room = static_cast<size_t>(neighbours) * room;
+    const Buffer field(device, all_room, 1), parts(device, all_room, 2);
     for (const auto &kind : kinds)
         for (const bool packs : {true, false}) {
             const Buffer &source = packs ? field : parts;
-            Buffer target(device, neighbours * room, 3);
+            Buffer target(device, all_room, 3);
             std::vector<heddle_move> moves;
             std::vector<Part> all;
-            all.reserve(neighbours);
+            all.reserve(static_cast<size_t>(neighbours));
             for (int i = 0; i < neighbours; ++i) {
                 const auto &[type, count] = all.emplace_back(kind.part(i));
                 const int64_t bytes = count * type.info().size;
@@ -347,6 +346,63 @@ void neighbours_together()
                  packs ? ", packed" : ", unpacked");
             target.check("of neighbours together, ", kind.name);
         }
+}
+
+void neighbours_share_launches()
+{
+    need_devices();
+    for (const int neighbours : {26, 40, 200})
+        neighbours_together(neighbours);
+}
+
+/* Strided parts share one up to 8 MiB, of whatever elements. */
+void large_parts_share_a_launch()
+{
+    need_devices();
+    constexpr int64_t bytes = int64_t{2} << 20, n = 4;
+    const Place device{Kind::device, 0};
+    for (const int64_t element : {4, 8, 16}) {
+        const Type type = hvector(bytes / element, 2 * element, bytes_of(element));
+        const Buffer from(device, static_cast<size_t>(2 * bytes * n), 1);
+        Buffer to(device, std::vector<std::byte>(static_cast<size_t>(bytes * n)));
+        std::vector<heddle_move> moves;
+        for (int64_t i = 0; i < n; ++i) {
+            const auto at = static_cast<size_t>(i * bytes);
+            int64_t actual;
+            heddle_pack(&from.expected[2 * at], 1, type.get(), 0, &to.expected[at], bytes, &actual);
+            moves.push_back({side_of(from.at(2 * at), 1, type), bytes_at(to.at(at), bytes), bytes, HEDDLE_OP_REPLACE});
+        }
+        const int64_t before = counted("launches_kernels");
+        transfer_all(Way::blocking, moves);
+        same(counted("launches_kernels") - before, int64_t{1}, "kernels for parts of elements of ", element, " bytes");
+        to.check("large parts of elements of ", element, " bytes");
+    }
+}
+
+/* What goes through the host, too, is on its way before anybody waits for it. */
+void begun_is_begun()
+{
+    need_devices();
+    need_simulation(); /* which counts */
+    const Type type = hvector(1 << 14, 16, bytes_of(8));
+    const int64_t bytes = type.info().size;
+    const Buffer from({Kind::device, 0}, static_cast<size_t>(2 * bytes), 1);
+    Buffer to({}, std::vector<std::byte>(static_cast<size_t>(bytes)));
+    int64_t actual;
+    heddle_pack(from.expected.data(), 1, type.get(), 0, to.expected.data(), bytes, &actual);
+    const heddle_move one{side_of(from.at(), 1, type), bytes_at(to.at(), bytes), bytes, HEDDLE_OP_REPLACE};
+    for (const size_t n : {1, 2}) { /* the other one is within the device */
+        std::vector<heddle_move> moves(n, one);
+        const Buffer other({Kind::device, 0}, static_cast<size_t>(bytes), 2);
+        if (n == 2)
+            moves[1].to = bytes_at(other.at(), bytes);
+        const int64_t before = Machine::get().count("launch");
+        heddle_request *request = nullptr;
+        succeeds(heddle_transfer_begin(moves.data(), static_cast<int64_t>(n), &request), "heddle_transfer_begin");
+        same(Machine::get().count("launch") - before, static_cast<int64_t>(n), "launches when ", n, " transfers were begun");
+        succeeds(heddle_wait(&request), "heddle_wait");
+        to.check("begun");
+    }
 }
 
 /* After the first calls nothing is allocated or made, and what does not wait for its end waits for nothing. */
@@ -440,7 +496,9 @@ const AddTests tests{{"a stream keeps its order", a_stream_keeps_its_order},
                      {"between devices", between_devices},
                      {"sixteen threads", sixteen_threads},
                      {"one type in all threads", one_type_in_all_threads},
-                     {"neighbours together", neighbours_together},
+                     {"neighbours together", neighbours_share_launches},
+                     {"large parts share a launch", large_parts_share_a_launch},
+                     {"begun is begun", begun_is_begun},
                      {"later calls are quiet", later_calls_are_quiet},
                      {"released types free nothing", released_types_free_nothing}};
 

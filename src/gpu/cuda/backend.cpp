@@ -63,7 +63,8 @@ int CudaBackend::stream_device(Stream stream, int *device)
     if (const int e = check("cuCtxGetCurrent", cuCtxGetCurrent(&before)))
         return e;
     CUcontext context = before;
-    if (s != nullptr && s != cudaStreamLegacy && s != cudaStreamPerThread) {
+    const bool of_a_handle = s != nullptr && s != cudaStreamLegacy && s != cudaStreamPerThread;
+    if (of_a_handle) {
         if (const int e = check("cuStreamGetCtx", cuStreamGetCtx(s, &context)))
             return e;
     } else if (!before) {
@@ -79,7 +80,16 @@ int CudaBackend::stream_device(Stream stream, int *device)
     for (int i = 0; i < device_count(); ++i)
         if (devices_[static_cast<size_t>(i)]->handle() == handle) {
             *device = i;
-            return HEDDLE_SUCCESS;
+            if (of_a_handle)
+                return HEDDLE_SUCCESS;
+            Device &found = *devices_[static_cast<size_t>(i)];
+            Scope primary;
+            if (const int e = found.enter(primary))
+                return e;
+            if (found.context() == context)
+                return HEDDLE_SUCCESS;
+            check("the default stream of a context that is not the device's primary one", CUDA_ERROR_INVALID_CONTEXT);
+            return HEDDLE_ERR_STREAM;
         }
     return check("cuCtxGetDevice", CUDA_ERROR_INVALID_DEVICE);
 }

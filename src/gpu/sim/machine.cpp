@@ -209,6 +209,8 @@ int Machine::launch(int device, Stream stream, std::span<const Launch> launches,
     for (const Launch &each : launches) {
         if (launches.size() > 1 && each.kernel != Kernel::any && each.kernel != Kernel::strided)
             return report(device_error("sim: launch: this kernel takes no batch"));
+        if (each.work->op != HEDDLE_OP_REPLACE && !combines(each.work->op, each.work->basic))
+            return report(device_error("sim: launch: an operator that the device does not have"));
         if (const Error error = check_launch(each.kernel, *each.work))
             return report(error);
         works.emplace_back(each.kernel, *each.work);
@@ -273,6 +275,8 @@ int Machine::done_acquire(int device, Done **done)
 {
     if (const Error error = enter(Call::done_acquire, device))
         return report(error);
+    if (!switches_.dones())
+        return report({HEDDLE_ERR_NO_MEMORY, "sim: out of memory for completion objects, as asked"});
     *done = queues_.acquire(device);
     return HEDDLE_SUCCESS;
 }

@@ -46,6 +46,7 @@ extern "C" {
  *                      work, as CUDA sends them through the host
  *   pageable_copy=0|1  0: copies from and to pageable memory fail like kernels; default 1: they
  *                      work, as CUDA's do
+ *   dones=0|1          0: there is no memory for completion objects (Backend::done_acquire); default 1
  *   fail=CALL:N        the N-th CALL from now fails, once
  *   fail=CALL:N+       the N-th and all after it
  *   fail=CALL:P%       each with a probability of P percent

@@ -58,7 +58,7 @@ Error nonsense(std::string_view word)
 
 struct Switches::Settings {
     bool reset = false;
-    std::optional<int64_t> delay_us, reorder, seed, device_memory, pinned_memory, peer_copy, pageable_copy;
+    std::optional<int64_t> delay_us, reorder, seed, device_memory, pinned_memory, peer_copy, pageable_copy, dones;
     std::vector<Failure> failures;
 };
 
@@ -128,6 +128,8 @@ Error Switches::parse_word(std::string_view word, Settings &settings)
         return set(settings.peer_copy, 0, 1);
     if (name == "pageable_copy")
         return set(settings.pageable_copy, 0, 1);
+    if (name == "dones")
+        return set(settings.dones, 0, 1);
     return nonsense(word);
 }
 
@@ -175,6 +177,7 @@ void Switches::apply(const Settings &settings)
         device_memory_ = pinned_memory_ = -1;
         peer_copy_ = true;
         pageable_copy_ = true;
+        dones_ = true;
         random_ = 0;
         failures_.clear();
         for (auto &count : calls_)
@@ -194,6 +197,7 @@ void Switches::apply(const Settings &settings)
     set(pinned_memory_, settings.pinned_memory);
     set(peer_copy_, settings.peer_copy);
     set(pageable_copy_, settings.pageable_copy);
+    set(dones_, settings.dones);
     failures_.insert(failures_.end(), settings.failures.begin(), settings.failures.end());
     may_fail_ = !failures_.empty();
 }

@@ -58,6 +58,7 @@ public:
     int64_t device_memory() const { return device_memory_; }
     int64_t pinned_memory() const { return pinned_memory_; }
     bool peer_copy() const { return peer_copy_; }
+    bool dones() const { return dones_; }
     bool pageable_copy() const { return pageable_copy_; }
     uint64_t random();
 
@@ -82,6 +83,7 @@ private:
     std::atomic<int64_t> pinned_memory_{-1};
     std::atomic<bool> peer_copy_{true};
     std::atomic<bool> pageable_copy_{true};
+    std::atomic<bool> dones_{true};
     std::atomic<uint64_t> random_{0};
     std::atomic<bool> may_fail_{false};
     std::mutex mutex_; // guards failures_

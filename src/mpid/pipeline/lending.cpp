@@ -5,6 +5,7 @@
 #include "../../gpu/settings.hpp"
 #include "shared_memory.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <memory>
@@ -79,7 +80,7 @@ public:
                 continue;
             if (lent->size.piece == size.piece && !lent->idle.empty())
                 return give(*lent, piece);
-            held += lent->bytes();
+            held += std::max(lent->bytes(), lent->slab.bytes());
         }
         if (mute_.contains({&device, mode}))
             return HEDDLE_ERR_DEVICE;
