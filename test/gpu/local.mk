@@ -13,7 +13,9 @@ test_gpu_sim_test_SOURCES = \
     test/gpu/named.hpp \
     test/gpu/sim_plugin.cpp \
     test/gpu/sim_plugin.hpp \
+    src/gpu/slabs.cpp \
     test/gpu/sim_test.cpp \
+    test/gpu/sim_test_slabs.cpp \
     test/gpu/sim_test_streams.cpp \
     test/gpu/sim_test_work.cpp
 test_gpu_sim_test_CXXFLAGS = $(AM_CXXFLAGS) -pthread
