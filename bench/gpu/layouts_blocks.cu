@@ -50,10 +50,11 @@ template <unsigned Block, unsigned Stride> Case blocks(int64_t bytes)
     using Place = Blocks<Block / sizeof(Word), Stride / sizeof(Word)>;
     const int64_t count = bytes / Block, words = bytes / static_cast<int64_t>(sizeof(Word));
     Case made;
-    made.type = Type::hvector(count, Block / 8, Stride, Type::predefined(HEDDLE_DOUBLE));
+    constexpr unsigned element = Block < 8 ? 4 : 8;
+    made.type = Type::hvector(count, Block / element, Stride, Type::predefined(element == 4 ? HEDDLE_INT32 : HEDDLE_DOUBLE));
     made.bytes = bytes;
     made.span = count * Stride;
-    made.sectors = count * std::max(32u, Block);
+    made.sectors = Stride < 32 ? made.span : count * std::max(32u, Block);
     made.hand = words_mover<Word>(words, Place{}, start);
     made.copy = [count](const Ends &ends, cudaStream_t stream) {
         const auto rows = static_cast<size_t>(count);
@@ -110,6 +111,7 @@ std::vector<Layout> block_layouts()
     Layout one{.name = "contiguous", .strided = true, .sizes = sizes, .make = contiguous};
     one.copies = one.limits = true;
     return {std::move(one),
+            layout<4, 8>({Ki, 16 * Ki, 256 * Ki, Mi, 16 * Mi, 64 * Mi}), // the imaginary parts are left out
             layout<8, 512>(sizes),
             layout<16, 512>(sizes),
             layout<32, 512>(sizes),

@@ -181,7 +181,7 @@ def judge_rates(found):
     large = [case for case in found.find(place="device") if case["bytes"] >= RATES_FROM and case.get("block")]
     yield row("strided, blocks of 128 B and more, 64 MiB and more", "C", 0.90, False,
               by_copy(found, (case for case in large if case["block"] >= 128), read_and_written))
-    small_blocks = [case for case in large if case["block"] <= 64]
+    small_blocks = [case for case in large if 8 <= case["block"] <= 64]
     # A pack has to write as well as to gather, an unpack to read: the limit programs do both.
     for operation, letter, alone, program in (("pack", "G", "gather", "gathers, and writes as many bytes"),
                                               ("unpack", "S", "scatter", "scatters, and reads as many bytes")):
