@@ -29,10 +29,10 @@ public:
     {
         const heddle_transport transport{
             this, [](void *context, void *, const void *header, size_t header_bytes, const void *data,
-                     size_t size, void *, int *done) {
-                static_cast<Wire *>(context)->write(header, header_bytes, data, size);
+                     size_t size, void *, int *done) -> int {
                 *done = 1;
-                return int{HEDDLE_SUCCESS};
+                Wire &wire = *static_cast<Wire *>(context);
+                return wire.try_write(header, header_bytes, data, size) ? HEDDLE_SUCCESS : HEDDLE_ERR_PEER;
             }};
         const heddle_port_options options{chunk, 6, 0, peer, 0, patience};
         gpu::succeeds(heddle_port_create(&transport, &options, &port), "heddle_port_create");
@@ -42,10 +42,8 @@ public:
 
     void write(const void *header, size_t header_bytes, const void *data, size_t size)
     {
-        const uint64_t sizes[] = {header_bytes, size};
-        write_all(sizes, sizeof sizes);
-        write_all(header, header_bytes);
-        write_all(data, size);
+        if (!try_write(header, header_bytes, data, size))
+            gpu::fail("write");
     }
 
     /* Lets everything go on until `done`. */
@@ -93,15 +91,22 @@ private:
         headers_read += !header.empty();
     }
 
-    void write_all(const void *from, size_t size)
+    /* False where the other is gone. */
+    bool try_write(const void *header, size_t header_bytes, const void *data, size_t size)
+    {
+        const uint64_t sizes[] = {header_bytes, size};
+        return write_all(sizes, sizeof sizes) && write_all(header, header_bytes) && write_all(data, size);
+    }
+    bool write_all(const void *from, size_t size)
     {
         for (const char *at = static_cast<const char *>(from); size > 0;) {
-            const ssize_t n = ::write(socket_, at, size);
+            const ssize_t n = ::send(socket_, at, size, MSG_NOSIGNAL);
             if (n <= 0)
-                gpu::fail("write");
+                return false;
             at += n;
             size -= static_cast<size_t>(n);
         }
+        return true;
     }
     void read_all(void *to, size_t size)
     {

@@ -304,6 +304,26 @@ TEST_CASE("what was withdrawn may be truncated, dropped, refused, or never recei
     }
 }
 
+TEST_CASE("what was pushed is received though its sender's port is gone", "[offers]")
+{
+    const Switched on("reset delay_us=2000");
+    Patient network(at_once);
+    const Since failed(Counter::failed);
+    Exchange exchange(network, network.a, network.b, contiguous(), 1);
+    REQUIRE(exchange.offer());
+    network.run_sender([&] { return exchange.sent.over; });
+    exchange.spoil();
+    network.destroy(network.a);
+    while (network.step())
+        ;
+    exchange.receive();
+    network.run_receiver([&] { return exchange.received.over; }, network.b);
+    exchange.check();
+    CHECK(exchange.sent.error == HEDDLE_SUCCESS);
+    CHECK(exchange.received.error == HEDDLE_SUCCESS);
+    CHECK(failed.now() == 0);
+}
+
 TEST_CASE("where it cannot be copied, it waits for its receiver", "[offers]")
 {
     const Switched on("reset fail=execute:1");

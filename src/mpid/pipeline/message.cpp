@@ -57,7 +57,8 @@ void Message::fail(int error)
     ending_.error = error;
     if (error == HEDDLE_ERR_DEVICE)
         std::snprintf(ending_.detail.data(), ending_.detail.size(), "%s", heddle_error_detail());
-    count(Counter::failed);
+    if (ending_.ended) // its caller hears of it
+        count(Counter::failed);
     leave();
     if (!alone_)
         failing();

@@ -126,7 +126,9 @@ void Offered::push()
     header.from = id();
     header.bytes = total_;
     bool carried = false;
-    if (const int e = port_.send(*this, header, copy_.get(), all_, carried))
+    const int e = port_.send(*this, header, copy_.get(), all_, carried);
+    lost_ = e;
+    if (e)
         return fail(e);
     pushes_ = !carried;
 }
@@ -151,6 +153,7 @@ void Offered::push_failure()
 void Offered::carried(Chunk &, int error)
 {
     pushes_ = false;
+    lost_ = error;
     if (error)
         fail(error);
     port_.ready(*this);
@@ -158,9 +161,11 @@ void Offered::carried(Chunk &, int error)
 
 void Offered::failing()
 {
+    if (withdrawn_ && !lost_) // its receiver gets it nevertheless
+        return;
     if (other_)
         tell(Kind::failed);
-    else if (!within_ && withdrawn_) // it could not be pushed
+    else if (withdrawn_)
         push_failure();
 }
 

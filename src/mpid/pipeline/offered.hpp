@@ -52,6 +52,7 @@ private:
     bool copies_ = false;
     bool pushes_ = false;
     bool withdrawn_ = false;
+    bool lost_ = false;    // what was pushed does not come
     bool depends_ = false; // its receiver can do nothing but wait for the copy
 };
 
