@@ -239,20 +239,25 @@ static void flushed(void *request, ucs_status_t status)
     (void) request, (void) status;
 }
 
-/* Waits until UCX needs nothing more for what was sent. */
+static void flush(ucp_ep_h ep)
+{
+    void *request = ucp_ep_flush_nb(ep, 0, flushed);
+    if (request == NULL || UCS_PTR_IS_ERR(request))
+        return;
+    while (ucp_request_check_status(request) == UCS_INPROGRESS)
+        progress_all();
+    ucp_request_free(request);
+}
+
+/* Waits until UCX needs nothing more for what was sent. Connection by connection, as they are closed: over TCP a worker's
+ * flush does not ask the other end whether it has what was written there, and a connection's does. */
 static void flush_all(void)
 {
-    void *requests[MPIDI_CH4_MAX_VCIS];
     const int n = MPIDI_UCX_global.num_vnis;
-    for (int vni = 0; vni < n; vni++)
-        requests[vni] = ucp_worker_flush_nb(MPIDI_UCX_global.ctx[vni].worker, 0, flushed);
-    for (int vni = 0; vni < n; vni++) {
-        if (requests[vni] == NULL || UCS_PTR_IS_ERR(requests[vni]))
-            continue;
-        while (ucp_request_check_status(requests[vni]) == UCS_INPROGRESS)
-            progress_all();
-        ucp_request_free(requests[vni]);
-    }
+    for (int rank = 0; rank < MPIR_Process.size; rank++)
+        for (int from = 0; from < n; from++)
+            for (int to = 0; to < n; to++)
+                flush(MPIDI_UCX_AV(&MPIDIU_get_av(0, rank)).dest[from][to]);
 }
 
 /* A barrier in which everybody makes progress (by dissemination: Hensgen, Finkel, Manber 1988). There is no
