@@ -352,9 +352,10 @@ typedef struct heddle_move {
 
 typedef struct heddle_request heddle_request;
 
-/* Carries out `n` moves, in any order, and returns when they are done. Short moves among device and pinned memory of one
- * device go out together, as one kernel for strided ones (of up to 8 MiB each) and one for others (512 KiB); those that
- * combine are a kernel each.
+/* Carries out `n` moves, in any order and some at once, and returns when they are done. What one writes no other may read,
+ * write or combine with: sums that meet in one target, as faces do in an edge, are calls of their own.
+ * Short moves among device and pinned memory of one device go out together, as one kernel for strided ones (of up to 8 MiB
+ * each) and one for others (512 KiB); those that combine are a kernel each.
  * Nothing is written where one of the moves is wrong; after DEVICE the targets' content is undefined.
  * Errors: ARG, COUNT, TYPE, FREED, NOT_COMMITTED, RANGE (offset or bytes beyond a side's data), OVERFLOW,
  * OP, BUFFER, NO_MEMORY, NO_DEVICE, DEVICE. */

@@ -57,7 +57,7 @@ public:
         int64_t at = 0;
         for (size_t i = 0; i < chunks.size(); at += chunks[i++]) {
             Lane &lane = lanes_[i % lanes];
-            lane.used = true;
+            lane.used = began_ = true;
             if (const int e = enqueue(move.part(at, chunks[i]), lane, i + lanes >= chunks.size())) {
                 abandon();
                 return e;
@@ -65,6 +65,8 @@ public:
         }
         return HEDDLE_SUCCESS;
     }
+
+    bool began() const { return began_; }
 
     int progress(bool &ended) override
     {
@@ -144,6 +146,7 @@ private:
     }
 
     Device *device_ = nullptr;
+    bool began_ = false; // the target may have changed
     std::array<Lane, lanes> lanes_;
 };
 
@@ -153,9 +156,10 @@ int begin_chunked(const Move &move, std::unique_ptr<Task> &task)
 {
     auto chunked = std::make_unique<Chunked>();
     const int e = chunked->begin(move);
+    const bool again = move.op == HEDDLE_OP_REPLACE || !chunked->began(); // nothing must be combined twice
     if (e == HEDDLE_SUCCESS)
         task = std::move(chunked);
-    return e == HEDDLE_ERR_NO_MEMORY ? HEDDLE_SUCCESS : e;
+    return e == HEDDLE_ERR_NO_MEMORY && again ? HEDDLE_SUCCESS : e;
 }
 
 } // namespace heddle::gpu

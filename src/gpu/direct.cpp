@@ -93,9 +93,9 @@ int Tasks::progress(size_t n)
         if (n == 0)
             return false;
         --n;
-        if (const int e = task->progress(ended))
-            error = error ? error : e;
-        return ended;
+        const int e = guard([&] { return task->progress(ended); });
+        error = error ? error : e;
+        return ended || e;
     });
     return error;
 }
@@ -105,7 +105,7 @@ int Tasks::wait()
     if (tasks_.size() == 1) {
         const std::unique_ptr<Task> only = std::move(tasks_[0]);
         tasks_.clear();
-        return only->wait();
+        return guard([&] { return only->wait(); });
     }
     int error = HEDDLE_SUCCESS;
     while (!tasks_.empty()) { // all at once: each may have stages that go through the host

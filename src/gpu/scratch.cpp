@@ -4,8 +4,7 @@
 #include "scratch.hpp"
 
 #include "devices.hpp"
-
-#include "../mpi/datatype/engine/guard.hpp"
+#include "error_detail.hpp"
 
 #include <cstdlib>
 #include <unordered_map>
@@ -86,7 +85,7 @@ int heddle_scratch_alloc(int64_t bytes, const void *near, void **ptr)
         return HEDDLE_ERR_ARG;
     if (bytes > INT64_MAX - static_cast<int64_t>(alignment))
         return HEDDLE_ERR_NO_MEMORY;
-    return guard([&] {
+    return answer([&] {
         const size_t whole = (std::max<size_t>(static_cast<size_t>(bytes), 1) + alignment - 1) / alignment * alignment;
         *ptr = near ? of_device(near, whole) : nullptr;
         if (!*ptr)

@@ -26,6 +26,8 @@ SlabPool::SlabPool(Allocate allocate, Free free, size_t limit)
 
 int SlabPool::take(size_t bytes, Slab &slab)
 {
+    if (bytes > limit_)
+        return HEDDLE_ERR_NO_MEMORY;
     const size_t size = std::bit_ceil(std::max(bytes, smallest));
     const auto log = static_cast<size_t>(std::countr_zero(size));
     if (log >= idle_.size() || size > limit_)

@@ -101,6 +101,9 @@ public:
         return e;
     }
 
+    // Something of it may run, or have run.
+    bool runs() const { return running_; }
+
     void abandon()
     {
         if (running_)
@@ -194,7 +197,6 @@ private:
 
     int prepare(Lane &lane)
     {
-        lane = {}; // what a try before had taken
         const int64_t chunk = move_.whole(Settings::get().chunk);
         Device &nearest = from_ ? *from_ : *to_;
         if (const int e = lane.staging.take(nearest, std::min(chunk, move_.bytes), move_.element()))
@@ -218,9 +220,10 @@ private:
             if (!reached)
                 return HEDDLE_SUCCESS;
             lane.state = State::emptying;
-            if (const int e = lane.empty.begin(lane.staging, move_.part(lane.at, lane.bytes), false))
+            const int e = lane.empty.begin(lane.staging, move_.part(lane.at, lane.bytes), false);
+            touched_ = touched_ || !e || lane.empty.runs();
+            if (e)
                 return e;
-            touched_ = true;
         }
         if (lane.state == State::emptying) {
             if (const int e = lane.empty.test(reached))
@@ -231,11 +234,16 @@ private:
         }
         if (next_ == move_.bytes)
             return HEDDLE_SUCCESS;
+        if (!lane.ready && alone_)
+            return HEDDLE_SUCCESS;
         if (!lane.ready) {
             const int e = prepare(lane);
             // The other lane does it alone. To wait for other transfers' slabs could be to wait for ever.
-            if (e == HEDDLE_ERR_NO_MEMORY && anyone_ready())
+            alone_ = e == HEDDLE_ERR_NO_MEMORY && anyone_ready();
+            if (alone_) {
+                lane = {};
                 return HEDDLE_SUCCESS;
+            }
             if (e)
                 return e;
         }
@@ -255,6 +263,7 @@ private:
     Devices &devices_;
     std::unique_ptr<Task> instead_;
     bool touched_ = false; // the target may have changed
+    bool alone_ = false;   // there is memory for one lane
     Device *from_ = nullptr;
     Device *to_ = nullptr;
     int64_t next_ = 0;

@@ -2,8 +2,7 @@
 // Host memory on loan to callers of the C API, which know it by its address alone: what it came from stands
 // in front of it.
 #include "devices.hpp"
-
-#include "../mpi/datatype/engine/guard.hpp"
+#include "error_detail.hpp"
 
 #include <cstdlib>
 #include <new>
@@ -36,7 +35,7 @@ int heddle_staging_alloc(int64_t bytes, const void *near, void **ptr)
 {
     if (bytes < 0 || !ptr)
         return HEDDLE_ERR_ARG;
-    return guard([&] {
+    return answer([&] {
         const size_t whole = static_cast<size_t>(bytes) + sizeof(Header);
         Slab slab;
         if (Devices *const devices = Devices::open())

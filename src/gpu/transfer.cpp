@@ -32,16 +32,6 @@ struct heddle_request : Handle<heddle_request> {
 
 namespace {
 
-// What a call answers. Of what failed on the way to a success nothing is told.
-template <class F> int answer(F &&f)
-{
-    clear_error_detail();
-    const int e = guard(std::forward<F>(f));
-    if (!e)
-        clear_error_detail();
-    return e;
-}
-
 // Buffers with an address: the memory at the first byte is the memory of all.
 bool is_simple(const heddle_move &asked)
 {
@@ -287,7 +277,7 @@ int heddle_test(heddle_request **request, int *done)
     }
     if (heddle_request::is_freed(*request))
         return HEDDLE_ERR_FREED;
-    return guard([&] {
+    return answer([&] {
         heddle_request &r = **request;
         const int e = r.tasks.progress();
         if (e && !r.error) {
@@ -314,7 +304,7 @@ int heddle_wait(heddle_request **request)
     if (heddle_request::is_freed(*request))
         return HEDDLE_ERR_FREED;
     const std::unique_ptr<heddle_request> ended(std::exchange(*request, nullptr));
-    return guard([&] {
+    return answer([&] {
         const int e = ended->tasks.wait();
         if (!ended->error)
             return e;

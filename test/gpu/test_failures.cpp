@@ -167,6 +167,63 @@ void detail_is_empty_without_an_error()
         transfer_all(way, {pack.move});
         same(std::string(heddle_error_detail()), std::string(), "the detail after success with less, ", to_text(way));
     }
+    Pack pack({Kind::device, 0}, {}, 3 * large);
+    {
+        const Switched on("reset delay_us=2000 exhaust=done_acquire:2"); /* there is room for one chunk at a time */
+        heddle_request *request = nullptr;
+        same(heddle_transfer_begin(&pack.move, 1, &request), int{HEDDLE_SUCCESS}, "begun");
+        for (int done = 0; !done;) {
+            same(heddle_test(&request, &done), int{HEDDLE_SUCCESS}, "a test");
+            same(std::string(heddle_error_detail()), std::string(), "the detail after a test");
+        }
+    }
+    const Switched on("reset exhaust=allocate_pinned:1+ exhaust=allocate:1+");
+    void *staging = nullptr, *scratch = nullptr;
+    constexpr int64_t much = int64_t{100} << 20;
+    same(heddle_staging_alloc(much, pack.from.at(), &staging), int{HEDDLE_SUCCESS}, "ordinary memory");
+    same(std::string(heddle_error_detail()), std::string(), "the detail after staging");
+    heddle_staging_free(staging);
+    same(heddle_scratch_alloc(much, pack.from.at(), &scratch), int{HEDDLE_SUCCESS}, "ordinary scratch");
+    same(std::string(heddle_error_detail()), std::string(), "the detail after scratch");
+    heddle_scratch_free(scratch);
+}
+
+/* Of what is carried out in several steps, one finds no memory: what was combined before is not combined again. */
+void nothing_is_combined_twice()
+{
+    need_simulation();
+    constexpr int64_t doubles = 9 << 16;
+    oracle::Type type = oracle::Type::from(
+        [](auto **t) { return heddle_type_vector(doubles, 1, 2, heddle_type_predefined(HEDDLE_INT64), t); }, "vector");
+    type.commit();
+    int failed = 0;
+    for (const Kind kind : {Kind::pinned, Kind::pageable})
+        for (const char *call : {"launch", "copy"})
+            for (int when = 1; when <= 4; ++when) {
+                const Buffer from({kind, 0}, doubles * 8, 1);
+                Buffer to({Kind::device, 0}, doubles * 16, 2);
+                const std::string where = text(call, " ", when, " out of ", to_text(Place{kind, 0}), " memory");
+                int error;
+                {
+                    const Switched on(text("reset exhaust=", call, ":", when));
+                    heddle_move move{bytes_at(from.at(), doubles * 8), side_of(to.at(), 1, type), doubles * 8, HEDDLE_OP_SUM};
+                    error = heddle_transfer(&move, 1);
+                }
+                if (error) {
+                    same(error, int{HEDDLE_ERR_NO_MEMORY}, where);
+                    ++failed;
+                    continue;
+                }
+                for (size_t i = 0; i < doubles; ++i) {
+                    uint64_t ours, theirs;
+                    std::memcpy(&ours, to.expected.data() + 16 * i, 8);
+                    std::memcpy(&theirs, from.expected.data() + 8 * i, 8);
+                    ours += theirs;
+                    std::memcpy(to.expected.data() + 16 * i, &ours, 8);
+                }
+                to.check(where);
+            }
+    same(failed > 0, true, "some cannot be ended");
 }
 
 /* Random transfers in several threads while something fails now and then. Each is right or says what failed;
@@ -274,6 +331,7 @@ const AddTests tests{{"inside: a call fails", inside_a_call_fails},
                      {"each call fails once", each_call_fails_once},
                      {"a device fails", a_device_fails},
                      {"the detail is empty without an error", detail_is_empty_without_an_error},
+                     {"nothing is combined twice", nothing_is_combined_twice},
                      {"random failures", random_failures}};
 
 } // namespace

@@ -50,6 +50,7 @@ extern "C" {
  *   fail=CALL:N        the N-th CALL from now fails, once
  *   fail=CALL:N+       the N-th and all after it
  *   fail=CALL:P%       each with a probability of P percent
+ *   exhaust=CALL:...   the same, by HEDDLE_ERR_NO_MEMORY
  *                      CALL is a function of Backend (allocate, free, allocate_pinned, free_pinned,
  *                      stream_create, stream_device, stream_synchronize, launch, copy, copy_2d, copy_3d, done_acquire,
  *                      done_test, done_wait, done_after_all, export_memory, import_memory, close_memory, pin, unpin), or `execute`: a kernel or copy fails on the

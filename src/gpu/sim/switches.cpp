@@ -62,12 +62,13 @@ struct Switches::Settings {
     std::vector<Failure> failures;
 };
 
-Error Switches::parse_failure(std::string_view value, Settings &settings)
+Error Switches::parse_failure(std::string_view value, int code, Settings &settings)
 {
     const size_t colon = value.find(':');
     if (colon == value.npos)
         return nonsense(value);
     Failure failure{};
+    failure.code = code;
     const std::string_view name = value.substr(0, colon);
     if (const auto call = index_of(call_names, name))
         failure.call = static_cast<Call>(*call);
@@ -104,7 +105,9 @@ Error Switches::parse_word(std::string_view word, Settings &settings)
     const std::string_view name = word.substr(0, equals);
     const std::string_view value = word.substr(equals + 1);
     if (name == "fail")
-        return parse_failure(value, settings);
+        return parse_failure(value, HEDDLE_ERR_DEVICE, settings);
+    if (name == "exhaust")
+        return parse_failure(value, HEDDLE_ERR_NO_MEMORY, settings);
     const auto n = number(value);
     if (!n)
         return nonsense(word);
@@ -208,21 +211,24 @@ Error Switches::enter(Call call)
     if (!may_fail_)
         return {};
     const std::lock_guard lock(mutex_);
-    bool fails = false;
+    int code = HEDDLE_SUCCESS;
     for (Failure &failure : failures_) {
         if (failure.call == Call::count ? call == Call::execute : failure.call != call)
             continue;
+        bool fails = false;
         if (failure.percent >= 0) {
-            fails |= static_cast<int64_t>(random() % 100) < failure.percent;
+            fails = static_cast<int64_t>(random() % 100) < failure.percent;
         } else if (!failure.spent) {
             failure.after -= failure.after > 0;
-            fails |= failure.after == 0;
-            failure.spent = failure.after == 0 && !failure.onwards;
+            fails = failure.after == 0;
+            failure.spent = fails && !failure.onwards;
         }
+        if (fails && !code)
+            code = failure.code;
     }
-    if (!fails)
+    if (!code)
         return {};
-    return device_error("sim: " + std::string(call_names[static_cast<size_t>(call)]) + ": asked to fail");
+    return {code, "sim: " + std::string(call_names[static_cast<size_t>(call)]) + ": asked to fail"};
 }
 
 int64_t Switches::count(std::string_view name) const

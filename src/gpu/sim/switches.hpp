@@ -65,6 +65,7 @@ public:
 private:
     struct Failure {
         Call call;            // count: any but execute
+        int code;
         int64_t after = 0;    // fails when this has gone down to 0
         bool onwards = false; // and ever after
         int64_t percent = -1; // or by chance
@@ -75,7 +76,7 @@ private:
     void apply(const Settings &settings);
     static Error parse(std::string_view text, Settings &settings);
     static Error parse_word(std::string_view word, Settings &settings);
-    static Error parse_failure(std::string_view value, Settings &settings);
+    static Error parse_failure(std::string_view value, int code, Settings &settings);
 
     std::atomic<int64_t> delay_us_{0};
     std::atomic<bool> reorder_{false};
