@@ -8,14 +8,13 @@
 namespace heddle::gpu::cuda {
 namespace {
 
-constexpr int item_threads = 128;
 constexpr int64_t parameter_bytes = 4096; // of any kernel; more from CUDA 12.1 on, at some cost
 
 // ---- one side dense, the other strided in few dimensions and with 32-bit numbers ----
 
 // StridedAccess for up to three dimensions, and no more of it than must be sent with each launch.
 struct Item {
-    static constexpr int words_a_thread = 4;
+    static constexpr int words_to_pack = 4, words_to_unpack = 2; // of one thread; 26 faces of 256^3: a write more is 1 us more
 
     char *dense;
     char *other;
@@ -42,7 +41,7 @@ struct Item {
 // ---- one side dense, the other located in an image ----
 
 struct ImageItem {
-    static constexpr int words_a_thread = 1; // searches of one thread do not overlap
+    static constexpr int words_to_pack = 1, words_to_unpack = 1; // searches of one thread do not overlap
 
     char *dense;
     char *other;
@@ -91,30 +90,38 @@ template <class Starts> __device__ __forceinline__ int find_item(const Starts &f
     return low;
 }
 
-template <int width, class Item> __device__ __forceinline__ void copy_item(const Item &item, uint32_t block)
+template <int width, bool pack, class Item> __device__ __forceinline__ void copy_words(const Item &item, uint32_t block)
 {
-    constexpr int each = Item::words_a_thread;
-    const uint32_t w = block * (item_threads * each) + threadIdx.x;
+    constexpr int each = pack ? Item::words_to_pack : Item::words_to_unpack;
+    const uint32_t w = block * (block_threads * each) + threadIdx.x;
     Word<width> word[each];
     char *to[each];
 #pragma unroll
     for (int i = 0; i < each; ++i) {
-        const uint32_t at = w + i * item_threads;
+        const uint32_t at = w + i * block_threads;
         if (at >= item.words)
             continue;
         char *const dense = item.dense + static_cast<int64_t>(at) * width;
         char *const other = item.template at<width>(at);
-        to[i] = item.pack ? dense : other;
-        word[i] = *reinterpret_cast<const Word<width> *>(item.pack ? other : dense);
+        to[i] = pack ? dense : other;
+        word[i] = *reinterpret_cast<const Word<width> *>(pack ? other : dense);
     }
 #pragma unroll
     for (int i = 0; i < each; ++i)
-        if (w + i * item_threads < item.words)
+        if (w + i * block_threads < item.words)
             *reinterpret_cast<Word<width> *>(to[i]) = word[i];
 }
 
+template <int width, class Item> __device__ __forceinline__ void copy_item(const Item &item, uint32_t block)
+{
+    if (item.pack)
+        copy_words<width, true>(item, block);
+    else
+        copy_words<width, false>(item, block);
+}
+
 template <class Item, int items>
-__global__ void __launch_bounds__(item_threads) copy_items(const __grid_constant__ Items<Item, items> batch, Signal signal)
+__global__ void __launch_bounds__(block_threads) copy_items(const __grid_constant__ Items<Item, items> batch, Signal signal)
 {
     const int k = find_item(batch.first_block, batch.count);
     const Item item = batch.item[k]; // read once: the parameters are slow to reach by a number
@@ -198,9 +205,10 @@ template <class Item, int items> cudaError_t run_items(Launcher &launcher, std::
     for (size_t i = 0; i < works.size(); ++i) {
         set_item(batch.item[i], *works[i]);
         batch.first_block[i] = static_cast<uint32_t>(blocks);
-        blocks += divide_up(batch.item[i].words, item_threads * Item::words_a_thread);
+        const int each = batch.item[i].pack ? Item::words_to_pack : Item::words_to_unpack;
+        blocks += divide_up(batch.item[i].words, block_threads * each);
     }
-    return launcher.start(copy_items<Item, items>, blocks, item_threads, 0, batch);
+    return launcher.start(copy_items<Item, items>, blocks, block_threads, 0, batch);
 }
 
 template <class Item> cudaError_t run_items(Launcher &launcher, std::span<const Work *const> works)
