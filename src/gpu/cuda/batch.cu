@@ -146,76 +146,104 @@ __global__ void __launch_bounds__(block_threads) copy_items(const __grid_constan
     reach(signal);
 }
 
+// All of these say whether the Work can be described so, and describe it.
+
 // Both sides dense are one block of one repetition.
-bool is_item(const Work &w)
+bool set_item(Item &item, const Work &w)
 {
     const Halves h = halves(w);
     if (!h.dense || h.other->shape == Shape::image)
         return false;
-    const int width = word_width(w);
-    if (h.other->shape == Shape::dense)
-        return w.bytes / width < int64_t{1} << 31;
-    return h.other->dims <= 3 && is_narrow(*h.other, origin(*h.other).first, w.bytes, width);
-}
-
-void set_item(Item &item, const Work &w)
-{
-    const Halves h = halves(w);
     const Side &s = *h.other;
     const int width = word_width(w);
     const int log = std::countr_zero(static_cast<unsigned>(width));
     const Origin o = origin(s);
+    // Dimensions that are not there: all of theirs is one repetition.
+    const int dims = s.shape == Shape::strided ? s.dims : 0;
+    if (dims > 3 || !(dims > 0 ? is_narrow(s, o.first, w.bytes, width) : w.bytes >> log < int64_t{1} << 31))
+        return false;
     item.dense = h.dense->base + h.dense->first;
     item.other = o.base;
     item.first = static_cast<uint32_t>(o.first >> log);
     item.words = static_cast<uint32_t>(w.bytes >> log);
     item.width = static_cast<uint8_t>(width);
     item.pack = h.pack;
-    // Dimensions that are not there: all of theirs is one repetition.
-    const int dims = s.shape == Shape::strided ? s.dims : 0;
     item.block = Divider32::of(dims > 0 ? s.block >> log : item.words);
     for (int d = 0; d < 3; ++d) {
         item.stride[d] = d < dims ? s.dim[d].stride : 0;
         if (d < 2)
             item.count[d] = Divider32::of(d < dims - 1 ? s.dim[d].count : int64_t{1} << 31);
     }
+    return true;
 }
 
-bool is_image_item(const Work &w)
+bool set_item(ImageItem &item, const Work &w)
 {
     const Halves h = halves(w);
-    return h.dense && h.other->shape == Shape::image && w.bytes / word_width(w) < int64_t{1} << 31;
-}
-
-void set_item(ImageItem &item, const Work &w)
-{
-    const Halves h = halves(w);
+    const int width = word_width(w);
+    if (!h.dense || h.other->shape != Shape::image || w.bytes / width >= int64_t{1} << 31)
+        return false;
     const Side &s = *h.other;
     const Origin o = origin(s);
-    const int width = word_width(w);
     item = {h.dense->base + h.dense->first, o.base, s.image, s.by_bytes, s.bytes, s.extent, o.first,
             static_cast<uint32_t>(w.bytes / width), static_cast<uint8_t>(width), h.pack};
+    return true;
 }
 
-template <class Item, int items> cudaError_t run_items(Launcher &launcher, std::span<const Work *const> works)
+template <class Item> bool is_item(const Work &w)
+{
+    Item item;
+    return set_item(item, w);
+}
+
+// Beyond this many blocks a kernel of its own costs a Work nothing, and block numbers stay in 32 bits.
+bool joins(const Work &w)
+{
+    constexpr int64_t large = int64_t{64} << 20;
+    return w.op == HEDDLE_OP_REPLACE && w.bytes <= large;
+}
+
+// Brings those that `take(n, work)` takes as its n-th to the front, up to `most`, and says how many they are.
+template <class Take> size_t gather(std::span<const Work *> works, size_t most, Take take)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < works.size() && n < most; ++i)
+        if (joins(*works[i]) && take(n, *works[i]))
+            std::swap(works[n++], works[i]);
+    return n;
+}
+
+// Starts what was gathered of so many; not a single one, which has better kernels.
+template <class Batch>
+cudaError_t start_first(Launcher &launcher, void (*kernel)(Batch, Signal), int64_t blocks, const Batch &batch, size_t taken,
+                        size_t offered)
+{
+    if (taken < offered)
+        launcher.keep_signal();
+    return taken > 1 ? launcher.start(kernel, blocks, block_threads, 0, batch) : cudaSuccess;
+}
+
+template <class Item, int items> cudaError_t run_items(Launcher &launcher, std::span<const Work *> works, size_t &taken)
 {
     Items<Item, items> batch;
-    batch.count = static_cast<int>(works.size());
     int64_t blocks = 0;
-    for (size_t i = 0; i < works.size(); ++i) {
-        set_item(batch.item[i], *works[i]);
-        batch.first_block[i] = static_cast<uint32_t>(blocks);
-        const int each = batch.item[i].pack ? Item::words_to_pack : Item::words_to_unpack;
-        blocks += divide_up(batch.item[i].words, block_threads * each);
-    }
-    return launcher.start(copy_items<Item, items>, blocks, block_threads, 0, batch);
+    taken = gather(works, items, [&](size_t n, const Work &w) {
+        Item &item = batch.item[n];
+        if (!set_item(item, w))
+            return false;
+        batch.first_block[n] = static_cast<uint32_t>(blocks);
+        blocks += divide_up(item.words, block_threads * (item.pack ? Item::words_to_pack : Item::words_to_unpack));
+        return true;
+    });
+    batch.count = static_cast<int>(taken);
+    return start_first(launcher, copy_items<Item, items>, blocks, batch, taken, works.size());
 }
 
-template <class Item> cudaError_t run_items(Launcher &launcher, std::span<const Work *const> works)
+template <class Item> cudaError_t run_items(Launcher &launcher, std::span<const Work *> works, size_t &taken)
 {
-    return works.size() <= neighbours        ? run_items<Item, neighbours>(launcher, works)
-           : works.size() <= few_items<Item> ? run_items<Item, few_items<Item>>(launcher, works)
-                                             : run_items<Item, many_items<Item>>(launcher, works);
+    return works.size() <= neighbours        ? run_items<Item, neighbours>(launcher, works, taken)
+           : works.size() <= few_items<Item> ? run_items<Item, few_items<Item>>(launcher, works, taken)
+                                             : run_items<Item, many_items<Item>>(launcher, works, taken);
 }
 
 // ---- any ----
@@ -269,58 +297,38 @@ __global__ void __launch_bounds__(block_threads) copy_works(const __grid_constan
     reach(signal);
 }
 
-template <int room> cudaError_t run_works(Launcher &launcher, std::span<const Work *const> works)
+template <int room> cudaError_t run_works(Launcher &launcher, std::span<const Work *> works, size_t &taken)
 {
-    Works<room> batch{};
-    batch.count = static_cast<int>(works.size());
+    Works<room> batch;
     int64_t blocks = 0;
-    for (size_t i = 0; i < std::min<size_t>(works.size(), room); ++i) { // the compiler does not know that there is room
-        const Work &w = *works[i];
-        batch.work[i] = w;
-        batch.first_block[i] = static_cast<uint32_t>(blocks);
+    taken = gather(works, room, [&](size_t n, const Work &w) {
+        if (is_item<Item>(w) || is_item<ImageItem>(w))
+            return false;
+        batch.work[n] = w;
+        batch.first_block[n] = static_cast<uint32_t>(blocks);
         blocks += std::min<int64_t>(divide_up(w.bytes, int64_t{block_threads} * word_width(w)),
                                     int64_t{launcher.processors()} * 8);
-    }
-    batch.first_block[works.size()] = static_cast<uint32_t>(blocks);
-    return launcher.start(copy_works<room>, blocks, block_threads, 0, batch);
+        return true;
+    });
+    batch.count = static_cast<int>(taken);
+    batch.first_block[taken] = static_cast<uint32_t>(blocks);
+    return start_first(launcher, copy_works<room>, blocks, batch, taken, works.size());
 }
-
-// How a Work is described in a batch.
-enum class Form { item, image, any };
-
-Form form_of(const Work &w)
-{
-    return is_item(w) ? Form::item : is_image_item(w) ? Form::image : Form::any;
-}
-
-// Beyond this many blocks a kernel of its own costs a Work nothing, and block numbers stay in 32 bits.
-constexpr int64_t large = int64_t{64} << 20;
 
 } // namespace
 
-// Each is looked at once where all are of one form, which most are: a look takes the processor 15 ns.
-size_t batch_of(std::span<const Work *> works)
+cudaError_t run_batch(Launcher &launcher, std::span<const Work *> works, size_t &taken)
 {
-    const auto joins = [](const Work &w) { return w.op == HEDDLE_OP_REPLACE && w.bytes <= large; };
-    if (works.size() == 1 || !joins(*works[0]))
-        return 1;
-    const Form form = form_of(*works[0]);
-    const size_t most = form == Form::item    ? many_items<Item>
-                        : form == Form::image ? many_items<ImageItem>
-                                              : many_works;
-    size_t n = 1;
-    for (size_t i = 1; i < works.size() && n < most; ++i)
-        if (joins(*works[i]) && form_of(*works[i]) == form)
-            std::swap(works[n++], works[i]);
-    return n;
-}
-
-cudaError_t run_batch(Launcher &launcher, std::span<const Work *const> works)
-{
-    const Form form = form_of(*works[0]);
-    if (form != Form::any)
-        return form == Form::item ? run_items<Item>(launcher, works) : run_items<ImageItem>(launcher, works);
-    return works.size() <= few_works ? run_works<few_works>(launcher, works) : run_works<many_works>(launcher, works);
+    taken = 1;
+    if (!joins(*works[0])) {
+        launcher.keep_signal();
+        return cudaSuccess;
+    }
+    if (is_item<Item>(*works[0]))
+        return run_items<Item>(launcher, works, taken);
+    if (is_item<ImageItem>(*works[0]))
+        return run_items<ImageItem>(launcher, works, taken);
+    return works.size() <= few_works ? run_works<few_works>(launcher, works, taken) : run_works<many_works>(launcher, works, taken);
 }
 
 } // namespace heddle::gpu::cuda

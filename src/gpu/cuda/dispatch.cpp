@@ -3,8 +3,6 @@
 
 #include "error.hpp"
 
-#include <algorithm>
-
 namespace heddle::gpu::cuda {
 namespace {
 
@@ -47,13 +45,14 @@ int dispatch(Device &device, cudaStream_t stream, std::span<const Launch> launch
     constexpr size_t room = 256;
     const Work *works[room];
     size_t last = launches.size();
-    bool remote = false;
+    bool remote = false, linked = false;
     for (size_t i = 0; i < launches.size(); ++i) {
         const Work &w = *launches[i].work;
         if (!moves(w))
             continue;
         last = i;
         remote |= w.remote || launches[i].remote;
+        linked |= w.remote || w.far;
         if (w.op != HEDDLE_OP_REPLACE && !takes_reduce(w))
             return HEDDLE_ERR_OP;
     }
@@ -68,16 +67,14 @@ int dispatch(Device &device, cudaStream_t stream, std::span<const Launch> launch
             }
         for (size_t k = 0; k < n;) {
             const std::span<const Work *> rest(works + k, n - k);
-            const size_t taken = batch_of(rest);
-            const bool ends = next > last && k + taken == n;
-            Signal end = ends ? signal : Signal{};
-            const bool linked =
-                std::any_of(works + k, works + k + taken, [](const Work *w) { return w->remote || w->far; });
+            Signal end = next > last ? signal : Signal{};
             end.remote = remote;
             Launcher launcher(device.functions(), stream, device.processors(), device.shared_limit(), device.overlaps(),
                               linked, end);
-            const cudaError_t e = taken == 1 ? run(launcher, n == 1 ? wanted : Kernel::strided, *rest[0])
-                                             : run_batch(launcher, rest.first(taken));
+            size_t taken = 1;
+            cudaError_t e = rest.size() > 1 ? run_batch(launcher, rest, taken) : cudaSuccess;
+            if (taken == 1 && e == cudaSuccess)
+                e = run(launcher, n == 1 ? wanted : Kernel::strided, *rest[0]);
             if (const int code = check("cuLaunchKernel", e))
                 return code;
             *signalled = launcher.signalled();

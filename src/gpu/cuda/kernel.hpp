@@ -69,6 +69,8 @@ public:
 
     int processors() const { return processors_; }
     int shared_limit() const { return shared_limit_; }
+    // The signal is a later launcher's.
+    void keep_signal() { signal_ = {}; }
     // How many words of the signal's slot the last kernel writes.
     int signalled() const { return signalled_; }
 
@@ -114,9 +116,8 @@ cudaError_t run_any(Launcher &launcher, const Work &work);
 bool takes_reduce(const Work &work); // the operator is defined for the type, and the type is one of CUDA's
 cudaError_t run_reduce(Launcher &launcher, const Work &work);
 
-// Several at once, in any order: brings to the front those that go into one kernel with the first one, and says how many
-// that are, it included; and that kernel.
-size_t batch_of(std::span<const Work *> works);
-cudaError_t run_batch(Launcher &launcher, std::span<const Work *const> works);
+// Several, in any order: brings to the front those that go into one kernel with the first one, says how many they are, it
+// included, and starts that kernel, unless it is alone. The signal stays for a later one if there are others.
+cudaError_t run_batch(Launcher &launcher, std::span<const Work *> works, size_t &taken);
 
 } // namespace heddle::gpu::cuda
