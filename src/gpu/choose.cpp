@@ -16,9 +16,15 @@ static_assert(std::size(kernel_names) == static_cast<size_t>(Kernel::count));
 std::array<std::atomic<int64_t>, static_cast<size_t>(Method::count)> methods_chosen;
 std::array<std::atomic<int64_t>, static_cast<size_t>(Kernel::count)> kernels_chosen;
 
-template <size_t N, class E> E counted(std::array<std::atomic<int64_t>, N> &counts, E answer)
+// Those that `answer` ended are counted.
+template <size_t N, class Tally, class E> E tell(std::array<std::atomic<int64_t>, N> &counts, Tally &tally, E answer)
 {
-    counts[static_cast<size_t>(answer)].fetch_add(1, std::memory_order_relaxed);
+    if (answer != tally.answer) {
+        if (tally.times > 0)
+            counts[static_cast<size_t>(tally.answer)].fetch_add(tally.times, std::memory_order_relaxed);
+        tally = {answer, 0};
+    }
+    ++tally.times;
     return answer;
 }
 
@@ -198,7 +204,7 @@ bool can(Kernel kernel, const Work &w, const Move &m)
     case Kernel::records:
         return takes_records(*half.side, w) && records_of(*half.end, *half.side).bytes > 0;
     default:
-        return half.side->runs.displs != nullptr;
+        return half.side->listed();
     }
 }
 
@@ -209,23 +215,26 @@ template <class E> E asked_for(const char *setting, const std::string &name, std
     return choice < 0 ? E::count : static_cast<E>(choice);
 }
 
-Method forced_method()
-{
-    static const auto forced = asked_for<Method>("HEDDLE_METHOD", Settings::get().method, method_names);
-    return forced;
-}
+// What the settings force.
+struct Forced {
+    Method method; // count: nothing
+    Kernel kernel;
+    bool copy_engine;
 
-Kernel forced_kernel()
-{
-    static const auto forced = asked_for<Kernel>("HEDDLE_KERNEL", Settings::get().kernel, kernel_names);
-    return forced;
-}
+    static const Forced &get()
+    {
+        static const Forced forced{asked_for<Method>("HEDDLE_METHOD", Settings::get().method, method_names),
+                                   asked_for<Kernel>("HEDDLE_KERNEL", Settings::get().kernel, kernel_names),
+                                   Settings::get().copy_engine};
+        return forced;
+    }
+};
 
 Kernel best_kernel(const Work &w, const Move &m)
 {
     if (w.op != HEDDLE_OP_REPLACE)
         return Kernel::reduce;
-    if (const Kernel forced = forced_kernel(); forced != Kernel::count && can(forced, w, m))
+    if (const Kernel forced = Forced::get().kernel; forced != Kernel::count && can(forced, w, m))
         return forced;
     const Half half(w, m);
     if (!half.side)
@@ -237,13 +246,13 @@ Kernel best_kernel(const Work &w, const Move &m)
         return Kernel::records;
     if (s.shape == Shape::strided)
         return Kernel::strided;
-    return s.runs.displs ? Kernel::runs : Kernel::any;
+    return s.listed() ? Kernel::runs : Kernel::any;
 }
 
 // What takes a launch of its own otherwise does not pay for one while it is short.
 Kernel shared_kernel(Kernel best, int64_t bytes)
 {
-    if (bytes > shared_launch || best == forced_kernel())
+    if (bytes > shared_launch || best == Forced::get().kernel)
         return best;
     switch (best) {
     case Kernel::transpose:
@@ -287,11 +296,14 @@ Method best_method(const Move &m, const Work *work, bool alone, bool on_stream)
         return Method::staged;
     const bool pinned = m.from.memory.kind == MemoryKind::pinned || m.to.memory.kind == MemoryKind::pinned;
     const bool small = m.bytes <= copied_by_kernel;
-    const bool linked = lies_elsewhere(m.from.memory, *m.device) || lies_elsewhere(m.to.memory, *m.device);
-    const bool asked = Settings::get().copy_engine;
-    if (can(Method::copy_engine, m, work))
-        return !asked && small && (!alone || (!pinned && !linked && !on_stream)) ? Method::kernel : Method::copy_engine;
-    if ((asked || (pinned && (alone || !small))) && can(Method::blocks, m, work)) {
+    const bool asked = Forced::get().copy_engine;
+    if (can(Method::copy_engine, m, work)) {
+        const auto linked = [&] { return lies_elsewhere(m.from.memory, *m.device) || lies_elsewhere(m.to.memory, *m.device); };
+        return !asked && small && (!alone || (!pinned && !on_stream && !linked())) ? Method::kernel : Method::copy_engine;
+    }
+    if (!asked && !pinned) // what follows is of the host's memory
+        return Method::kernel;
+    if ((asked || alone || !small) && can(Method::blocks, m, work)) {
         const int64_t block = m.to.dense() ? work->from.block : work->to.block;
         if (asked || engine_is_sooner(block, m.bytes, m.to.memory.kind == MemoryKind::pinned))
             return Method::blocks;
@@ -316,20 +328,25 @@ const char *kernel_name(Kernel kernel)
     return kernel_names[static_cast<size_t>(kernel)];
 }
 
-Method choose_method(const Move &m, const Work *work, bool alone, bool on_stream)
+Choices::~Choices()
 {
-    const Method forced = forced_method();
-    if (forced != Method::count && can(forced, m, work) && (!on_stream || can_on_stream(forced)))
-        return counted(methods_chosen, forced);
-    return counted(methods_chosen, best_method(m, work, alone, on_stream));
+    tell(methods_chosen, method_, Method::count);
+    tell(kernels_chosen, kernel_, Kernel::count);
 }
 
-void count_again(Method method) { counted(methods_chosen, method); }
+Method Choices::method(const Move &m, const Work *work, bool alone, bool on_stream)
+{
+    const Method forced = Forced::get().method;
+    const bool as_forced = forced != Method::count && can(forced, m, work) && (!on_stream || can_on_stream(forced));
+    return tell(methods_chosen, method_, as_forced ? forced : best_method(m, work, alone, on_stream));
+}
 
-Kernel choose_kernel(const Work &w, const Move &m, bool together)
+void Choices::again(Method method) { tell(methods_chosen, method_, method); }
+
+Kernel Choices::kernel(const Work &w, const Move &m, bool together)
 {
     const Kernel best = best_kernel(w, m);
-    return counted(kernels_chosen, together ? shared_kernel(best, w.bytes) : best);
+    return tell(kernels_chosen, kernel_, together ? shared_kernel(best, w.bytes) : best);
 }
 
 std::array<int64_t, static_cast<size_t>(Method::count)> method_counts()

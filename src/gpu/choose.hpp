@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The choice of the method for a transfer and of the kernel for a work: two functions that every path asks.
+// The choice of the method for a transfer and of the kernel for a work: two questions that every path asks.
 // Every answer can be forced (HEDDLE_METHOD, HEDDLE_KERNEL) where the forced one can do what is asked, and
 // is counted.
 #pragma once
@@ -25,16 +25,32 @@ enum class Method : uint8_t {
 
 const char *method_name(Method method);
 
-// The method for a transfer; `work` is it as a kernel sees it, null where no device reaches both ends.
-// `alone`: no other transfer goes with it, which could share a launch. `on_stream`: it must be something that one
-// stream can be told, and left with.
-Method choose_method(const Move &move, const Work *work, bool alone, bool on_stream);
+// The answers of one call. Equal ones in a row are counted together, for to count takes as long as to choose.
+class Choices {
+public:
+    Choices() = default;
+    Choices(const Choices &) = delete;
+    Choices &operator=(const Choices &) = delete;
+    ~Choices();
 
-// It was the answer before, and was not asked for again.
-void count_again(Method method);
+    // The method for a transfer; `work` is it as a kernel sees it, null where no device reaches both ends.
+    // `alone`: no other transfer goes with it, which could share a launch. `on_stream`: it must be something that one
+    // stream can be told, and left with.
+    Method method(const Move &move, const Work *work, bool alone, bool on_stream);
+    // It was the answer before, and is not asked for again.
+    void again(Method method);
+    // `together`: other moves go with it, which could share a launch.
+    Kernel kernel(const Work &work, const Move &move, bool together);
 
-// `together`: other moves go with it, which could share a launch.
-Kernel choose_kernel(const Work &work, const Move &move, bool together);
+private:
+    template <class E> struct Tally {
+        E answer = E::count;
+        int64_t times = 0;
+    };
+
+    Tally<Method> method_;
+    Tally<Kernel> kernel_;
+};
 
 // How often each was chosen, since the start of the process.
 std::array<int64_t, static_cast<size_t>(Method::count)> method_counts();

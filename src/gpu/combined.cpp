@@ -73,7 +73,7 @@ private:
     int begin(const End &from, const End &to, int64_t bytes)
     {
         return guard([&] {
-            std::vector<Move> moves(1);
+            Moves moves(1);
             moves[0].from = from;
             moves[0].to = to;
             moves[0].bytes = bytes;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Moves that are one launch each, or a part of one.
+#include "arena.hpp"
 #include "sides.hpp"
 #include "tasks.hpp"
 
@@ -139,10 +140,12 @@ Layers copy_of(const Direct &direct)
     return direct.method == Method::blocks ? blocks(direct) : contiguous(*direct.move);
 }
 
-int launch(Device &device, std::span<const Direct> moves, Stream stream, Done *done)
+static int launch_several(Device &device, std::span<const Direct> moves, Stream stream, Done *done)
 {
     Backend &backend = device.backend();
-    std::vector<Launch> batch;
+    Choices choices;
+    Arena<32 * sizeof(Launch)> arena;
+    std::pmr::vector<Launch> batch(arena.memory());
     const bool several = std::count_if(moves.begin(), moves.end(), [](const Direct &d) { return d.method == Method::kernel; }) > 1;
     const bool remote = several && std::any_of(moves.begin(), moves.end(), [](const Direct &d) { return d.work.remote; });
     if (several)
@@ -154,17 +157,29 @@ int launch(Device &device, std::span<const Direct> moves, Stream stream, Done *d
         if (d.method != Method::kernel) {
             error = put_copy(device, stream, copy_of(d), last);
         } else {
-            const Launch one{choose_kernel(d.work, *d.move, several), &d.work, remote};
-            if (several && batches(one.kernel, d)) {
-                batch.push_back(one);
+            const Kernel kernel = choices.kernel(d.work, *d.move, several);
+            if (several && batches(kernel, d)) {
+                batch.emplace_back(kernel, &d.work, remote);
                 continue;
             }
+            const Launch one{kernel, &d.work, remote};
             error = backend.launch(device.ordinal(), stream, {&one, 1}, last);
         }
         if (error)
             return error;
     }
     return batch.empty() ? HEDDLE_SUCCESS : backend.launch(device.ordinal(), stream, batch, done);
+}
+
+int launch(Device &device, std::span<const Direct> moves, Stream stream, Done *done)
+{
+    if (moves.size() != 1)
+        return launch_several(device, moves, stream, done);
+    const Direct &only = moves[0];
+    if (only.method != Method::kernel)
+        return put_copy(device, stream, copy_of(only), done);
+    const Launch one{Choices().kernel(only.work, *only.move, false), &only.work};
+    return device.backend().launch(device.ordinal(), stream, {&one, 1}, done);
 }
 
 // From layout to layout: then no other process waits for what is packed, nor has waited for what is unpacked. Where it has

@@ -66,15 +66,6 @@ void combine(const End &from, const End &to, int64_t bytes, ReduceKernel kernel,
     }
 }
 
-// Whether a buffer is null and nobody meant absolute addresses: the data lie in the first pages, or as those of an array do that
-// begins there (a subarray's).
-bool is_missing(const End &end)
-{
-    const auto &b = end.type->bounds;
-    constexpr int64_t first_pages = 64 << 10;
-    return !end.buf && (b.true_lb < first_pages || (b.lb <= 0 && b.true_ub <= b.ub));
-}
-
 } // namespace
 
 char *End::address(int64_t x) const
@@ -95,23 +86,11 @@ End packed_end(void *at, int64_t bytes, const Place &memory)
     return {type, type->plan.load(std::memory_order_acquire), static_cast<char *>(at), bytes, 0, memory};
 }
 
-int make_end(const heddle_side &side, int64_t bytes, End &end)
+bool End::is_missing() const
 {
-    Message m;
-    if (const int e = m.set(side.count, side.type))
-        return e;
-    if (const int e = m.check_offset(side.offset))
-        return e;
-    if (bytes > m.bytes - side.offset)
-        return HEDDLE_ERR_RANGE;
-    end.type = side.type;
-    end.plan = m.plan;
-    end.buf = static_cast<char *>(side.buf);
-    end.count = side.count;
-    end.offset = side.offset;
-    if (bytes > 0 && (!end.base() || is_missing(end)))
-        return HEDDLE_ERR_BUFFER;
-    return HEDDLE_SUCCESS;
+    const auto &b = type->bounds;
+    constexpr int64_t first_pages = 64 << 10;
+    return b.true_lb < first_pages || (b.lb <= 0 && b.true_ub <= b.ub);
 }
 
 void host_move(const End &from, const End &to, int64_t bytes, heddle_op op, heddle_predefined basic)

@@ -46,13 +46,33 @@ struct End {
     char *address() const { return address(offset); }
     // The same end, `bytes` packed bytes further on.
     End after(int64_t bytes) const;
+    // Of a null buffer: whether nobody meant absolute addresses, for the data lie in the first pages, or as those of an array
+    // do that begins there (a subarray's).
+    bool is_missing() const;
 };
 
 // `bytes` packed bytes as an end.
 End packed_end(void *at, int64_t bytes, const Place &memory);
 
 // Checks a side of a transfer of `bytes` bytes. Errors: as heddle_transfer.
-int make_end(const heddle_side &side, int64_t bytes, End &end);
+inline int make_end(const heddle_side &side, int64_t bytes, End &end)
+{
+    Message m;
+    if (const int e = m.set(side.count, side.type))
+        return e;
+    if (const int e = m.check_offset(side.offset))
+        return e;
+    if (bytes > m.bytes - side.offset)
+        return HEDDLE_ERR_RANGE;
+    end.type = side.type;
+    end.plan = m.plan;
+    end.buf = static_cast<char *>(side.buf);
+    end.count = side.count;
+    end.offset = side.offset;
+    if (bytes > 0 && (!end.base() || (!end.buf && end.is_missing())))
+        return HEDDLE_ERR_BUFFER;
+    return HEDDLE_SUCCESS;
+}
 
 // Carries out what lies in host memory at both ends. `op` is defined for `basic`.
 void host_move(const End &from, const End &to, int64_t bytes, heddle_op op, heddle_predefined basic);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Transfers on any memory: the part of libheddle that stands on the engine and behind which the plug-ins stand.
 gpu_sources = \
+    src/gpu/arena.hpp \
     src/gpu/backend.hpp \
     src/gpu/by_runs.cpp \
     src/gpu/choose.cpp \

@@ -110,22 +110,15 @@ private:
 
 } // namespace
 
-const Memory &MemoryMap::at(const char *address)
+void MemoryMap::ask(const char *address)
 {
-    static const Memory host;
-    if (!backend_)
-        return host;
-    for (const Memory &m : last_)
-        if (lie_in(m, address, 1))
-            return m;
-    turn_ ^= 1;
-    Memory &m = last_[turn_];
-    m = backend_->query(address, several_);
+    latest_ ^= 1;
+    Memory &m = last_[latest_];
+    m = backend_ ? backend_->query(address, several_) : Memory();
     if (m.kind == MemoryKind::host && !m.base) {
         m.base = reinterpret_cast<char *>(reinterpret_cast<uintptr_t>(address) / page * page);
         m.size = page;
     }
-    return m;
 }
 
 void visit_memory(const End &end, int64_t bytes, MemoryMap &map, const std::function<bool(int64_t, const Memory &)> &sink)

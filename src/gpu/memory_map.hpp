@@ -17,7 +17,15 @@ public:
     MemoryMap(const Backend *backend, bool several) : backend_(backend), several_(several) {}
 
     // Valid until the next call. By reference: what was just written in pieces is slow to copy as a whole.
-    const Memory &at(const char *address);
+    const Memory &at(const char *address)
+    {
+        // Sources and targets are asked for in turn.
+        if (holds(last_[latest_ ^ 1], address))
+            latest_ ^= 1;
+        else if (!holds(last_[latest_], address))
+            ask(address);
+        return last_[latest_];
+    }
     // What the next addresses may name.
     void expect(const Known &known)
     {
@@ -28,10 +36,17 @@ public:
     }
 
 private:
+    static bool holds(const Memory &m, const char *address)
+    {
+        return m.base && reinterpret_cast<uintptr_t>(address) - reinterpret_cast<uintptr_t>(m.base) < m.size;
+    }
+    // Makes what `address` names the latest.
+    void ask(const char *address);
+
     const Backend *backend_;
     bool several_;
-    Memory last_[2]; // a source's and a target's, in turn
-    int turn_ = 0;
+    Memory last_[2]; // what was asked for last, and before that
+    int latest_ = 0;
 };
 
 // Calls sink(bytes, memory) for stretches of the first `bytes` packed bytes of `end`, in pack order, until it returns false.

@@ -126,13 +126,18 @@ int check_move(const heddle_move &asked, Move &move)
 
 void place_move(Move &move, Devices *devices, MemoryMap &map)
 {
-    move.from.memory = map.at(move.from.base());
-    move.to.memory = map.at(move.to.base());
-    if (devices)
+    const Place &from = move.from.memory, &to = move.to.memory;
+    move.from.memory.be(map.at(move.from.base()));
+    move.to.memory.be(map.at(move.to.base()));
+    if (move.op == HEDDLE_OP_REPLACE && from.lies_on(to.device) && to.lies_on(to.device)) { // as most do: nobody has to be asked
+        move.on_device = true;
+        move.device = &devices->device(to.device);
+    } else if (devices) {
         choose_device(move, devices);
+    }
 }
 
-void resolve_last(Devices *devices, MemoryMap &map, std::vector<Move> &moves)
+void resolve_last(Devices *devices, MemoryMap &map, Moves &moves)
 {
     if (!devices || (in_one_piece(moves.back().from) && in_one_piece(moves.back().to)))
         return place_move(moves.back(), devices, map);

@@ -5,6 +5,7 @@
 #include "devices.hpp"
 #include "memory_map.hpp"
 
+#include <memory_resource>
 #include <vector>
 
 namespace heddle::gpu {
@@ -29,6 +30,8 @@ struct Move {
     int64_t whole(int64_t length) const;
 };
 
+using Moves = std::pmr::vector<Move>;
+
 // Checks one transfer. Errors: as heddle_transfer.
 int check_move(const heddle_move &asked, Move &move);
 
@@ -37,6 +40,6 @@ int check_move(const heddle_move &asked, Move &move);
 void place_move(Move &move, Devices *devices, MemoryMap &map);
 // The same for any move, the last of `moves`, which becomes several where a type of absolute addresses leads from
 // memory of one kind to another's.
-void resolve_last(Devices *devices, MemoryMap &map, std::vector<Move> &moves);
+void resolve_last(Devices *devices, MemoryMap &map, Moves &moves);
 
 } // namespace heddle::gpu

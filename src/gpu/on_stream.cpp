@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Moves on a stream of the caller's: launched and left alone. The images that their kernels read must stay
 // until the stream has passed them, though the caller may release the types at once (retired.hpp).
+#include "arena.hpp"
 #include "resident.hpp"
 #include "tasks.hpp"
 
@@ -41,7 +42,9 @@ int put_on_stream(std::span<Move> moves, Stream stream)
         return e;
     Device &device = devices->device(ordinal);
 
-    std::vector<Direct> direct;
+    Choices choices;
+    Arena<neighbours_bytes> arena;
+    Directs direct(arena.memory());
     direct.reserve(moves.size());
     std::vector<const Move *> by_runs; // what there is no memory for to do better
     for (Move &move : moves) {
@@ -56,7 +59,7 @@ int put_on_stream(std::span<Move> moves, Stream stream)
         }
         if (e)
             return e;
-        d.method = choose_method(move, &d.work, moves.size() == 1, true);
+        d.method = choices.method(move, &d.work, moves.size() == 1, true);
         if (d.work.from.shape == Shape::image)
             read_on_stream(*move.from.plan, device);
         if (d.work.to.shape == Shape::image)

@@ -12,7 +12,7 @@ namespace heddle::gpu {
 struct Resident {
     Slab memory;
     ImageView image{nullptr, nullptr};
-    RunList runs; // without displacements where the image has too many runs for a list, or too far apart
+    RunList runs{}; // without displacements where the image has too many runs for a list, or too far apart
     std::atomic<bool> on_streams{false}; // callers' streams may read it
     std::unique_ptr<Resident> next;      // of those that are retired
 };

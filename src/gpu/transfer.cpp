@@ -2,6 +2,7 @@
 // The C API of transfers on any memory.
 #include "transfer.hpp"
 
+#include "arena.hpp"
 #include "error_detail.hpp"
 #include "repeated.hpp"
 #include "tasks.hpp"
@@ -41,7 +42,7 @@ bool is_simple(const heddle_move &asked)
 bool is_nothing(const Move &move) { return move.bytes == 0 || move.op == HEDDLE_OP_NO_OP; }
 
 // Checks all of them before the first byte moves.
-int resolve(const heddle_move *asked, int64_t n, std::span<const Known> known, std::vector<Move> &moves)
+int resolve(const heddle_move *asked, int64_t n, std::span<const Known> known, Moves &moves)
 {
     if (n < 0 || (n > 0 && !asked))
         return HEDDLE_ERR_ARG;
@@ -63,7 +64,7 @@ int resolve(const heddle_move *asked, int64_t n, std::span<const Known> known, s
     return HEDDLE_SUCCESS;
 }
 
-int choose(Direct &d, bool alone)
+int choose(Direct &d, bool alone, Choices &choices)
 {
     int e = HEDDLE_SUCCESS;
     if (d.move->device)
@@ -71,7 +72,7 @@ int choose(Direct &d, bool alone)
     if (e && e != HEDDLE_ERR_NO_MEMORY)
         return e;
     // Without room for its image a type is not a kernel's.
-    d.method = choose_method(*d.move, d.move->device && !e ? &d.work : nullptr, alone, false);
+    d.method = choices.method(*d.move, d.move->device && !e ? &d.work : nullptr, alone, false);
     return HEDDLE_SUCCESS;
 }
 
@@ -108,7 +109,7 @@ int begin_stages(Direct &d, Tasks &tasks)
 }
 
 // One launch for each device's moves.
-int begin_all(std::vector<Direct> &direct, bool awaited, Tasks &tasks)
+int begin_all(Directs &direct, bool awaited, Tasks &tasks)
 {
     const auto by_device = [](const Direct &a, const Direct &b) { return a.move->device < b.move->device; };
     if (!std::is_sorted(direct.begin(), direct.end(), by_device)) // they are large
@@ -125,13 +126,14 @@ int begin_all(std::vector<Direct> &direct, bool awaited, Tasks &tasks)
 }
 
 // `awaited`: by the calling thread, at once.
-int begin_moves(const std::vector<Move> &moves, bool awaited, Tasks &tasks)
+int begin_moves(const Moves &moves, bool awaited, Tasks &tasks)
 {
-    std::vector<Direct> direct;
+    Choices choices;
+    Directs direct(moves.get_allocator());
     direct.reserve(moves.size());
     for (const Move &move : moves) {
         Direct &d = direct.emplace_back(&move, Method::host);
-        if (const int e = choose(d, moves.size() == 1))
+        if (const int e = choose(d, moves.size() == 1, choices))
             return e;
         if (is_one_launch(d.method))
             continue;
@@ -162,7 +164,8 @@ int prepare_one(const heddle_move &asked, std::span<const Known> known, One &one
     if (!known.empty())
         map.expect(known[0]);
     place_move(one.move, devices, map);
-    if (const int e = choose(one.direct, true))
+    Choices choices;
+    if (const int e = choose(one.direct, true, choices))
         return e;
     return is_one_launch(one.direct.method) ? HEDDLE_SUCCESS : begin_stages(one.direct, tasks);
 }
@@ -179,7 +182,7 @@ bool transfer_again(const heddle_move &asked, int &error)
         same->forget();
     if (refused) // as where its memory is no longer what it was
         return clear_error_detail(), false;
-    count_again(same->method());
+    Choices().again(same->method());
     return true;
 }
 
@@ -215,7 +218,8 @@ int begin_one(const heddle_move &asked, std::span<const Known> known, Tasks &tas
 
 int begin_several(std::span<const heddle_move> asked, std::span<const Known> known, Tasks &tasks)
 {
-    std::vector<Move> moves;
+    Arena<neighbours_bytes> arena;
+    Moves moves(arena.memory());
     if (const int e = resolve(asked.data(), static_cast<int64_t>(asked.size()), known, moves))
         return e;
     return begin_moves(moves, false, tasks);
@@ -243,7 +247,8 @@ int heddle_transfer(const heddle_move *asked, int64_t n)
     return answer([&] {
         if (n == 1 && asked && is_simple(*asked))
             return transfer_one(*asked);
-        std::vector<Move> moves;
+        Arena<neighbours_bytes> arena;
+        Moves moves(arena.memory());
         Tasks tasks;
         if (const int e = resolve(asked, n, {}, moves))
             return e;
@@ -316,7 +321,8 @@ int heddle_wait(heddle_request **request)
 int heddle_transfer_on_stream(const heddle_move *asked, int64_t n, void *stream)
 {
     return answer([&] {
-        std::vector<Move> moves;
+        Arena<neighbours_bytes> arena;
+        Moves moves(arena.memory());
         if (const int e = resolve(asked, n, {}, moves))
             return e;
         return moves.empty() ? int{HEDDLE_SUCCESS} : put_on_stream(moves, stream);

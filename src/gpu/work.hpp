@@ -34,18 +34,18 @@ constexpr int max_dims = 12;
 // tile[t] is the run that holds packed byte t * tile_bytes, so that a thread block finds its runs without a
 // search. What a tile reads of its runs is in `spots`: half as many bytes, of short runs a tenth of all that is read.
 struct RunList {
-    const int64_t *displs = nullptr; // [count]; null: there is no list
-    const int64_t *prefix = nullptr; // [count + 1]
-    const uint64_t *spots = nullptr; // [count]; run i's prefix in the upper bits, as far as there is room, and displs[i] - lowest
-    const int32_t *tile = nullptr;   // [ceil(bytes / tile_bytes) + 1]; the last entry is count - 1
-    int64_t count = 0;
-    int64_t bytes = 0;               // packed bytes of a stretch, and how far apart stretches lie
-    int64_t extent = 0;
-    int64_t lowest = 0;              // of the displacements
-    Divisor by_bytes{};
-    int32_t most = 0;                // most runs that touch one tile
-    int32_t longest = 0;             // bytes of the longest run, at most INT32_MAX; times `count` it is `bytes` where
-                                     // all are of one length
+    const int64_t *displs; // [count]; null: there is no list
+    const int64_t *prefix; // [count + 1]
+    const uint64_t *spots; // [count]; run i's prefix in the upper bits, as far as there is room, and displs[i] - lowest
+    const int32_t *tile;   // [ceil(bytes / tile_bytes) + 1]; the last entry is count - 1
+    int64_t count;
+    int64_t bytes;         // packed bytes of a stretch, and how far apart stretches lie
+    int64_t extent;
+    int64_t lowest;        // of the displacements
+    Divisor by_bytes;
+    int32_t most;          // most runs that touch one tile
+    int32_t longest;       // bytes of the longest run, at most INT32_MAX; times `count` it is `bytes` where all are of
+                           // one length
 };
 constexpr int tile_bytes = 4096;
 
@@ -70,14 +70,19 @@ struct Side {
     uint8_t dims = 0;     // strided
     uint8_t word = 16;    // widest power of two, at most 16, that divides base, `first` and all lengths and
                           // displacements
-    int32_t nodes = 0;    // image: in its fixed block
     int64_t block = 0;    // strided: bytes of a block
     Dim dim[max_dims];    // the first `dims` of them
-    int64_t bytes = 0;    // image: of one instance, which lie `extent` apart
-    int64_t extent = 0;
-    Divisor by_bytes{};
-    ImageView image{nullptr, nullptr};
+
+    // Of an image alone; in other sides nobody writes or reads them, which spares the processor a third of all bytes.
+    int32_t nodes; // in its fixed block
+    int64_t bytes; // of one instance, which lie `extent` apart
+    int64_t extent;
+    Divisor by_bytes;
+    ImageView image;
     RunList runs;
+
+    Side() {}
+    HEDDLE_HD bool listed() const { return shape == Shape::image && runs.displs; }
 };
 
 // The displacement of packed byte `x` of a side, counted from its packed byte 0. O(dims), or O(depth) and

@@ -126,7 +126,7 @@ int64_t shared_bytes(const RunList &runs)
 bool takes_runs(const Work &work)
 {
     const Halves h = halves(work);
-    return h.dense && h.other->shape == Shape::image && h.other->runs.displs && h.other->runs.most > 0;
+    return h.dense && h.other->listed() && h.other->runs.most > 0;
 }
 
 bool are_direct_runs(const Work &work)

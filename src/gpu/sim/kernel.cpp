@@ -71,7 +71,7 @@ bool translate_runs(Access &access, RunList &runs)
 class Places {
 public:
     Places(const Memories &memories, int device, const std::string &what, const Side &side, bool by_runs, bool elsewhere)
-        : access_(memories, device, what, {.own = !elsewhere}), side_(side), by_runs_(by_runs && side.runs.displs)
+        : access_(memories, device, what, {.own = !elsewhere}), side_(side), by_runs_(by_runs && side.listed())
     {
         Access nodes(memories, device, what + " reads the image");
         Access arrays(memories, device, what + " reads the lookaside buffer");
@@ -242,7 +242,7 @@ Error check_launch(Kernel kernel, const Work &work)
     case Kernel::records:
         return has_dense ? Error{} : refuse(kernel, "takes a dense side and one of records");
     case Kernel::runs:
-        return has_dense && (work.from.runs.displs || work.to.runs.displs)
+        return has_dense && (work.from.listed() || work.to.listed())
                    ? Error{}
                    : refuse(kernel, "takes a dense side and one with a run list");
     default:
