@@ -13,6 +13,7 @@ void register_limits(); // copy, launch, empty kernel
 void register_moves(
     std::vector<Rival> &rivals); // every layout by everyone, on the device and to pinned memory
 void register_batch();           // 26 parts of a halo
+void register_copies();          // from layout to layout
 void register_reductions();      // into a strided target
 
 // How many samples a measurement takes at most, and for how many seconds.

@@ -79,6 +79,7 @@ int run(int argc, char **argv)
     register_limits();
     register_moves(rivals);
     register_batch();
+    register_copies();
     register_reductions();
     if (!only_names && heddle_device_open() != HEDDLE_SUCCESS) // the rivals can be measured all the same
         std::fprintf(stderr, "no device is open:\n%s\n", info().c_str());

@@ -9,7 +9,8 @@ namespace heddle::gpu {
 
 template <size_t bytes> class Arena {
 public:
-    Arena() : memory_(room_, bytes) {}
+    // What is more is allocated as ever, and not by what the program made its default.
+    Arena() : memory_(room_, bytes, std::pmr::new_delete_resource()) {}
     std::pmr::memory_resource *memory() { return &memory_; }
 
 private:

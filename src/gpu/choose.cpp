@@ -16,7 +16,7 @@ static_assert(std::size(kernel_names) == static_cast<size_t>(Kernel::count));
 std::array<std::atomic<int64_t>, static_cast<size_t>(Method::count)> methods_chosen;
 std::array<std::atomic<int64_t>, static_cast<size_t>(Kernel::count)> kernels_chosen;
 
-// Those that `answer` ended are counted.
+// Counts the run of equal answers that another one ends.
 template <size_t N, class Tally, class E> E tell(std::array<std::atomic<int64_t>, N> &counts, Tally &tally, E answer)
 {
     if (answer != tally.answer) {
@@ -189,13 +189,17 @@ struct Half {
     }
 };
 
+bool are_strided(const Work &w) { return w.from.shape == Shape::strided && w.to.shape == Shape::strided; }
+
 bool can(Kernel kernel, const Work &w, const Move &m)
 {
     const Half half(w, m);
     if (kernel == Kernel::reduce || w.op != HEDDLE_OP_REPLACE)
         return kernel == Kernel::reduce && w.op != HEDDLE_OP_REPLACE;
-    if (kernel == Kernel::any || !half.side)
-        return kernel == Kernel::any;
+    if (kernel == Kernel::any)
+        return true;
+    if (!half.side)
+        return kernel == Kernel::strided && are_strided(w);
     switch (kernel) {
     case Kernel::strided:
         return half.side->shape == Shape::strided;
@@ -238,7 +242,7 @@ Kernel best_kernel(const Work &w, const Move &m)
         return forced;
     const Half half(w, m);
     if (!half.side)
-        return Kernel::any;
+        return are_strided(w) ? Kernel::strided : Kernel::any;
     const Side &s = *half.side;
     if (transposing_pays(s, w.bytes))
         return Kernel::transpose;

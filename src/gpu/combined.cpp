@@ -73,7 +73,7 @@ private:
     int begin(const End &from, const End &to, int64_t bytes)
     {
         return guard([&] {
-            Moves moves(1);
+            Moves moves(1, std::pmr::new_delete_resource());
             moves[0].from = from;
             moves[0].to = to;
             moves[0].bytes = bytes;

@@ -159,7 +159,7 @@ static int launch_several(Device &device, std::span<const Direct> moves, Stream 
         } else {
             const Kernel kernel = choices.kernel(d.work, *d.move, several);
             if (several && batches(kernel, d)) {
-                batch.emplace_back(kernel, &d.work, remote);
+                batch.push_back({kernel, &d.work, remote});
                 continue;
             }
             const Launch one{kernel, &d.work, remote};

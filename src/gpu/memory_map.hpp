@@ -45,7 +45,7 @@ private:
 
     const Backend *backend_;
     bool several_;
-    Memory last_[2]; // what was asked for last, and before that
+    Memory last_[2]; // what was asked for last, and before that; or is expected
     int latest_ = 0;
 };
 

@@ -129,12 +129,12 @@ void place_move(Move &move, Devices *devices, MemoryMap &map)
     const Place &from = move.from.memory, &to = move.to.memory;
     move.from.memory.be(map.at(move.from.base()));
     move.to.memory.be(map.at(move.to.base()));
-    if (move.op == HEDDLE_OP_REPLACE && from.lies_on(to.device) && to.lies_on(to.device)) { // as most do: nobody has to be asked
-        move.on_device = true;
-        move.device = &devices->device(to.device);
-    } else if (devices) {
-        choose_device(move, devices);
-    }
+    if (!devices)
+        return;
+    if (move.op != HEDDLE_OP_REPLACE || !from.lies_on(to.device) || !to.lies_on(to.device))
+        return choose_device(move, devices);
+    move.on_device = true; // as most are: nobody has to be asked
+    move.device = &devices->device(to.device);
 }
 
 void resolve_last(Devices *devices, MemoryMap &map, Moves &moves)

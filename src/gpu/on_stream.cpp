@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Moves on a stream of the caller's: launched and left alone. The images that their kernels read must stay
 // until the stream has passed them, though the caller may release the types at once (retired.hpp).
-#include "arena.hpp"
 #include "resident.hpp"
 #include "tasks.hpp"
 
@@ -32,7 +31,7 @@ int place_on(Move &move, Device &device)
 
 } // namespace
 
-int put_on_stream(std::span<Move> moves, Stream stream)
+int put_on_stream(Moves &moves, Stream stream)
 {
     Devices *const devices = Devices::open();
     if (!devices)
@@ -43,8 +42,7 @@ int put_on_stream(std::span<Move> moves, Stream stream)
     Device &device = devices->device(ordinal);
 
     Choices choices;
-    Arena<neighbours_bytes> arena;
-    Directs direct(arena.memory());
+    Directs direct(moves.get_allocator());
     direct.reserve(moves.size());
     std::vector<const Move *> by_runs; // what there is no memory for to do better
     for (Move &move : moves) {

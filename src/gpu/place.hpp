@@ -21,7 +21,7 @@ struct Place : Memory { // of that first device, if there is one
     // A part of it is this device's memory.
     bool touches(int ordinal) const;
     bool is_reached_by(int ordinal, const Backend &backend) const;
-    // Becomes one memory, as one that is new may; without a copy in between, whose parts would have to be waited for.
+    // A new one becomes one memory; without a copy in between, whose parts would have to be waited for.
     void be(const Memory &memory) { static_cast<Memory &>(*this) = memory; }
     // Takes more memory in; false, and nothing changed, where that would be another place.
     bool add(const Memory &memory, const Backend &backend);

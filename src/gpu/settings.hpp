@@ -11,8 +11,8 @@ namespace heddle::gpu {
 
 struct Settings {
     std::string device;  // HEDDLE_DEVICE: auto, none, or the path of a plug-in
-    std::string method;  // HEDDLE_METHOD: forces choose_method, where that can do it
-    std::string kernel;  // HEDDLE_KERNEL: forces choose_kernel, likewise
+    std::string method;  // HEDDLE_METHOD: forces the method, where that can do it
+    std::string kernel;  // HEDDLE_KERNEL: forces the kernel, likewise
     bool copy_engine;    // HEDDLE_COPY_ENGINE=1: what cudaMemcpy2D can express goes to the copy engines
     size_t slab_limit;   // HEDDLE_SLAB_LIMIT: bytes of staging memory of a kind for each device
     int64_t chunk;       // HEDDLE_CHUNK: bytes of a chunk of what is staged

@@ -66,7 +66,7 @@ int run_copy(Device &device, const Layers &copy, bool &refused);
 int run_kernel(Device &device, const Direct &direct);
 
 // Moves whose memory is resolved, on a stream of the caller's. Errors: as heddle_transfer_on_stream.
-int put_on_stream(std::span<Move> moves, Stream stream);
+int put_on_stream(Moves &moves, Stream stream);
 
 // Between a device and pinned memory, by slabs of device memory and the copy engine. `task` stays null where
 // there is no slab to be had.

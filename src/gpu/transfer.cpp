@@ -208,6 +208,19 @@ int transfer_one(const heddle_move &asked)
     return e;
 }
 
+// Beside transfer_one(), whose stack it would make larger.
+[[gnu::noinline]] int transfer_several(const heddle_move *asked, int64_t n)
+{
+    Arena<neighbours_bytes> arena;
+    Moves moves(arena.memory());
+    Tasks tasks;
+    if (const int e = resolve(asked, n, {}, moves))
+        return e;
+    const int begun = begin_moves(moves, true, tasks);
+    const int ended = tasks.wait();
+    return begun ? begun : ended;
+}
+
 int begin_one(const heddle_move &asked, std::span<const Known> known, Tasks &tasks)
 {
     One one;
@@ -216,7 +229,7 @@ int begin_one(const heddle_move &asked, std::span<const Known> known, Tasks &tas
     return is_one_launch(one.direct.method) ? begin_direct(*one.move.device, {&one.direct, 1}, false, tasks) : tasks.progress();
 }
 
-int begin_several(std::span<const heddle_move> asked, std::span<const Known> known, Tasks &tasks)
+[[gnu::noinline]] int begin_several(std::span<const heddle_move> asked, std::span<const Known> known, Tasks &tasks)
 {
     Arena<neighbours_bytes> arena;
     Moves moves(arena.memory());
@@ -244,18 +257,7 @@ int begin(std::span<const heddle_move> asked, std::span<const Known> known, bool
 
 int heddle_transfer(const heddle_move *asked, int64_t n)
 {
-    return answer([&] {
-        if (n == 1 && asked && is_simple(*asked))
-            return transfer_one(*asked);
-        Arena<neighbours_bytes> arena;
-        Moves moves(arena.memory());
-        Tasks tasks;
-        if (const int e = resolve(asked, n, {}, moves))
-            return e;
-        const int begun = begin_moves(moves, true, tasks);
-        const int ended = tasks.wait();
-        return begun ? begun : ended;
-    });
+    return answer([&] { return n == 1 && asked && is_simple(*asked) ? transfer_one(*asked) : transfer_several(asked, n); });
 }
 
 int heddle::gpu::begin_transfer(std::span<const heddle_move> asked, std::span<const Known> known, heddle_request **request)

@@ -73,7 +73,7 @@ struct Side {
     int64_t block = 0;    // strided: bytes of a block
     Dim dim[max_dims];    // the first `dims` of them
 
-    // Of an image alone; in other sides nobody writes or reads them, which spares the processor a third of all bytes.
+    // Of an image alone, and not written in other sides: more than half of what the processor would write.
     int32_t nodes; // in its fixed block
     int64_t bytes; // of one instance, which lie `extent` apart
     int64_t extent;
@@ -119,7 +119,7 @@ struct Work {
 
 // The kernels, each for what the ones before it do not take. choose.hpp says which.
 enum class Kernel : uint8_t {
-    strided,   // one side dense, the other strided: everything in parameters
+    strided,   // each side dense or strided: everything in parameters
     transpose, // the same, where memory order and pack order disagree: tiles through shared memory
     records,   // one side dense, the other small records one after the other: through shared memory
     runs,      // one side dense, the other has a run list: a tile of runs in shared memory

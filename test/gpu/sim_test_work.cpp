@@ -78,7 +78,8 @@ void image_and_run_list()
                       .extent = 40,
                       .lowest = -7,
                       .by_bytes = Divisor::of(12),
-                      .most = 3};
+                      .most = 3,
+                      .longest = 5};
     work.to = dense(to.at());
     work.bytes = 30;
     std::vector<char> expected;

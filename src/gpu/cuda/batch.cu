@@ -146,7 +146,7 @@ __global__ void __launch_bounds__(block_threads) copy_items(const __grid_constan
     reach(signal);
 }
 
-// All of these say whether the Work can be described so, and describe it.
+// These two say whether a Work can be described so, and describe it.
 
 // Both sides dense are one block of one repetition.
 bool set_item(Item &item, const Work &w)
@@ -203,7 +203,7 @@ bool joins(const Work &w)
     return w.op == HEDDLE_OP_REPLACE && w.bytes <= large;
 }
 
-// Brings those that `take(n, work)` takes as its n-th to the front, up to `most`, and says how many they are.
+// Of those that join brings to the front what `take(n, work)` takes as its n-th, up to `most`, and says how many they are.
 template <class Take> size_t gather(std::span<const Work *> works, size_t most, Take take)
 {
     size_t n = 0;
@@ -239,11 +239,12 @@ template <class Item, int items> cudaError_t run_items(Launcher &launcher, std::
     return start_first(launcher, copy_items<Item, items>, blocks, batch, taken, works.size());
 }
 
-template <class Item> cudaError_t run_items(Launcher &launcher, std::span<const Work *> works, size_t &taken)
+// `most` of them may be of this kind.
+template <class Item> cudaError_t run_items(Launcher &launcher, std::span<const Work *> works, size_t most, size_t &taken)
 {
-    return works.size() <= neighbours        ? run_items<Item, neighbours>(launcher, works, taken)
-           : works.size() <= few_items<Item> ? run_items<Item, few_items<Item>>(launcher, works, taken)
-                                             : run_items<Item, many_items<Item>>(launcher, works, taken);
+    return most <= neighbours        ? run_items<Item, neighbours>(launcher, works, taken)
+           : most <= few_items<Item> ? run_items<Item, few_items<Item>>(launcher, works, taken)
+                                     : run_items<Item, many_items<Item>>(launcher, works, taken);
 }
 
 // ---- any ----
@@ -324,11 +325,14 @@ cudaError_t run_batch(Launcher &launcher, std::span<const Work *> works, size_t 
         launcher.keep_signal();
         return cudaSuccess;
     }
+    const auto has_image = [](const Work &w) { return w.from.shape == Shape::image || w.to.shape == Shape::image; };
+    const auto alike = [&, image = has_image(*works[0])](const Work *w) { return joins(*w) && has_image(*w) == image; };
+    const auto most = static_cast<size_t>(std::count_if(works.begin(), works.end(), alike));
     if (is_item<Item>(*works[0]))
-        return run_items<Item>(launcher, works, taken);
+        return run_items<Item>(launcher, works, most, taken);
     if (is_item<ImageItem>(*works[0]))
-        return run_items<ImageItem>(launcher, works, taken);
-    return works.size() <= few_works ? run_works<few_works>(launcher, works, taken) : run_works<many_works>(launcher, works, taken);
+        return run_items<ImageItem>(launcher, works, most, taken);
+    return most <= few_works ? run_works<few_works>(launcher, works, taken) : run_works<many_works>(launcher, works, taken);
 }
 
 } // namespace heddle::gpu::cuda

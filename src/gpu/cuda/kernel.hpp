@@ -60,7 +60,7 @@ public:
     static constexpr int64_t few_blocks = 512, few_linked_blocks = 1024;
 
     // `overlaps`: kernels may be started before the last one on the stream is over, which they wait for themselves.
-    // `linked`: data cross a link.
+    // `linked`: data cross a link, of this kernel or of others that are waited for with it.
     Launcher(Functions &functions, cudaStream_t stream, int processors, int shared_limit, bool overlaps, bool linked, Signal signal)
         : functions_(functions), stream_(stream), processors_(processors), shared_limit_(shared_limit),
           overlaps_(overlaps), few_(linked ? few_linked_blocks : few_blocks), signal_(signal)
@@ -117,7 +117,7 @@ bool takes_reduce(const Work &work); // the operator is defined for the type, an
 cudaError_t run_reduce(Launcher &launcher, const Work &work);
 
 // Several, in any order: brings to the front those that go into one kernel with the first one, says how many they are, it
-// included, and starts that kernel, unless it is alone. The signal stays for a later one if there are others.
+// included, and starts that kernel, unless it is the first one's alone. The signal stays for a later kernel if there are others.
 cudaError_t run_batch(Launcher &launcher, std::span<const Work *> works, size_t &taken);
 
 } // namespace heddle::gpu::cuda

@@ -237,6 +237,7 @@ Error check_launch(Kernel kernel, const Work &work)
     const bool has_image = work.from.shape == Shape::image || work.to.shape == Shape::image;
     switch (kernel) {
     case Kernel::strided:
+        return !has_image ? Error{} : refuse(kernel, "takes dense and strided sides");
     case Kernel::transpose:
         return has_dense && !has_image ? Error{} : refuse(kernel, "takes a dense and a strided side");
     case Kernel::records:
