@@ -354,14 +354,16 @@ typedef struct heddle_request heddle_request;
 
 /* Carries out `n` moves, in any order and some at once, and returns when they are done. What one writes no other may read,
  * write or combine with: sums that meet in one target, as faces do in an edge, are calls of their own.
- * Short moves among device and pinned memory of one device go out together, as one kernel for strided ones (of up to 8 MiB
- * each) and one for others (512 KiB); those that combine are a kernel each.
+ * Short moves among device and pinned memory of one device go out together, as one kernel for strided ones in up to three
+ * dimensions (of up to 8 MiB each), one for others of which one side is contiguous (512 KiB), and one for what is neither;
+ * those that combine are a kernel each.
  * Nothing is written where one of the moves is wrong; after DEVICE the targets' content is undefined.
  * Errors: ARG, COUNT, TYPE, FREED, NOT_COMMITTED, RANGE (offset or bytes beyond a side's data), OVERFLOW,
  * OP, BUFFER, NO_MEMORY, NO_DEVICE, DEVICE. */
 HEDDLE_API int heddle_transfer(const heddle_move *moves, int64_t n);
 
-/* Begins them and returns. `*request` is to be given to heddle_test until that says done, or to
+/* Begins them and returns, at the first use of a type on a device when its description is there, which is copied past
+ * whatever else was begun (heddle_type_device_memory). `*request` is to be given to heddle_test until that says done, or to
  * heddle_wait; until then the buffers must stay, while the types may be released. Where all is done at
  * once, `*request` is null, which both take. Stages that go through the host move on in these calls. */
 HEDDLE_API int heddle_transfer_begin(const heddle_move *moves, int64_t n, heddle_request **request);
@@ -371,11 +373,17 @@ HEDDLE_API int heddle_test(heddle_request **request, int *done);
 HEDDLE_API int heddle_wait(heddle_request **request);
 
 /* Puts them on a stream of the caller's (a cudaStream_t, of the device whose memory is moved): ordered with
- * what is there, no synchronization. The types may be released at once. Pageable memory is refused with
+ * what is there, no synchronization but with the copy of a type's description at its first use. The types may be released at once. Pageable memory is refused with
  * BUFFER, for it cannot be reached from a stream, and operators that no device has (those on more than 64
  * bits of floating point) with OP. The stream must not be under capture. Errors: also STREAM, and NO_MEMORY for an operator on a
  * type whose description finds no room that the device reaches. */
 HEDDLE_API int heddle_transfer_on_stream(const heddle_move *moves, int64_t n, void *stream);
+
+/* Bytes that the description of a committed type takes on each device that moves it: none for types that are contiguous or
+ * strided, else mostly 24 for each of up to four million runs. It comes into being with the type's first use there, in
+ * memory of the device or, where that has run out, pinned memory, and ends with the type; HEDDLE_SLAB_LIMIT does not
+ * count it. Errors: ARG, TYPE, FREED, NOT_COMMITTED, OVERFLOW, NO_MEMORY. */
+HEDDLE_API int heddle_type_device_memory(const heddle_type *type, int64_t *bytes);
 
 /* ---- staging memory -------------------------------------------------------------------------- */
 

@@ -48,6 +48,8 @@ std::variant<Facts, TextError> facts_of(const Type &type, int64_t count)
         return wrong("commit", status);
     if (const int status = heddle_type_get_info(type.get(), &facts.info); status != HEDDLE_SUCCESS)
         return wrong("get_info", status);
+    if (const int status = heddle_type_device_memory(type.get(), &facts.device_memory); status != HEDDLE_SUCCESS)
+        return wrong("device_memory", status);
     if (const int status = describe(type.get(), facts.layout); status != HEDDLE_SUCCESS)
         return wrong("describe", status);
     if (__builtin_mul_overflow(count, facts.info.size, &facts.bytes) || !bounds(facts.info, facts))

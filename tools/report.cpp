@@ -111,7 +111,7 @@ void print_text(std::ostream &out, const Report &report)
         out << ", " << info.dimensions << (info.dimensions == 1 ? " dimension" : " dimensions");
     out << "; words of " << info.word << " B; " << info.runs << (info.runs == 1 ? " run" : " runs")
         << (info.contiguous ? "; contiguous for any count" : "") << '\n';
-    out << "metadata       " << bytes(info.memory) << '\n';
+    out << "metadata       " << bytes(info.memory) << "; on a GPU " << bytes(facts.device_memory) << '\n';
     out << "moved          " << facts.count << (facts.count == 1 ? " instance" : " instances") << ", "
         << bytes(facts.bytes) << ", in bytes [" << facts.begin << ", " << facts.end << ") of the buffer\n";
     if (facts.touched)

@@ -29,6 +29,7 @@ void print_json(std::ostream &out, const Report &report)
         {"runs", info.runs},
         {"contiguous", info.contiguous != 0},
         {"metadata_bytes", info.memory},
+        {"metadata_gpu_bytes", facts.device_memory},
         {"count", facts.count},
         {"bytes", facts.bytes},
         {"begin", facts.begin},

@@ -35,7 +35,7 @@ int Device::stream_at(size_t number, Stream &stream)
     stream = slot.load(std::memory_order_relaxed);
     if (stream)
         return HEDDLE_SUCCESS;
-    if (const int e = backend_.stream_create(ordinal_, number >= streams, &stream))
+    if (const int e = backend_.stream_create(ordinal_, number / streams == 1, &stream))
         return e;
     slot.store(stream, std::memory_order_release);
     return HEDDLE_SUCCESS;
@@ -84,8 +84,10 @@ Opened open_plugin()
     static constexpr Host host{set_error_detail};
     std::string reason;
     Backend *backend = open(host, reason);
-    if (!backend)
-        return {nullptr, "no device: " + path + ": " + reason};
+    if (!backend) {
+        const std::string detail = heddle_error_detail(); // the library's words, where one of its calls failed
+        return {nullptr, "no device: " + path + ": " + reason + (detail.empty() ? "" : ": " + detail)};
+    }
     // Never destroyed: the device's library may be gone before static objects end.
     auto devices = std::make_unique<Devices>(*backend, settings.slab_limit);
     return {devices.release(), std::string(backend->name()) + ": " + path};

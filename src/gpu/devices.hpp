@@ -30,6 +30,8 @@ public:
     // The calling thread's one of them, for what it waits for, or what runs beside nothing else. To begin on another
     // stream than before takes a GPU a microsecond.
     int own_stream(Stream &stream);
+    // The one on which types' descriptions are uploaded, who wait for nothing else that runs.
+    int upload_stream(Stream &stream) { return stream_at(2 * streams, stream); }
     // Whether there is a stream, so that the process has a context on the device.
     bool in_use() const
     {
@@ -52,7 +54,7 @@ private:
     int ordinal_;
     std::atomic<unsigned> turn_{0};
     std::mutex mutex_;
-    std::array<std::atomic<Stream>, 2 * streams> streams_{};
+    std::array<std::atomic<Stream>, 2 * streams + 1> streams_{};
 };
 
 class Devices {

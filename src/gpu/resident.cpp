@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "resident.hpp"
 
+#include "counters.hpp"
+#include "error_detail.hpp"
+
 #include "../mpi/datatype/engine/guard.hpp"
 #include "../mpi/datatype/engine/runs.hpp"
 
@@ -104,7 +107,7 @@ int upload(Device &device, const std::vector<char> &bytes, char *to)
     if (taken && taken != HEDDLE_ERR_NO_MEMORY)
         return taken;
     Stream stream;
-    if (const int e = device.stream(stream))
+    if (const int e = device.upload_stream(stream))
         return e;
     const size_t step = slab ? slab.bytes() : bytes.size();
     for (size_t at = 0; at < bytes.size(); at += step) {
@@ -142,67 +145,94 @@ template <class T> const T *placed(char *memory, size_t at)
     return reinterpret_cast<const T *>(memory + at);
 }
 
-int make(const Plan &plan, Device &device, Resident &r)
-{
-    const Image &image = plan.image;
+// What a plan's image becomes on a device: where its arrays lie in one piece of memory.
+struct Description {
     Upload blob;
-    const size_t nodes = blob.add(image.nodes.data(), image.nodes.size());
-    const size_t side = blob.add(image.side.data(), image.side.size());
-    size_t displs = 0, prefix = 0, spot = 0, tile = 0;
+    size_t nodes = 0, side = 0, displs = 0, prefix = 0, spot = 0, tile = 0;
+    RunList runs{}; // without addresses; count 0: no list
 
-    const ImageNode &root = image.nodes[0];
-    const int64_t instances = std::max<int64_t>(1, tile_bytes / plan.bytes);
-    const bool listed = root.kind == NodeKind::spans && instances == 1;
-    if (listed || plan.runs <= most_listed_runs / instances) {
-        Spelt list;
-        const int64_t *d = nullptr, *p = nullptr;
-        if (listed) {
+    Description(const Plan &plan, bool with_list)
+    {
+        const Image &image = plan.image;
+        nodes = blob.add(image.nodes.data(), image.nodes.size());
+        side = blob.add(image.side.data(), image.side.size());
+        const int64_t instances = std::max<int64_t>(1, tile_bytes / plan.bytes);
+        const ImageNode &root = image.nodes[0];
+        if (root.kind == NodeKind::spans && instances == 1) { // is a list
             displs = side + static_cast<size_t>(root.side) * sizeof(int64_t);
             prefix = displs + static_cast<size_t>(root.count) * sizeof(int64_t);
-            r.runs.count = root.count;
-            d = image.view().displs(root);
-            p = image.view().prefix(root);
-        } else {
-            list = spell(plan, instances);
+            if (with_list)
+                add_spots(image.view().displs(root), image.view().prefix(root), root.count);
+        } else if (with_list && plan.runs <= most_listed_runs / instances) {
+            const Spelt list = spell(plan, instances);
             displs = blob.add(list.displs.data(), list.displs.size());
             prefix = blob.add(list.prefix.data(), list.prefix.size());
-            r.runs.count = static_cast<int64_t>(list.displs.size());
-            d = list.displs.data();
-            p = list.prefix.data();
+            add_spots(list.displs.data(), list.prefix.data(), static_cast<int64_t>(list.displs.size()));
         }
-        std::vector<uint64_t> s;
-        if (r.runs.count <= INT32_MAX)
-            s = spots(d, p, r.runs.count, r.runs.lowest);
-        if (!s.empty()) {
-            spot = blob.add(s.data(), s.size());
-            const std::vector<int32_t> t = tiles(p, r.runs.count, r.runs.most);
-            tile = blob.add(t.data(), t.size());
-            r.runs.longest = longest(p, r.runs.count);
-        } else {
-            r.runs.count = 0;
-        }
+        if (runs.count == 0)
+            return;
+        runs.bytes = instances * plan.bytes;
+        runs.extent = instances * plan.extent;
+        runs.by_bytes = Divisor::of(runs.bytes);
     }
 
+    size_t bytes() const { return blob.bytes.size(); }
+
+    // Uploaded to `memory`.
+    void place(char *memory, Resident &r) const
+    {
+        r.image = {placed<ImageNode>(memory, nodes), placed<int64_t>(memory, side)};
+        r.runs = runs;
+        if (runs.count == 0)
+            return;
+        r.runs.displs = placed<int64_t>(memory, displs);
+        r.runs.prefix = placed<int64_t>(memory, prefix);
+        r.runs.spots = placed<uint64_t>(memory, spot);
+        r.runs.tile = placed<int32_t>(memory, tile);
+    }
+
+private:
+    // The rest of a list. None where the runs are too many or too far apart.
+    void add_spots(const int64_t *displ, const int64_t *begin, int64_t count)
+    {
+        if (count > INT32_MAX)
+            return;
+        const std::vector<uint64_t> s = spots(displ, begin, count, runs.lowest);
+        if (s.empty())
+            return;
+        spot = blob.add(s.data(), s.size());
+        const std::vector<int32_t> t = tiles(begin, count, runs.most);
+        tile = blob.add(t.data(), t.size());
+        runs.longest = longest(begin, count);
+        runs.count = count;
+    }
+};
+
+std::atomic<int64_t> bytes_held{0};
+const Source images([](Counts &counts) {
+    counts.push_back({"images", "bytes", "bytes of types' descriptions on devices", bytes_held.load(std::memory_order_relaxed), true});
+});
+
+int make(const Plan &plan, Device &device, Resident &r)
+{
     bool on_host;
     device.retired.collect(false);
-    if (const int e = take(device, blob.bytes.size(), r.memory, on_host))
+    Description description(plan, true);
+    int e = take(device, description.bytes(), r.memory, on_host);
+    if (e == HEDDLE_ERR_NO_MEMORY && description.runs.count > 0) { // without the list each word is searched for
+        description = Description(plan, false);
+        e = take(device, description.bytes(), r.memory, on_host);
+    }
+    if (e)
         return e;
     if (on_host) {
-        std::memcpy(r.memory.at(), blob.bytes.data(), blob.bytes.size());
+        std::memcpy(r.memory.at(), description.blob.bytes.data(), description.bytes());
         device.retired.collect(true); // the next one may find room
-    } else if (const int e = upload(device, blob.bytes, r.memory.at())) {
-        return e;
+    } else if (const int failed = upload(device, description.blob.bytes, r.memory.at())) {
+        return failed;
     }
-    r.image = {placed<ImageNode>(r.memory.at(), nodes), placed<int64_t>(r.memory.at(), side)};
-    if (r.runs.count > 0) {
-        r.runs.displs = placed<int64_t>(r.memory.at(), displs);
-        r.runs.prefix = placed<int64_t>(r.memory.at(), prefix);
-        r.runs.spots = placed<uint64_t>(r.memory.at(), spot);
-        r.runs.tile = placed<int32_t>(r.memory.at(), tile);
-        r.runs.bytes = instances * plan.bytes;
-        r.runs.extent = instances * plan.extent;
-        r.runs.by_bytes = Divisor::of(r.runs.bytes);
-    }
+    description.place(r.memory.at(), r);
+    bytes_held.fetch_add(r.bytes = static_cast<int64_t>(r.memory.bytes()), std::memory_order_relaxed);
     return HEDDLE_SUCCESS;
 }
 
@@ -262,6 +292,11 @@ Residents &residents_of(const Plan &plan, Device &device)
 
 } // namespace
 
+Resident::~Resident()
+{
+    bytes_held.fetch_sub(bytes, std::memory_order_relaxed);
+}
+
 // Called from the middle of transfers, which must not be left by an exception: memory that has run out is an error.
 int resident(const Plan &plan, Device &device, const Resident *&found)
 {
@@ -276,3 +311,20 @@ void read_on_stream(const Plan &plan, Device &device)
 }
 
 } // namespace heddle::gpu
+
+int heddle_type_device_memory(const heddle_type *type, int64_t *bytes)
+{
+    using namespace heddle;
+    using namespace heddle::gpu;
+    return answer([&] {
+        if (!bytes)
+            return int{HEDDLE_ERR_ARG};
+        Message m;
+        if (const int e = m.set(1, type))
+            return e;
+        const Plan &plan = *m.plan;
+        const bool in_parameters = plan.contiguous || (plan.kind != HEDDLE_PLAN_GENERAL && plan.dimensions < max_dims);
+        *bytes = in_parameters ? 0 : static_cast<int64_t>(Description(plan, true).bytes());
+        return int{HEDDLE_SUCCESS};
+    });
+}

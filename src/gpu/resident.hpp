@@ -10,9 +10,15 @@
 namespace heddle::gpu {
 
 struct Resident {
+    Resident() = default;
+    Resident(const Resident &) = delete;
+    Resident &operator=(const Resident &) = delete;
+    ~Resident();
+
     Slab memory;
     ImageView image{nullptr, nullptr};
-    RunList runs{}; // without displacements where the image has too many runs for a list, or too far apart
+    RunList runs{}; // without displacements where the image has too many runs for a list, or too far apart, or there was no room
+    int64_t bytes = 0; // as counted
     std::atomic<bool> on_streams{false}; // callers' streams may read it
     std::unique_ptr<Resident> next;      // of those that are retired
 };

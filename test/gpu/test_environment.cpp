@@ -101,6 +101,39 @@ void a_little_memory()
         with_switches(switches);
 }
 
+/* Run by the next test, where a description finds room, and not the list of all its runs. */
+void inside_without_room_for_a_list()
+{
+    need_devices();
+    if (!getenv("NO_ROOM"))
+        throw Skip("a test runs it");
+    const oracle::Type type = hvector(20000, 200, irregular(1, 3));
+    const int64_t bytes = type.info().size;
+    int64_t description = 0;
+    succeeds(heddle_type_device_memory(type.get(), &description), "heddle_type_device_memory");
+    if (description < 24 * type.info().runs)
+        fail("the description is said to take ", description, " bytes for ", type.info().runs, " runs");
+    const Place device{Kind::device, 0};
+    const Buffer from(device, static_cast<size_t>(type.info().true_extent), 1);
+    Buffer to(device, std::vector<std::byte>(static_cast<size_t>(bytes)));
+    const int64_t before = counted("kernels_any"), held = counted("images_bytes");
+    transfer_all(Way::blocking, {{side_of(from.at(), 1, type), bytes_at(to.at(), bytes), bytes, HEDDLE_OP_REPLACE}});
+    int64_t actual = 0;
+    heddle_pack(from.expected.data(), 1, type.get(), 0, to.expected.data(), bytes, &actual);
+    to.check("packed without a list of runs");
+    same(counted("kernels_any") - before, int64_t{1}, "kernels_any");
+    const int64_t taken = counted("images_bytes") - held;
+    if (taken <= 0 || taken > 100000)
+        fail("the image takes ", taken, " bytes");
+}
+
+void no_room_for_a_list()
+{
+    need_simulation();
+    self_succeeds({"--only-named", "--named", "inside: without room for a list"},
+                  {{"HEDDLE_SIM", "device_memory=600000 pinned_memory=100000"}, {"NO_ROOM", "1"}});
+}
+
 /* For completion objects. */
 void no_memory_for_ends()
 {
@@ -248,6 +281,8 @@ const AddTests tests{{"information", info},
                      {"little device memory", little_device_memory},
                      {"no memory at all", no_memory_at_all},
                      {"a little memory", a_little_memory},
+                     {"inside: without room for a list", inside_without_room_for_a_list},
+                     {"no room for a list", no_room_for_a_list},
                      {"no memory for ends", no_memory_for_ends},
                      {"no peer access", no_peer_access},
                      {"pools", pools},

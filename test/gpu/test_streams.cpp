@@ -463,6 +463,74 @@ void later_calls_are_quiet()
                 }
 }
 
+/* The first use of a type copies its description to the device, past what else runs there. */
+void a_new_type_waits_for_nobody()
+{
+    need_devices();
+    need_simulation(); /* which can be late */
+    const Place device{Kind::device, 0};
+    const Buffer from(device, 2000, 1), to(device, 2000, 2), sums(device, 2000, 3);
+    const auto move_of = [&](const Type &type) {
+        const int64_t bytes = type.info().size;
+        return heddle_move{side_of(from.at(), 1, type), bytes_at(to.at(), bytes), bytes, HEDDLE_OP_REPLACE};
+    };
+    for (int64_t seed = 100; seed < 108; ++seed) { /* streams and slabs are not to be made first */
+        const Type warm = irregular(seed);
+        transfer_all(Way::begun, {move_of(warm)});
+    }
+    const Late late("delay_us=20000"); /* the copies of descriptions, too */
+    const heddle_type *const one = heddle_type_predefined(HEDDLE_INT64);
+    heddle_move sum{{from.at(), 1, one, 0}, {sums.at(), 1, one, 0}, 8, HEDDLE_OP_SUM};
+    std::vector<heddle_move> slow; /* operators never share a kernel, and all go to one stream */
+    for (int64_t i = 0; i < 100; ++i) {
+        sum.to.buf = sums.at(static_cast<size_t>(8 * i));
+        slow.push_back(sum);
+    }
+    heddle_request *busy = nullptr;
+    succeeds(heddle_transfer_begin(slow.data(), static_cast<int64_t>(slow.size()), &busy), "heddle_transfer_begin");
+    void *const stream = Machine::get().make_stream(0);
+    std::vector<heddle_request *> begun;
+    for (int64_t i = 0; i < 12; ++i) { /* whichever of a few streams is whose turn */
+        const Type fresh = irregular(200 + i);
+        const heddle_move move = move_of(fresh);
+        if (i % 3 == 2)
+            succeeds(heddle_transfer_on_stream(&move, 1, stream), "heddle_transfer_on_stream");
+        else
+            succeeds(heddle_transfer_begin(&move, 1, &begun.emplace_back(nullptr)), "heddle_transfer_begin");
+    }
+    int done = 1;
+    succeeds(heddle_test(&busy, &done), "heddle_test");
+    same(done, 0, "what ran before new types came, when they were begun");
+    for (heddle_request *&each : begun)
+        succeeds(heddle_wait(&each), "heddle_wait");
+    succeeds(heddle_wait(&busy), "heddle_wait");
+    Machine::get().synchronize(0, stream);
+    Machine::get().end_stream(0, stream);
+}
+
+/* Two strided sides need no description, nor any that is located by one. */
+void between_strides()
+{
+    need_devices();
+    const Type narrow = hvector(500, 24, bytes_of(8)), wide = hvector(250, 80, bytes_of(16)), listed = irregular(3, 400);
+    const Place device{Kind::device, 0};
+    for (const bool strided : {true, false}) {
+        const Type &target = strided ? wide : listed;
+        const int64_t bytes = std::min(narrow.info().size, target.info().size);
+        const Buffer from(device, static_cast<size_t>(narrow.info().true_extent), 1);
+        Buffer to(device, static_cast<size_t>(target.info().true_extent), 2);
+        const std::string counter = strided ? "kernels_strided" : "kernels_any";
+        const int64_t before = counted(counter);
+        transfer_all(Way::blocking, {{side_of(from.at(), 1, narrow), side_of(to.at(), 1, target), bytes, HEDDLE_OP_REPLACE}});
+        same(counted(counter) - before, int64_t{1}, counter);
+        std::vector<std::byte> packed(static_cast<size_t>(narrow.info().size));
+        int64_t moved = 0;
+        heddle_pack(from.expected.data(), 1, narrow.get(), 0, packed.data(), bytes, &moved);
+        heddle_unpack(packed.data(), bytes, to.expected.data(), 1, target.get(), 0, &moved);
+        to.check("from layout to layout");
+    }
+}
+
 /* A type's image, however large, is there for the next one: to free it would wait for all of the device. */
 void released_types_free_nothing()
 {
@@ -500,6 +568,8 @@ const AddTests tests{{"a stream keeps its order", a_stream_keeps_its_order},
                      {"large parts share a launch", large_parts_share_a_launch},
                      {"begun is begun", begun_is_begun},
                      {"later calls are quiet", later_calls_are_quiet},
+                     {"a new type waits for nobody", a_new_type_waits_for_nobody},
+                     {"between strides", between_strides},
                      {"released types free nothing", released_types_free_nothing}};
 
 } // namespace

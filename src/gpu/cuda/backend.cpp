@@ -6,11 +6,11 @@
 
 namespace heddle::gpu::cuda {
 
-int CudaBackend::open(int devices)
+int CudaBackend::open(int devices, int &device)
 {
-    for (int i = 0; i < devices; ++i) {
+    for (device = 0; device < devices; ++device) {
         devices_.push_back(std::make_unique<Device>());
-        if (const int e = devices_.back()->open(i))
+        if (const int e = devices_.back()->open(device))
             return e;
     }
     reached_ = std::make_unique<std::atomic<bool>[]>(devices_.size() * devices_.size());

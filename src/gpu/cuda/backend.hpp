@@ -19,8 +19,8 @@ inline cudaStream_t as_cuda(Stream stream) { return static_cast<cudaStream_t>(st
 
 class CudaBackend final : public Backend {
 public:
-    // Creates no context.
-    int open(int devices);
+    // Creates no context. `device`: that it came to.
+    int open(int devices, int &device);
 
     const char *name() const override { return "cuda"; }
     int device_count() const override;

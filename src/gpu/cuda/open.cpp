@@ -38,8 +38,9 @@ heddle_open_backend_3(const heddle::gpu::Host &host, std::string &reason)
     }
     try {
         auto backend = std::make_unique<CudaBackend>();
-        if (backend->open(devices)) {
-            reason = "a device does not answer";
+        int device = 0;
+        if (backend->open(devices, device)) {
+            reason = "device " + std::to_string(device) + " does not answer";
             return nullptr;
         }
         return backend.release(); // it lives as long as the process
