@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The choice of the method for a transfer and of the kernel for a work: two questions that every path asks.
 // Every answer can be forced (HEDDLE_METHOD, HEDDLE_KERNEL) where the forced one can do what is asked, and
-// is counted.
+// is counted. The plug-in has some kernels in several forms (runs: even, short, few or tiled; strided: sparse blocks) and
+// several works in one batch; which it takes follows from the work alone, and counts as what was chosen here.
 #pragma once
 
 #include "moves.hpp"
