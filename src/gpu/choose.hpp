@@ -40,8 +40,8 @@ public:
     Method method(const Move &move, const Work *work, bool alone, bool on_stream);
     // It was the answer before, and is not asked for again.
     void again(Method method);
-    // `together`: other moves go with it, which could share a launch.
-    Kernel kernel(const Work &work, const Move &move, bool together);
+    // `together`: other moves go with it, which could share a launch. `beside`: other launches run at the same time.
+    Kernel kernel(const Work &work, const Move &move, bool together, bool beside);
 
 private:
     template <class E> struct Tally {

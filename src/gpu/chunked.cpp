@@ -125,14 +125,14 @@ private:
         if (const int e = make_work(move, kernel.work))
             return e;
         if (to_host) {
-            if (const int e = launch(device, {&kernel, 1}, lane.stream, nullptr))
+            if (const int e = launch(device, {&kernel, 1}, lane.stream, nullptr, true))
                 return e;
             return backend.copy(device.ordinal(), lane.stream, part.to.address(), lane.slab.at(), bytes, done);
         }
         if (const int e = backend.copy(device.ordinal(), lane.stream, lane.slab.at(), part.from.address(), bytes,
                                        nullptr))
             return e;
-        return launch(device, {&kernel, 1}, lane.stream, done);
+        return launch(device, {&kernel, 1}, lane.stream, done, true);
     }
 
     // What runs already uses the slabs and the caller's buffers.

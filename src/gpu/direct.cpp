@@ -140,7 +140,7 @@ Layers copy_of(const Direct &direct)
     return direct.method == Method::blocks ? blocks(direct) : contiguous(*direct.move);
 }
 
-static int launch_several(Device &device, std::span<const Direct> moves, Stream stream, Done *done)
+static int launch_several(Device &device, std::span<const Direct> moves, Stream stream, Done *done, bool beside)
 {
     Backend &backend = device.backend();
     Choices choices;
@@ -157,7 +157,7 @@ static int launch_several(Device &device, std::span<const Direct> moves, Stream 
         if (d.method != Method::kernel) {
             error = put_copy(device, stream, copy_of(d), last);
         } else {
-            const Kernel kernel = choices.kernel(d.work, *d.move, several);
+            const Kernel kernel = choices.kernel(d.work, *d.move, several, beside);
             if (several && batches(kernel, d)) {
                 batch.push_back({kernel, &d.work, remote});
                 continue;
@@ -171,14 +171,14 @@ static int launch_several(Device &device, std::span<const Direct> moves, Stream 
     return batch.empty() ? HEDDLE_SUCCESS : backend.launch(device.ordinal(), stream, batch, done);
 }
 
-int launch(Device &device, std::span<const Direct> moves, Stream stream, Done *done)
+int launch(Device &device, std::span<const Direct> moves, Stream stream, Done *done, bool beside)
 {
     if (moves.size() != 1)
-        return launch_several(device, moves, stream, done);
+        return launch_several(device, moves, stream, done, beside);
     const Direct &only = moves[0];
     if (only.method != Method::kernel)
         return put_copy(device, stream, copy_of(only), done);
-    const Launch one{Choices().kernel(only.work, *only.move, false), &only.work};
+    const Launch one{Choices().kernel(only.work, *only.move, false, beside), &only.work};
     return device.backend().launch(device.ordinal(), stream, {&one, 1}, done);
 }
 
@@ -201,7 +201,7 @@ int begin_direct(Device &device, std::span<const Direct> moves, bool awaited, Ta
         const int without = done.acquire(device);
         if (without && without != HEDDLE_ERR_NO_MEMORY)
             return without;
-        const int failed = launch(device, group, stream, done.get());
+        const int failed = launch(device, group, stream, done.get(), !awaited);
         if (failed || without) {
             // A part of it may run: its types and buffers are the caller's again when this returns. And without a memory
             // for its end, that is waited for here.
@@ -247,7 +247,7 @@ int run_kernel(Device &device, const Direct &direct)
     const int without = done.acquire(device);
     if (without && without != HEDDLE_ERR_NO_MEMORY)
         return without;
-    const int failed = launch(device, {&direct, 1}, stream, done.get());
+    const int failed = launch(device, {&direct, 1}, stream, done.get(), false);
     if (!failed && !without)
         return done.wait();
     const int ended = device.backend().stream_synchronize(device.ordinal(), stream); // a part of it may run

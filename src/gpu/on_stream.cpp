@@ -66,7 +66,7 @@ int put_on_stream(Moves &moves, Stream stream)
     for (const Move *move : by_runs)
         if (const int e = copy_by_runs(*move, device, stream))
             return e;
-    return launch(device, direct, stream, nullptr);
+    return launch(device, direct, stream, nullptr, false);
 }
 
 } // namespace heddle::gpu

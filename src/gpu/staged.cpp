@@ -83,7 +83,7 @@ public:
             if (const int e = backend.copy(device_->ordinal(), stream_, at, staging.host(), bytes, nullptr))
                 return e;
         Done *const done = slab_ && fills ? nullptr : done_.get();
-        if (const int e = launch(*device_, {&direct, 1}, stream_, done))
+        if (const int e = launch(*device_, {&direct, 1}, stream_, done, true))
             return e;
         if (slab_ && fills)
             return backend.copy(device_->ordinal(), stream_, staging.host(), at, bytes, done_.get());

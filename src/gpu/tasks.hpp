@@ -55,8 +55,9 @@ using Directs = std::pmr::vector<Direct>;
 // What a call's Moves and Directs need for a neighbour exchange in three dimensions, of 26 moves.
 constexpr size_t neighbours_bytes = 26 * (sizeof(Move) + sizeof(Direct));
 
-// Puts them on a stream of their device: those that are small in one launch. `done` is reached after the last.
-int launch(Device &device, std::span<const Direct> moves, Stream stream, Done *done);
+// Puts them on a stream of their device: those that are small in one launch. `done` is reached after the last. `beside`: the
+// library has, or will have, other launches running at the same time.
+int launch(Device &device, std::span<const Direct> moves, Stream stream, Done *done, bool beside);
 // The same on streams of the device's own, side by side where that pays. `awaited`: by the calling thread, at once.
 int begin_direct(Device &device, std::span<const Direct> moves, bool awaited, Tasks &tasks);
 // What the copy engines are told of one that is theirs.

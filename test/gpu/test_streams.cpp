@@ -508,21 +508,27 @@ void a_new_type_waits_for_nobody()
     Machine::get().end_stream(0, stream);
 }
 
-/* Two strided sides need no description, nor any that is located by one. */
+/* Two strided sides go by the kernel for such, but where others run beside; what is irregular is located word by word. */
 void between_strides()
 {
     need_devices();
     const Type narrow = hvector(500, 24, bytes_of(8)), wide = hvector(250, 80, bytes_of(16)), listed = irregular(3, 400);
     const Place device{Kind::device, 0};
-    for (const bool strided : {true, false}) {
-        const Type &target = strided ? wide : listed;
+    struct {
+        const Type &target;
+        Way way;
+        const char *counter;
+    } const cases[] = {{wide, Way::blocking, "kernels_strided"},
+                       {wide, Way::on_stream, "kernels_strided"},
+                       {wide, Way::begun, "kernels_any"},
+                       {listed, Way::blocking, "kernels_any"}};
+    for (const auto &[target, way, counter] : cases) {
         const int64_t bytes = std::min(narrow.info().size, target.info().size);
         const Buffer from(device, static_cast<size_t>(narrow.info().true_extent), 1);
         Buffer to(device, static_cast<size_t>(target.info().true_extent), 2);
-        const std::string counter = strided ? "kernels_strided" : "kernels_any";
         const int64_t before = counted(counter);
-        transfer_all(Way::blocking, {{side_of(from.at(), 1, narrow), side_of(to.at(), 1, target), bytes, HEDDLE_OP_REPLACE}});
-        same(counted(counter) - before, int64_t{1}, counter);
+        transfer_all(way, {{side_of(from.at(), 1, narrow), side_of(to.at(), 1, target), bytes, HEDDLE_OP_REPLACE}});
+        same(counted(counter) - before, int64_t{1}, counter, " ", to_text(way));
         std::vector<std::byte> packed(static_cast<size_t>(narrow.info().size));
         int64_t moved = 0;
         heddle_pack(from.expected.data(), 1, narrow.get(), 0, packed.data(), bytes, &moved);
