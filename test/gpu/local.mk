@@ -22,6 +22,19 @@ test_gpu_sim_test_CXXFLAGS = $(AM_CXXFLAGS) -pthread
 test_gpu_sim_test_LDFLAGS = $(AM_LDFLAGS) -pthread
 test_gpu_sim_test_LDADD = -ldl
 
+# Of the CUDA plug-in, what needs no CUDA.
+if HAVE_HWLOC
+check_PROGRAMS += test/gpu/nearby_test
+TESTS += test/gpu/nearby_test
+endif
+test_gpu_nearby_test_SOURCES = \
+    src/gpu/cuda/nearby.cpp \
+    test/gpu/named.cpp \
+    test/gpu/named.hpp \
+    test/gpu/nearby_test.cpp
+test_gpu_nearby_test_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_HWLOC_CFLAGS)
+test_gpu_nearby_test_LDADD = $(CHECK_HWLOC_LIBS)
+
 if HAVE_CLI11
 check_PROGRAMS += test/gpu/gpu
 TESTS += test/gpu/gpu
