@@ -362,7 +362,7 @@ typedef struct heddle_request heddle_request;
  * OP, BUFFER, NO_MEMORY, NO_DEVICE, DEVICE. */
 HEDDLE_API int heddle_transfer(const heddle_move *moves, int64_t n);
 
-/* Begins them and returns, at the first use of a type on a device when its description is there, which is copied past
+/* Begins them and returns; at the first use of an irregular type on a device once its description is there, which goes past
  * whatever else was begun (heddle_type_device_memory). `*request` is to be given to heddle_test until that says done, or to
  * heddle_wait; until then the buffers must stay, while the types may be released. Where all is done at
  * once, `*request` is null, which both take. Stages that go through the host move on in these calls. */
@@ -373,16 +373,17 @@ HEDDLE_API int heddle_test(heddle_request **request, int *done);
 HEDDLE_API int heddle_wait(heddle_request **request);
 
 /* Puts them on a stream of the caller's (a cudaStream_t, of the device whose memory is moved): ordered with
- * what is there, no synchronization but with the copy of a type's description at its first use. The types may be released at once. Pageable memory is refused with
- * BUFFER, for it cannot be reached from a stream, and operators that no device has (those on more than 64
- * bits of floating point) with OP. The stream must not be under capture. Errors: also STREAM, and NO_MEMORY for an operator on a
+ * what is there, without synchronization, but that the first use of an irregular type waits for its description as above. The
+ * types may be released at once. Pageable memory is refused with BUFFER, for it cannot be reached from a stream, and operators
+ * that no device has (those on more than 64 bits of floating point) with OP. The stream must not be under capture. Errors: also STREAM, and NO_MEMORY for an operator on a
  * type whose description finds no room that the device reaches. */
 HEDDLE_API int heddle_transfer_on_stream(const heddle_move *moves, int64_t n, void *stream);
 
 /* Bytes that the description of a committed type takes on each device that moves it: none for types that are contiguous or
  * strided, else mostly 24 for each of up to four million runs. It comes into being with the type's first use there, in
- * memory of the device or, where that has run out, pinned memory, and ends with the type; HEDDLE_SLAB_LIMIT does not
- * count it. Errors: ARG, TYPE, FREED, NOT_COMMITTED, OVERFLOW, NO_MEMORY. */
+ * memory of the device or, where that has run out, pinned memory, and ends with the type. One of up to 1 MiB is taken out of
+ * HEDDLE_SLAB_LIMIT while there is room; others are not counted there. Where there is no memory for the runs, the rest of it, a
+ * few hundred bytes mostly, serves alone, more slowly. Errors: ARG, TYPE, FREED, NOT_COMMITTED, OVERFLOW, NO_MEMORY. */
 HEDDLE_API int heddle_type_device_memory(const heddle_type *type, int64_t *bytes);
 
 /* ---- staging memory -------------------------------------------------------------------------- */
