@@ -375,8 +375,8 @@ HEDDLE_API int heddle_wait(heddle_request **request);
 /* Puts them on a stream of the caller's (a cudaStream_t, of the device whose memory is moved): ordered with
  * what is there, without synchronization, but that the first use of an irregular type waits for its description as above. The
  * types may be released at once. Pageable memory is refused with BUFFER, for it cannot be reached from a stream, and operators
- * that no device has (those on more than 64 bits of floating point) with OP. The stream must not be under capture. Errors: also STREAM, and NO_MEMORY for an operator on a
- * type whose description finds no room that the device reaches. */
+ * that no device has (those on more than 64 bits of floating point) with OP. The stream must not be under capture. Errors: also
+ * STREAM, and NO_MEMORY for an operator on a type whose description finds no room that the device reaches. */
 HEDDLE_API int heddle_transfer_on_stream(const heddle_move *moves, int64_t n, void *stream);
 
 /* Bytes that the description of a committed type takes on each device that moves it: none for types that are contiguous or

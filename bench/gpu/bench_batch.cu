@@ -124,10 +124,7 @@ std::vector<heddle_move> moves_of(const Exchange &exchange, bool pack)
 // What must come out, by the host.
 std::vector<char> expected(const Exchange &exchange, bool pack)
 {
-    std::vector<char> grid(static_cast<size_t>(exchange.grid.bytes())),
-        packed(static_cast<size_t>(exchange.bytes));
-    BENCH_CUDA(cudaMemcpy(grid.data(), exchange.grid.get(), grid.size(), cudaMemcpyDeviceToHost));
-    BENCH_CUDA(cudaMemcpy(packed.data(), exchange.packed.get(), packed.size(), cudaMemcpyDeviceToHost));
+    std::vector<char> grid = on_host(exchange.grid), packed = on_host(exchange.packed);
     for (const Part &part : exchange.parts) {
         int64_t moved = 0;
         if (pack)

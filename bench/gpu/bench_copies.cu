@@ -24,7 +24,7 @@ Type type_of(const Box &box, int side)
     return Type::hvector(box.layers, 1, box.layer[side], rows);
 }
 
-// By hand: a word of 8 bytes a thread, whose row and layer are known to be powers of two or not.
+// By hand: a word of 8 bytes a thread.
 __global__ void move_box(double *__restrict to, const double *__restrict from, unsigned width, unsigned rows, unsigned words,
                          size_t from_row, size_t from_layer, size_t to_row, size_t to_layer)
 {
@@ -58,13 +58,6 @@ void by_copies(const Box &box, char *to, const char *from, cudaStream_t on)
 }
 
 using Move = void (*)(const Box &, char *, const char *, cudaStream_t);
-
-std::vector<char> on_host(const Device &memory)
-{
-    std::vector<char> bytes(static_cast<size_t>(memory.bytes()));
-    BENCH_CUDA(cudaMemcpy(bytes.data(), memory.get(), bytes.size(), cudaMemcpyDeviceToHost));
-    return bytes;
-}
 
 void measure(benchmark::State &state, const Box &box, Move enqueue)
 {

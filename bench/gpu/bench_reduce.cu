@@ -62,13 +62,6 @@ struct Shape {
     Hand hand;
 };
 
-std::vector<double> on_host(const Device &memory)
-{
-    std::vector<double> values(static_cast<size_t>(memory.bytes() / 8));
-    BENCH_CUDA(cudaMemcpy(values.data(), memory.get(), values.size() * 8, cudaMemcpyDeviceToHost));
-    return values;
-}
-
 void measure(benchmark::State &state, const Shape &shape, int64_t bytes, bool hand)
 {
     const int64_t count = bytes / shape.block;
@@ -85,14 +78,14 @@ void measure(benchmark::State &state, const Shape &shape, int64_t bytes, bool ha
                        [&](int, cudaStream_t on) { shape.hand(target.get(), source.get(), bytes, on); });
     fill(target, 7);
     fill(source, 13);
-    std::vector<double> wanted = on_host(target);
-    const std::vector<double> added = on_host(source);
+    std::vector<double> wanted = on_host<double>(target);
+    const std::vector<double> added = on_host<double>(source);
     BENCH_HEDDLE(
         heddle_accumulate(added.data(), bytes / 8, nullptr, wanted.data(), 1, type.get(), HEDDLE_OP_SUM));
     const Stream stream;
     queued.front()(0, stream);
     stream.wait();
-    const std::vector<double> found = on_host(target);
+    const std::vector<double> found = on_host<double>(target);
     if (std::memcmp(found.data(), wanted.data(), found.size() * 8) != 0)
         throw std::runtime_error("wrong data");
     state.counters["bytes"] = static_cast<double>(bytes);

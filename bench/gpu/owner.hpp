@@ -75,6 +75,14 @@ template <class T> Device on_device(const std::vector<T> &values)
     return memory;
 }
 
+// And back.
+template <class T = char> std::vector<T> on_host(const Device &memory)
+{
+    std::vector<T> values(static_cast<size_t>(memory.bytes()) / sizeof(T));
+    BENCH_CUDA(cudaMemcpy(values.data(), memory.get(), values.size() * sizeof(T), cudaMemcpyDeviceToHost));
+    return values;
+}
+
 class Stream {
 public:
     Stream() { BENCH_CUDA(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking)); }

@@ -23,13 +23,6 @@ char *pinned(int64_t bytes)
     return memory.get();
 }
 
-std::vector<char> on_host(const char *at, int64_t bytes)
-{
-    std::vector<char> copy(static_cast<size_t>(bytes));
-    BENCH_CUDA(cudaMemcpy(copy.data(), at, copy.size(), cudaMemcpyDeviceToHost));
-    return copy;
-}
-
 } // namespace
 
 Workspace::Workspace(const Layout &layout, int64_t size) : made_(layout.make(size))
@@ -62,7 +55,7 @@ const Device &Workspace::expected(bool pack)
     fill_pattern(packs_[0].get(), made_.bytes, packed_seed);
     damaged_ = true;
     if (made_.span <= checked_on_host || !made_.hand) {
-        auto user = on_host(users_[0].get(), made_.span), packed = on_host(packs_[0].get(), made_.bytes);
+        auto user = on_host(users_[0]), packed = on_host(packs_[0]);
         int64_t moved = 0;
         if (pack)
             BENCH_HEDDLE(heddle_pack(user.data(), made_.count, made_.type.get(), 0, packed.data(),

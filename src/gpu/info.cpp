@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is open, what it did, and what memory a pointer names.
+// What is open, what it did, what memory a pointer names, and what a type takes.
 #include "choose.hpp"
 #include "counters.hpp"
 #include "devices.hpp"
 #include "error_detail.hpp"
+#include "resident.hpp"
 
 #include <string_view>
 
@@ -113,4 +114,18 @@ int heddle_memory_kind(const void *ptr, int *device)
     if (device)
         *device = m.device;
     return static_cast<int>(m.kind);
+}
+
+int heddle_type_device_memory(const heddle_type *type, int64_t *bytes)
+{
+    return answer([&] {
+        if (!bytes)
+            return int{HEDDLE_ERR_ARG};
+        Message m;
+        if (const int e = m.set(1, type))
+            return e;
+        constexpr int64_t several = 2; // instances
+        *bytes = fits_parameters(*m.plan, several) ? 0 : resident_bytes(*m.plan);
+        return int{HEDDLE_SUCCESS};
+    });
 }

@@ -11,13 +11,6 @@ namespace {
 // time alone.)
 constexpr uintptr_t page = 4096;
 
-// Whether `bytes` bytes from `at` on do.
-bool lie_in(const Memory &m, const char *at, uint64_t bytes)
-{
-    const uint64_t first = reinterpret_cast<uintptr_t>(at) - reinterpret_cast<uintptr_t>(m.base);
-    return m.base && first < m.size && bytes <= m.size - first;
-}
-
 class Walk {
 public:
     using Sink = std::function<bool(int64_t, const Memory &)>;
@@ -44,7 +37,7 @@ private:
     {
         const char *const low = address(displ, reach.low);
         const Memory &m = map_.at(low);
-        return lie_in(m, low, static_cast<uint64_t>(reach.high) - static_cast<uint64_t>(reach.low)) ? &m : nullptr;
+        return MemoryMap::holds(m, low, static_cast<uint64_t>(reach.high) - static_cast<uint64_t>(reach.low)) ? &m : nullptr;
     }
 
     // Bytes lo to hi of one instance of node k at `displ`, all of them in the instance.

@@ -35,11 +35,14 @@ public:
             last_[1] = *known.to;
     }
 
-private:
-    static bool holds(const Memory &m, const char *address)
+    // Whether `bytes` bytes from `address` on are known to be all of `m`.
+    static bool holds(const Memory &m, const char *address, uint64_t bytes = 1)
     {
-        return m.base && reinterpret_cast<uintptr_t>(address) - reinterpret_cast<uintptr_t>(m.base) < m.size;
+        const uint64_t first = reinterpret_cast<uintptr_t>(address) - reinterpret_cast<uintptr_t>(m.base);
+        return m.base && first < m.size && bytes <= m.size - first;
     }
+
+private:
     // Makes what `address` names the latest.
     void ask(const char *address);
 

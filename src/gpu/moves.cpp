@@ -61,8 +61,7 @@ bool cuts_elements(const std::vector<Piece> &pieces, int64_t element)
     return std::any_of(pieces.begin(), pieces.end() - 1, [&](const Piece &piece) { return (at += piece.bytes) % element != 0; });
 }
 
-// The device that is best placed to do the move, by the memory that its ends name.
-void choose_device(Move &m, Devices *devices)
+void choose_by_reach(Move &m, Devices *devices)
 {
     const Place &from = m.from.memory;
     const Place &to = m.to.memory;
@@ -89,6 +88,16 @@ void choose_device(Move &m, Devices *devices)
     for (const Place *place : order)
         if (place->kind == MemoryKind::managed ? take(std::max(place->device, 0)) : place->any_device(take))
             return;
+}
+
+// The device that is best placed to do the move, by the memory that its ends name.
+void choose_device(Move &m, Devices *devices)
+{
+    const Place &from = m.from.memory, &to = m.to.memory;
+    if (m.op != HEDDLE_OP_REPLACE || !from.lies_on(to.device) || !to.lies_on(to.device))
+        return choose_by_reach(m, devices);
+    m.on_device = true; // as most are: nobody has to be asked
+    m.device = &devices->device(to.device);
 }
 
 } // namespace
@@ -126,15 +135,10 @@ int check_move(const heddle_move &asked, Move &move)
 
 void place_move(Move &move, Devices *devices, MemoryMap &map)
 {
-    const Place &from = move.from.memory, &to = move.to.memory;
     move.from.memory.be(map.at(move.from.base()));
     move.to.memory.be(map.at(move.to.base()));
-    if (!devices)
-        return;
-    if (move.op != HEDDLE_OP_REPLACE || !from.lies_on(to.device) || !to.lies_on(to.device))
-        return choose_device(move, devices);
-    move.on_device = true; // as most are: nobody has to be asked
-    move.device = &devices->device(to.device);
+    if (devices)
+        choose_device(move, devices);
 }
 
 void resolve_last(Devices *devices, MemoryMap &map, Moves &moves)

@@ -2,7 +2,6 @@
 #include "resident.hpp"
 
 #include "counters.hpp"
-#include "error_detail.hpp"
 
 #include "../mpi/datatype/engine/guard.hpp"
 #include "../mpi/datatype/engine/runs.hpp"
@@ -225,6 +224,7 @@ int make(const Plan &plan, Device &device, Resident &r)
     }
     if (e)
         return e;
+    bytes_held.fetch_add(static_cast<int64_t>(r.memory.bytes()), std::memory_order_relaxed);
     if (on_host) {
         std::memcpy(r.memory.at(), description.blob.bytes.data(), description.bytes());
         device.retired.collect(true); // the next one may find room
@@ -232,7 +232,6 @@ int make(const Plan &plan, Device &device, Resident &r)
         return failed;
     }
     description.place(r.memory.at(), r);
-    bytes_held.fetch_add(r.bytes = static_cast<int64_t>(r.memory.bytes()), std::memory_order_relaxed);
     return HEDDLE_SUCCESS;
 }
 
@@ -294,13 +293,18 @@ Residents &residents_of(const Plan &plan, Device &device)
 
 Resident::~Resident()
 {
-    bytes_held.fetch_sub(bytes, std::memory_order_relaxed);
+    bytes_held.fetch_sub(static_cast<int64_t>(memory.bytes()), std::memory_order_relaxed);
 }
 
 // Called from the middle of transfers, which must not be left by an exception: memory that has run out is an error.
 int resident(const Plan &plan, Device &device, const Resident *&found)
 {
     return guard([&] { return residents_of(plan, device).get(plan, device, found); });
+}
+
+int64_t resident_bytes(const Plan &plan)
+{
+    return static_cast<int64_t>(Description(plan, true).bytes());
 }
 
 void read_on_stream(const Plan &plan, Device &device)
@@ -311,20 +315,3 @@ void read_on_stream(const Plan &plan, Device &device)
 }
 
 } // namespace heddle::gpu
-
-int heddle_type_device_memory(const heddle_type *type, int64_t *bytes)
-{
-    using namespace heddle;
-    using namespace heddle::gpu;
-    return answer([&] {
-        if (!bytes)
-            return int{HEDDLE_ERR_ARG};
-        Message m;
-        if (const int e = m.set(1, type))
-            return e;
-        const Plan &plan = *m.plan;
-        const bool in_parameters = plan.contiguous || (plan.kind != HEDDLE_PLAN_GENERAL && plan.dimensions < max_dims);
-        *bytes = in_parameters ? 0 : static_cast<int64_t>(Description(plan, true).bytes());
-        return int{HEDDLE_SUCCESS};
-    });
-}

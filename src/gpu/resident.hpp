@@ -10,15 +10,11 @@
 namespace heddle::gpu {
 
 struct Resident {
-    Resident() = default;
-    Resident(const Resident &) = delete;
-    Resident &operator=(const Resident &) = delete;
     ~Resident();
 
-    Slab memory;
+    Slab memory; // counted while it is held
     ImageView image{nullptr, nullptr};
     RunList runs{}; // without displacements where the image has too many runs for a list, or too far apart, or there was no room
-    int64_t bytes = 0; // as counted
     std::atomic<bool> on_streams{false}; // callers' streams may read it
     std::unique_ptr<Resident> next;      // of those that are retired
 };
@@ -26,6 +22,9 @@ struct Resident {
 // The plan's image on `device`; it lives as long as the plan. The first call uploads it, and waits for that.
 // Errors: NO_MEMORY, DEVICE.
 int resident(const Plan &plan, Device &device, const Resident *&found);
+
+// Bytes that it takes there, if there is room for all of it.
+int64_t resident_bytes(const Plan &plan);
 
 // To be told before the image, which is there, is read on a stream of the caller's.
 void read_on_stream(const Plan &plan, Device &device);

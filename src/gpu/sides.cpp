@@ -9,13 +9,20 @@ namespace heddle::gpu {
 
 namespace {
 
+// Whether `count` instances of a strided plan are one dimension more than its own, of which the last may be joined by them.
+bool adds_dimension(const Plan &plan, int64_t count)
+{
+    const ImageNode &outermost = plan.image.nodes[0];
+    const bool joined = plan.dimensions > 0 && plan.extent == outermost.count * outermost.stride;
+    return (count > 1 && !joined) || plan.dimensions == 0;
+}
+
 // A strided plan's dimensions, instances included; false where there are more than max_dims.
 bool set_strides(const Plan &plan, int64_t count, Side &side)
 {
     const ImageNode *const nodes = plan.image.nodes.data();
     const int streams = plan.dimensions; // the first nodes, outermost first
-    const bool joined = streams > 0 && plan.extent == nodes->count * nodes->stride;
-    const bool repeated = (count > 1 && !joined) || streams == 0;
+    const bool repeated = adds_dimension(plan, count);
     const int dims = streams + repeated;
     if (dims > max_dims)
         return false;
@@ -63,6 +70,11 @@ int make_side(const End &end, Device &device, Side &side)
     side.by_bytes = plan.by_bytes;
     side.runs = found->runs;
     return HEDDLE_SUCCESS;
+}
+
+bool fits_parameters(const Plan &plan, int64_t count)
+{
+    return plan.contiguous || (plan.kind != HEDDLE_PLAN_GENERAL && plan.dimensions + adds_dimension(plan, count) <= max_dims);
 }
 
 void make_one_block(Side &side, int64_t bytes)

@@ -11,6 +11,9 @@ namespace heddle::gpu {
 // Errors: NO_MEMORY, DEVICE.
 int make_side(const End &end, Device &device, Side &side);
 
+// Whether that needs no image.
+bool fits_parameters(const Plan &plan, int64_t count);
+
 // A dense side of `bytes` bytes as a strided one of a single block, for the kernel that does strided sides.
 void make_one_block(Side &side, int64_t bytes);
 

@@ -6,11 +6,11 @@
 
 namespace heddle::gpu::cuda {
 
-int CudaBackend::open(int devices, int &device)
+int CudaBackend::open(int devices)
 {
-    for (device = 0; device < devices; ++device) {
+    for (int i = 0; i < devices; ++i) {
         devices_.push_back(std::make_unique<Device>());
-        if (const int e = devices_.back()->open(device))
+        if (const int e = devices_.back()->open(i))
             return e;
     }
     reached_ = std::make_unique<std::atomic<bool>[]>(devices_.size() * devices_.size());

@@ -19,8 +19,8 @@ inline cudaStream_t as_cuda(Stream stream) { return static_cast<cudaStream_t>(st
 
 class CudaBackend final : public Backend {
 public:
-    // Creates no context. `device`: that it came to.
-    int open(int devices, int &device);
+    // Creates no context. After an error the last device is the one that failed.
+    int open(int devices);
 
     const char *name() const override { return "cuda"; }
     int device_count() const override;

@@ -38,9 +38,8 @@ heddle_open_backend_3(const heddle::gpu::Host &host, std::string &reason)
     }
     try {
         auto backend = std::make_unique<CudaBackend>();
-        int device = 0;
-        if (backend->open(devices, device)) {
-            reason = "device " + std::to_string(device) + " does not answer";
+        if (backend->open(devices)) {
+            reason = "device " + std::to_string(backend->device_count() - 1) + " does not answer";
             return nullptr;
         }
         return backend.release(); // it lives as long as the process
