@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The soak: ranks do random MPI operations on memory of every kind, and look at every byte. All ranks draw
+ * the same numbers from the seed, so that each knows what the others do. Each step is drawn by itself: a
+ * failing one can be run alone.
+ */
+#include "resources.hpp"
+#include "soak.hpp"
+
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <unistd.h>
+
+using namespace soak;
+
+namespace {
+
+struct Run {
+    uint64_t seed = 1;
+    double seconds = 10;
+    int64_t first = 0, end = -1; /* steps; -1: until the time is over */
+    bool with_files = true, with_threads = true;
+};
+
+constexpr const char *usage = "usage: soak [--seed S] [--seconds T | --steps FIRST END] [--most BYTES] "
+                              "[--may-fail] [--host] [--no-files] [--no-threads]\n";
+
+Run parse(int argc, char **argv)
+{
+    Run run;
+    const auto value = [&](int &i) {
+        if (++i >= argc)
+            throw std::runtime_error(std::string(argv[i - 1]) + " needs a number");
+        return std::strtoll(argv[i], nullptr, 10);
+    };
+    for (int i = 1; i < argc; ++i) {
+        const std::string word = argv[i];
+        if (word == "--seed")
+            run.seed = static_cast<uint64_t>(value(i));
+        else if (word == "--seconds")
+            run.seconds = static_cast<double>(value(i));
+        else if (word == "--steps")
+            run.first = value(i), run.end = value(i);
+        else if (word == "--most")
+            options.most = value(i);
+        else if (word == "--may-fail")
+            options.may_fail = true;
+        else if (word == "--host")
+            options.only_host = true;
+        else if (word == "--no-files")
+            run.with_files = false;
+        else if (word == "--no-threads")
+            run.with_threads = false;
+        else
+            throw std::runtime_error(usage);
+    }
+    return run;
+}
+
+void step(const Run &run, int64_t number)
+{
+    Rng rng(Rng::mix(run.seed, static_cast<uint64_t>(number)));
+    const int64_t choice = rng.in(0, 99);
+    if (choice < 55)
+        exchange(rng);
+    else if (choice < 80)
+        collective(rng);
+    else if (choice < 88)
+        one_sided(rng);
+    else if (choice < 92)
+        partitioned(rng);
+    else if (choice < 96 && run.with_files)
+        files(rng);
+    else if (run.with_threads)
+        threads(rng);
+}
+
+/* The first rank's clock decides, and the others hear of it. */
+bool goes_on(const Run &run, int64_t number, std::chrono::steady_clock::time_point begun)
+{
+    if (run.end >= 0)
+        return number < run.end;
+    int going = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count() < run.seconds;
+    MPI_Bcast(&going, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    return going;
+}
+
+/* Where a rank is when somebody ends the job, for it hangs. */
+volatile sig_atomic_t current_step;
+extern "C" void tell_step(int)
+{
+    char text[80];
+    const int length = std::snprintf(text, sizeof text, "ended; the first fault is in step %d of this rank\n",
+                                     static_cast<int>(current_step));
+    if (write(STDOUT_FILENO, text, static_cast<size_t>(length)) < 0)
+        _exit(4);
+    _exit(3);
+}
+
+/* Caches have limits of some hundred KiB (4096 exported allocations, 152 bytes each); what grows beyond them
+ * grows for ever. */
+constexpr int64_t caches = 1 << 20;
+
+void judge(const Resources &then, const Resources &now, int64_t messages)
+{
+    if (messages < 2000)
+        return;
+    const std::string what = "after the first half " + to_text(then) + "; at the end " + to_text(now) +
+                             "; between them " + std::to_string(messages) + " verified";
+    device_test::check(now.heap - then.heap <= messages + caches, "memory leaks: " + what);
+    device_test::check(now.descriptors - then.descriptors <= 2, "descriptors leak: " + what);
+    device_test::check(now.resident - then.resident <= messages + (64 << 20),
+                       "resident memory grows: " + what);
+}
+
+void soak_for(const Run &run)
+{
+    const auto begun = std::chrono::steady_clock::now();
+    std::signal(SIGTERM, tell_step);
+    std::signal(SIGSEGV, tell_step);
+    Resources then{};
+    int64_t number = run.first, verified_then = -1, failed_at = -1;
+    for (; goes_on(run, number, begun); ++number) {
+        current_step = static_cast<sig_atomic_t>(number);
+        step(run, number);
+        if (device_test::failures > 0 && failed_at < 0) {
+            failed_at = number;
+            std::printf("rank %d: the first fault is in step %ld of seed %lu\n", rank,
+                        static_cast<long>(number), run.seed);
+            std::fflush(stdout);
+        }
+        const double spent = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+        if (verified_then < 0 && spent > run.seconds / 2) {
+            then = Resources::now();
+            verified_then = verified;
+        }
+        if (rank == 0 && number % 500 == 499)
+            std::printf("%.0f s: %ld steps, %ld verified\n", spent, static_cast<long>(number + 1),
+                        static_cast<long>(verified)),
+                std::fflush(stdout);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    const Resources now = Resources::now();
+    if (run.end < 0 && verified_then >= 0)
+        judge(then, now, verified - verified_then);
+    std::printf("rank %d: steps %ld to %ld of seed %lu: %ld verified, %ld errors told; %s\n", rank,
+                static_cast<long>(run.first), static_cast<long>(number), run.seed,
+                static_cast<long>(verified), static_cast<long>(errors_told), to_text(now).c_str());
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+    return device_test::run(argc, argv, [&] {
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+        MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+        MPI_File_set_errhandler(MPI_FILE_NULL, MPI_ERRORS_RETURN);
+        soak_for(parse(argc, argv));
+    });
+}
