@@ -4,7 +4,8 @@
 
 mpi_core_sources += \
     src/mpi/datatype/typerep/src/typerep_flatten.c \
-    src/mpi/datatype/typerep/src/typerep_op.c
+    src/mpi/datatype/typerep/src/typerep_op.c \
+    src/mpi/datatype/typerep/src/typerep_staging.c
 
 if BUILD_HEDDLE_ENGINE
 mpi_core_sources += \
@@ -43,4 +44,5 @@ noinst_HEADERS += \
     src/include/heddle_mpi.h \
     src/mpi/datatype/typerep/src/typerep_internal.h \
     src/mpi/datatype/typerep/src/typerep_pre.h \
-    src/mpi/datatype/typerep/src/typerep_scratch.h
+    src/mpi/datatype/typerep/src/typerep_scratch.h \
+    src/mpi/datatype/typerep/src/typerep_staging.h

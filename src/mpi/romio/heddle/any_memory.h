@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * ROMIO's reads and writes (ADIO_ReadContig and so on, adioi.h) for buffers in memory of any kind: the MPI_File_ functions
+ * call these. A buffer that host code cannot read goes through staging memory, in packed form.
+ */
+#ifndef ANY_MEMORY_H_INCLUDED
+#define ANY_MEMORY_H_INCLUDED
+
+#include "adio.h"
+
+/* Whether any process of `comm` has a device: collective calls agree on how many rounds they take then. */
+int ADIO_Any_device(MPI_Comm comm);
+
+/* In the place of those of ROMIO, with the same arguments. */
+void ADIO_Any_ReadContig(ADIO_File fd, void *buf, int count, MPI_Datatype datatype, int file_ptr_type,
+                         ADIO_Offset offset, ADIO_Status *status, int *error_code);
+void ADIO_Any_WriteContig(ADIO_File fd, const void *buf, int count, MPI_Datatype datatype, int file_ptr_type,
+                          ADIO_Offset offset, ADIO_Status *status, int *error_code);
+void ADIO_Any_ReadStrided(ADIO_File fd, void *buf, int count, MPI_Datatype datatype, int file_ptr_type,
+                          ADIO_Offset offset, ADIO_Status *status, int *error_code);
+void ADIO_Any_WriteStrided(ADIO_File fd, const void *buf, int count, MPI_Datatype datatype, int file_ptr_type,
+                           ADIO_Offset offset, ADIO_Status *status, int *error_code);
+void ADIO_Any_ReadStridedColl(ADIO_File fd, void *buf, int count, MPI_Datatype datatype, int file_ptr_type,
+                              ADIO_Offset offset, ADIO_Status *status, int *error_code);
+void ADIO_Any_WriteStridedColl(ADIO_File fd, const void *buf, int count, MPI_Datatype datatype, int file_ptr_type,
+                               ADIO_Offset offset, ADIO_Status *status, int *error_code);
+void ADIO_Any_IreadContig(ADIO_File fd, void *buf, int count, MPI_Datatype datatype, int file_ptr_type,
+                          ADIO_Offset offset, ADIO_Request *request, int *error_code);
+void ADIO_Any_IwriteContig(ADIO_File fd, const void *buf, int count, MPI_Datatype datatype, int file_ptr_type,
+                           ADIO_Offset offset, ADIO_Request *request, int *error_code);
+void ADIO_Any_IreadStrided(ADIO_File fd, void *buf, int count, MPI_Datatype datatype, int file_ptr_type,
+                           ADIO_Offset offset, ADIO_Request *request, int *error_code);
+void ADIO_Any_IwriteStrided(ADIO_File fd, const void *buf, int count, MPI_Datatype datatype, int file_ptr_type,
+                            ADIO_Offset offset, ADIO_Request *request, int *error_code);
+void ADIO_Any_IreadStridedColl(ADIO_File fd, void *buf, int count, MPI_Datatype datatype, int file_ptr_type,
+                               ADIO_Offset offset, ADIO_Request *request, int *error_code);
+void ADIO_Any_IwriteStridedColl(ADIO_File fd, const void *buf, int count, MPI_Datatype datatype, int file_ptr_type,
+                                ADIO_Offset offset, ADIO_Request *request, int *error_code);
+
+#endif
