@@ -7,15 +7,16 @@
  * processes: 1 2 3 5
  * memory: host device managed mixed
  */
+#include "../file_calls.hpp"
 #include "standard_test.hpp"
 
 #include <algorithm>
 #include <fstream>
-#include <functional>
 #include <iterator>
 #include <memory>
 
 using namespace standard_test;
+using namespace file_calls;
 
 static constexpr int ints = 60; /* of each call */
 static constexpr int unwritten = -77;
@@ -172,95 +173,6 @@ static const struct {
                {"absolute", absolute}};
 static constexpr int parts = std::size(layouts); /* of a rank's data: a call with each */
 
-/* ---- calls ---------------------------------------------------------------------------------------- */
-
-enum class Pointer { individual, explicit_offset, shared, ordered };
-
-struct Call {
-    const char *name;
-    bool writes;
-    Pointer pointer;
-    std::function<int(MPI_File, MPI_Offset, const Buffer &, MPI_Status *)> call;
-};
-
-/* A nonblocking call, and its end. */
-template <class Begin> static int waited(Begin begin, MPI_Status *status)
-{
-    MPI_Request request = MPI_REQUEST_NULL;
-    const int error = begin(&request);
-    return error ? error : MPI_Wait(&request, status);
-}
-
-#define BLOCKING(name, writes, pointer)                                                                                \
-    {                                                                                                                  \
-        #name, writes, pointer,                                                                                        \
-            [](MPI_File f, MPI_Offset, const Buffer &b, MPI_Status *s) { return MPI_File_##name(f, b.at, b.count, b.type, s); } \
-    }
-#define BLOCKING_AT(name, writes)                                                                                      \
-    {                                                                                                                  \
-        #name, writes, Pointer::explicit_offset,                                                                       \
-            [](MPI_File f, MPI_Offset o, const Buffer &b, MPI_Status *s) { return MPI_File_##name(f, o, b.at, b.count, b.type, s); } \
-    }
-#define NONBLOCKING(name, writes, pointer)                                                                             \
-    {                                                                                                                  \
-        #name, writes, pointer, [](MPI_File f, MPI_Offset, const Buffer &b, MPI_Status *s) {                           \
-            return waited([&](MPI_Request *r) { return MPI_File_##name(f, b.at, b.count, b.type, r); }, s);            \
-        }                                                                                                              \
-    }
-#define NONBLOCKING_AT(name, writes)                                                                                   \
-    {                                                                                                                  \
-        #name, writes, Pointer::explicit_offset, [](MPI_File f, MPI_Offset o, const Buffer &b, MPI_Status *s) {        \
-            return waited([&](MPI_Request *r) { return MPI_File_##name(f, o, b.at, b.count, b.type, r); }, s);         \
-        }                                                                                                              \
-    }
-#define SPLIT(name, writes, pointer)                                                                                   \
-    {                                                                                                                  \
-        #name "_begin", writes, pointer, [](MPI_File f, MPI_Offset, const Buffer &b, MPI_Status *s) {                  \
-            const int error = MPI_File_##name##_begin(f, b.at, b.count, b.type);                                       \
-            return error ? error : MPI_File_##name##_end(f, b.at, s);                                                  \
-        }                                                                                                              \
-    }
-#define SPLIT_AT(name, writes)                                                                                         \
-    {                                                                                                                  \
-        #name "_begin", writes, Pointer::explicit_offset, [](MPI_File f, MPI_Offset o, const Buffer &b, MPI_Status *s) { \
-            const int error = MPI_File_##name##_begin(f, o, b.at, b.count, b.type);                                    \
-            return error ? error : MPI_File_##name##_end(f, b.at, s);                                                  \
-        }                                                                                                              \
-    }
-
-static const Call calls[] = {
-    BLOCKING(write, true, Pointer::individual),
-    BLOCKING(write_all, true, Pointer::individual),
-    BLOCKING_AT(write_at, true),
-    BLOCKING_AT(write_at_all, true),
-    BLOCKING(write_shared, true, Pointer::shared),
-    BLOCKING(write_ordered, true, Pointer::ordered),
-    NONBLOCKING(iwrite, true, Pointer::individual),
-    NONBLOCKING(iwrite_all, true, Pointer::individual),
-    NONBLOCKING_AT(iwrite_at, true),
-    NONBLOCKING_AT(iwrite_at_all, true),
-    NONBLOCKING(iwrite_shared, true, Pointer::shared),
-    SPLIT(write_all, true, Pointer::individual),
-    SPLIT_AT(write_at_all, true),
-    SPLIT(write_ordered, true, Pointer::ordered),
-    BLOCKING(read, false, Pointer::individual),
-    BLOCKING(read_all, false, Pointer::individual),
-    BLOCKING_AT(read_at, false),
-    BLOCKING_AT(read_at_all, false),
-    BLOCKING(read_shared, false, Pointer::shared),
-    BLOCKING(read_ordered, false, Pointer::ordered),
-    NONBLOCKING(iread, false, Pointer::individual),
-    NONBLOCKING(iread_all, false, Pointer::individual),
-    NONBLOCKING_AT(iread_at, false),
-    NONBLOCKING_AT(iread_at_all, false),
-    NONBLOCKING(iread_shared, false, Pointer::shared),
-    SPLIT(read_all, false, Pointer::individual),
-    SPLIT_AT(read_at_all, false),
-    SPLIT(read_ordered, false, Pointer::ordered),
-};
-
-static bool is_shared(const Call &call) { return call.pointer == Pointer::shared || call.pointer == Pointer::ordered; }
-
 /* ---- views ---------------------------------------------------------------------------------------- */
 
 /* Which integer of the file is integer `i` of a rank's view. */
@@ -368,16 +280,6 @@ static void verify_read(const Call &call, const View &view, const Buffer &buffer
     buffer.verify(expected, what);
 }
 
-static MPI_Info small_pieces()
-{
-    MPI_Info info;
-    MPI_Info_create(&info);
-    MPI_Info_set(info, "cb_buffer_size", "192");
-    MPI_Info_set(info, "ind_rd_buffer_size", "100");
-    MPI_Info_set(info, "ind_wr_buffer_size", "72");
-    return info;
-}
-
 static void run_call(MPI_File file, const Call &call, const View &view, int part, const std::string &what)
 {
     const std::unique_ptr<Buffer> buffer = layouts[part].make();
@@ -385,7 +287,7 @@ static void run_call(MPI_File file, const Call &call, const View &view, int part
     int count = -1;
     if (call.writes)
         buffer->put(values_of(rank, part));
-    if (!check_success(call.call(file, MPI_Offset{part} * ints, *buffer, &status), what))
+    if (!check_success(call.run(file, MPI_Offset{part} * ints, {buffer->at, buffer->count, buffer->type}, &status), what))
         return;
     MPI_Get_elements(&status, MPI_INT, &count);
     check_equal(count, ints, what + ": elements in the status");
@@ -407,7 +309,7 @@ static void run_calls(const Call &call, const View &view)
     MPI_Barrier(MPI_COMM_WORLD);
 
     MPI_File file;
-    MPI_Info info = small_pieces();
+    MPI_Info info = pieces_of(72);
     if (!check_success(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDWR, info, &file), "MPI_File_open"))
         return;
     MPI_Info_free(&info);
@@ -423,7 +325,7 @@ static void run_calls(const Call &call, const View &view)
 int main(int argc, char **argv)
 {
     return run(argc, argv, [] {
-        for (const Call &call : calls)
+        for (const Call &call : every_call)
             for (const View &view : views_of(call))
                 run_calls(call, view);
         if (rank == 0)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * ROMIO's reads and writes (ADIO_ReadContig and so on, adioi.h) for buffers in memory of any kind: the MPI_File_ functions
- * call these. A buffer that host code cannot read goes through staging memory, in packed form.
+ * ROMIO's reads and writes (ADIO_ReadContig and so on, adioi.h) for buffers in memory of any kind: the
+ * MPI_File_ functions call these. A buffer that host code cannot read goes through staging memory, in packed
+ * form.
  */
 #ifndef ANY_MEMORY_H_INCLUDED
 #define ANY_MEMORY_H_INCLUDED
@@ -22,19 +23,20 @@ void ADIO_Any_WriteStrided(ADIO_File fd, const void *buf, int count, MPI_Datatyp
                            ADIO_Offset offset, ADIO_Status *status, int *error_code);
 void ADIO_Any_ReadStridedColl(ADIO_File fd, void *buf, int count, MPI_Datatype datatype, int file_ptr_type,
                               ADIO_Offset offset, ADIO_Status *status, int *error_code);
-void ADIO_Any_WriteStridedColl(ADIO_File fd, const void *buf, int count, MPI_Datatype datatype, int file_ptr_type,
-                               ADIO_Offset offset, ADIO_Status *status, int *error_code);
+void ADIO_Any_WriteStridedColl(ADIO_File fd, const void *buf, int count, MPI_Datatype datatype,
+                               int file_ptr_type, ADIO_Offset offset, ADIO_Status *status, int *error_code);
 void ADIO_Any_IreadContig(ADIO_File fd, void *buf, int count, MPI_Datatype datatype, int file_ptr_type,
                           ADIO_Offset offset, ADIO_Request *request, int *error_code);
 void ADIO_Any_IwriteContig(ADIO_File fd, const void *buf, int count, MPI_Datatype datatype, int file_ptr_type,
                            ADIO_Offset offset, ADIO_Request *request, int *error_code);
 void ADIO_Any_IreadStrided(ADIO_File fd, void *buf, int count, MPI_Datatype datatype, int file_ptr_type,
                            ADIO_Offset offset, ADIO_Request *request, int *error_code);
-void ADIO_Any_IwriteStrided(ADIO_File fd, const void *buf, int count, MPI_Datatype datatype, int file_ptr_type,
-                            ADIO_Offset offset, ADIO_Request *request, int *error_code);
+void ADIO_Any_IwriteStrided(ADIO_File fd, const void *buf, int count, MPI_Datatype datatype,
+                            int file_ptr_type, ADIO_Offset offset, ADIO_Request *request, int *error_code);
 void ADIO_Any_IreadStridedColl(ADIO_File fd, void *buf, int count, MPI_Datatype datatype, int file_ptr_type,
                                ADIO_Offset offset, ADIO_Request *request, int *error_code);
-void ADIO_Any_IwriteStridedColl(ADIO_File fd, const void *buf, int count, MPI_Datatype datatype, int file_ptr_type,
-                                ADIO_Offset offset, ADIO_Request *request, int *error_code);
+void ADIO_Any_IwriteStridedColl(ADIO_File fd, const void *buf, int count, MPI_Datatype datatype,
+                                int file_ptr_type, ADIO_Offset offset, ADIO_Request *request,
+                                int *error_code);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Reads and writes of one process. The nonblocking ones are over when they return, as those of ROMIO are where the file or
- * the buffer has gaps.
+ * Reads and writes of one process. The nonblocking ones are over when they return, as those of ROMIO are
+ * where the file or the buffer has gaps.
  */
 #include "pieces.h"
 
@@ -39,7 +39,8 @@ void ADIO_Any_WriteContig(ADIO_File fd, const void *buf, int count, MPI_Datatype
 struct place {
     int is_one;
     ADIO_Offset offset; /* in bytes */
-    MPI_Count locked;   /* so many bytes. In atomic mode ROMIO locks for its callers only what has no gaps at all. */
+    MPI_Count
+        locked; /* so many bytes. In atomic mode ROMIO locks for its callers only what has no gaps at all. */
 };
 
 static struct place place_begin(ADIO_File fd, MPI_Count bytes, int file_ptr_type, ADIO_Offset offset)
@@ -62,8 +63,8 @@ static void place_end(ADIO_File fd, const struct place *place)
         ADIOI_UNLOCK(fd, place->offset, SEEK_SET, place->locked);
 }
 
-/* Each call of ROMIO's looks for its place in the view, so that pieces are long. In atomic mode it also locks, so that
- * there is one. */
+/* Each call of ROMIO's looks for its place in the view, so that pieces are long. In atomic mode it also
+ * locks, so that there is one. */
 static void strided(struct pieces *p, ADIO_File fd, const void *buf, int count, MPI_Datatype datatype,
                     int file_ptr_type, ADIO_Offset offset)
 {
@@ -153,8 +154,8 @@ void ADIO_Any_IreadStrided(ADIO_File fd, void *buf, int count, MPI_Datatype data
     completed(fd, &status, request, error_code);
 }
 
-void ADIO_Any_IwriteStrided(ADIO_File fd, const void *buf, int count, MPI_Datatype datatype, int file_ptr_type,
-                            ADIO_Offset offset, ADIO_Request *request, int *error_code)
+void ADIO_Any_IwriteStrided(ADIO_File fd, const void *buf, int count, MPI_Datatype datatype,
+                            int file_ptr_type, ADIO_Offset offset, ADIO_Request *request, int *error_code)
 {
     ADIO_Status status;
     if (!ADIOI_Buffer_is_staged(buf, count, datatype)) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Nonblocking collective reads and writes. They must not wait for other processes, nor call ROMIO more often than those
- * do: so all of the data is staged, a write's when it begins, a read's until it has ended. A generalized request around
- * ROMIO's own sees to that.
+ * Nonblocking collective reads and writes. They must not wait for other processes, nor call ROMIO more often
+ * than those do: so all of the data is staged, a write's when it begins, a read's until it has ended. A
+ * generalized request around ROMIO's own sees to that.
  */
 #include "pieces.h"
 
@@ -112,8 +112,8 @@ static void started(struct pending *op, ADIO_Request *request, int *error_code)
     }
     MPIR_Staging_hold(op->buffer.datatype);
     if (pending_class == 0)
-        PMPIX_Grequest_class_create(query_pending, free_pending, MPIU_Greq_cancel_fn, poll_pending, wait_pending,
-                                    &pending_class);
+        PMPIX_Grequest_class_create(query_pending, free_pending, MPIU_Greq_cancel_fn, poll_pending,
+                                    wait_pending, &pending_class);
     PMPIX_Grequest_class_allocate(pending_class, op, request);
     op->request = *request;
 }
@@ -129,8 +129,8 @@ static void staged(struct pieces *p, int is_read, ADIO_Request *request, int *er
         ADIO_IreadStridedColl(p->fd, op->staging.memory, count, type, p->file_ptr_type, p->offset, &op->inner,
                               error_code);
     else
-        ADIO_IwriteStridedColl(p->fd, op->staging.memory, count, type, p->file_ptr_type, p->offset, &op->inner,
-                               error_code);
+        ADIO_IwriteStridedColl(p->fd, op->staging.memory, count, type, p->file_ptr_type, p->offset,
+                               &op->inner, error_code);
     ADIOI_Bytes_type_free(&type);
     started(op, request, error_code);
 }
@@ -147,8 +147,8 @@ void ADIO_Any_IreadStridedColl(ADIO_File fd, void *buf, int count, MPI_Datatype 
     staged(&p, 1, request, error_code);
 }
 
-void ADIO_Any_IwriteStridedColl(ADIO_File fd, const void *buf, int count, MPI_Datatype datatype, int file_ptr_type,
-                                ADIO_Offset offset, ADIO_Request *request, int *error_code)
+void ADIO_Any_IwriteStridedColl(ADIO_File fd, const void *buf, int count, MPI_Datatype datatype,
+                                int file_ptr_type, ADIO_Offset offset, ADIO_Request *request, int *error_code)
 {
     struct pieces p;
     if (!ADIOI_Buffer_is_staged(buf, count, datatype)) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * One call's data as pieces: where each lies in the buffer, in staging memory and in the file, and how they take turns.
+ * One call's data as pieces: where each lies in the buffer, in staging memory and in the file, and how they
+ * take turns.
  */
 #include "pieces.h"
 
@@ -17,7 +18,8 @@ MPI_Count ADIOI_Buffer_bytes(int count, MPI_Datatype datatype)
 
 int ADIOI_Buffer_is_staged(const void *buf, int count, MPI_Datatype datatype)
 {
-    return MPIR_Staging_is_open() && ADIOI_Buffer_bytes(count, datatype) > 0 && MPIR_Staging_is_needed(buf, datatype);
+    return MPIR_Staging_is_open() && ADIOI_Buffer_bytes(count, datatype) > 0 &&
+           MPIR_Staging_is_needed(buf, datatype);
 }
 
 void ADIOI_Pieces_init(struct pieces *p, ADIO_File fd, const void *buf, int count, MPI_Datatype datatype,
@@ -25,7 +27,7 @@ void ADIOI_Pieces_init(struct pieces *p, ADIO_File fd, const void *buf, int coun
 {
     memset(p, 0, sizeof *p);
     p->fd = fd;
-    p->buffer.buf = (void *) buf;
+    p->buffer.buf = (void *)buf;
     p->buffer.count = count;
     p->buffer.datatype = datatype;
     p->file_ptr_type = file_ptr_type;
@@ -42,7 +44,10 @@ static MPI_Count length_of(const struct pieces *p, MPI_Count at)
     return at < p->bytes ? MPL_MIN(p->piece, p->bytes - at) : 0;
 }
 
-static ADIO_Offset offset_of(const struct pieces *p, MPI_Count at) { return p->offset + MPL_MIN(at, p->bytes) / p->unit; }
+static ADIO_Offset offset_of(const struct pieces *p, MPI_Count at)
+{
+    return p->offset + MPL_MIN(at, p->bytes) / p->unit;
+}
 
 static struct MPIR_Staging *block_of(struct pieces *p, MPI_Count at) { return &p->block[at / p->piece % 2]; }
 
@@ -123,7 +128,8 @@ void ADIOI_Pieces_write(struct pieces *p, ADIOI_Write *write, ADIO_Status *statu
 }
 
 /* A piece is unpacked while the one behind it is read. What follows a short one does not count. */
-void ADIOI_Pieces_read(struct pieces *p, ADIOI_Read *read, MPI_Count in_file, ADIO_Status *status, int *error_code)
+void ADIOI_Pieces_read(struct pieces *p, ADIOI_Read *read, MPI_Count in_file, ADIO_Status *status,
+                       int *error_code)
 {
     MPI_Count round = 0, done = 0;
     int error = alloc(p);
@@ -191,7 +197,7 @@ MPI_Count ADIOI_Pieces_in_file(const struct pieces *p)
 void ADIOI_Bytes_type(MPI_Count bytes, MPI_Datatype *type, int *count)
 {
     *type = MPI_BYTE;
-    *count = (int) bytes;
+    *count = (int)bytes;
     if (bytes > INT_MAX) {
         PMPI_Type_contiguous_c(bytes, MPI_BYTE, type);
         PMPI_Type_commit(type);

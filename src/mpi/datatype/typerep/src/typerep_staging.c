@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Staging memory for ROMIO: packed and unpacked in the background by the engine's transfers. The dataloop engine has no
- * devices, so that nothing of it is ever staged.
+ * Staging memory for ROMIO: packed and unpacked in the background by the engine's transfers. The dataloop
+ * engine has no devices, so that nothing of it is ever staged.
  */
-#include "typerep_internal.h"
 #include "typerep_staging.h"
+#include "typerep_internal.h"
 
 void MPIR_Staging_hold(MPI_Datatype datatype) { MPIR_Datatype_add_ref_if_not_builtin(datatype); }
 void MPIR_Staging_release(MPI_Datatype datatype) { MPIR_Datatype_release_if_not_builtin(datatype); }
@@ -13,7 +13,10 @@ void MPIR_Staging_release(MPI_Datatype datatype) { MPIR_Datatype_release_if_not_
 
 int MPIR_Staging_is_open(void) { return ENABLE_GPU; }
 
-int MPIR_Staging_is_needed(const void *buf, MPI_Datatype datatype) { return MPII_heddle_on_device(buf, datatype); }
+int MPIR_Staging_is_needed(const void *buf, MPI_Datatype datatype)
+{
+    return MPII_heddle_on_device(buf, datatype);
+}
 
 int MPIR_Staging_alloc(struct MPIR_Staging *staging, MPI_Aint bytes, const struct MPIR_Staging_buffer *buffer)
 {
@@ -36,7 +39,7 @@ static int begin(struct MPIR_Staging *staging, const heddle_side *from, const he
 
 static heddle_side side_of(const struct MPIR_Staging_buffer *buffer, MPI_Aint offset)
 {
-    (void) MPIR_Typerep_committed(buffer->datatype);
+    (void)MPIR_Typerep_committed(buffer->datatype);
     return MPII_heddle_side(buffer->buf, buffer->count, buffer->datatype, offset);
 }
 
@@ -47,8 +50,8 @@ int MPIR_Staging_pack(struct MPIR_Staging *staging, const struct MPIR_Staging_bu
     return begin(staging, &from, &to, bytes);
 }
 
-int MPIR_Staging_unpack(struct MPIR_Staging *staging, const struct MPIR_Staging_buffer *buffer, MPI_Aint offset,
-                        MPI_Aint bytes)
+int MPIR_Staging_unpack(struct MPIR_Staging *staging, const struct MPIR_Staging_buffer *buffer,
+                        MPI_Aint offset, MPI_Aint bytes)
 {
     const heddle_side from = MPII_heddle_packed(staging->memory, bytes), to = side_of(buffer, offset);
     return begin(staging, &from, &to, bytes);
@@ -63,7 +66,7 @@ int MPIR_Staging_wait(struct MPIR_Staging *staging)
 
 void MPIR_Staging_free(struct MPIR_Staging *staging)
 {
-    (void) heddle_wait(&staging->moving);
+    (void)heddle_wait(&staging->moving);
     heddle_staging_free(staging->memory);
     staging->memory = NULL;
 }
@@ -81,12 +84,12 @@ int MPIR_Staging_pack(struct MPIR_Staging *staging, const struct MPIR_Staging_bu
 {
     return MPI_ERR_INTERN;
 }
-int MPIR_Staging_unpack(struct MPIR_Staging *staging, const struct MPIR_Staging_buffer *buffer, MPI_Aint offset,
-                        MPI_Aint bytes)
+int MPIR_Staging_unpack(struct MPIR_Staging *staging, const struct MPIR_Staging_buffer *buffer,
+                        MPI_Aint offset, MPI_Aint bytes)
 {
     return MPI_ERR_INTERN;
 }
 int MPIR_Staging_wait(struct MPIR_Staging *staging) { return MPI_SUCCESS; }
-void MPIR_Staging_free(struct MPIR_Staging *staging) { }
+void MPIR_Staging_free(struct MPIR_Staging *staging) {}
 
 #endif
