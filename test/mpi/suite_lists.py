@@ -11,7 +11,7 @@ GENERATED = ("testlist.dtp", "testlist.cvar")
 GPU = ("testlist.gpu", "testlist.dtp")
 GPU_FOLDERS = ("pt2pt", "coll", "rma", "part")
 # Whose programs hand memory from malloc to MPI.
-MANAGED_FOLDERS = ("attr", "coll", "comm", "datatype", "part", "pt2pt", "rma", "topo")
+MANAGED_FOLDERS = ("attr", "coll", "comm", "datatype", "io", "part", "pt2pt", "rma", "topo")
 # All memory that a program of the suite's dtpools has: of messages, collectives and windows.
 ON_DEVICE = ("sendmem", "recvmem", "evenmemtype", "oddmemtype", "origmem", "targetmem", "resultmem")
 
