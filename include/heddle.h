@@ -590,6 +590,10 @@ HEDDLE_API int heddle_pack_external(const void *inbuf, int64_t count, const hedd
                                     int64_t capacity, int64_t *actual);
 HEDDLE_API int heddle_unpack_external(const void *inbuf, int64_t insize, void *outbuf, int64_t count,
                                       const heddle_type *type, int64_t *actual);
+/* Unpacks the elements that the first `insize` bytes hold whole, if there are fewer than all: what a file had. `*actual` is
+ * their size in memory. */
+HEDDLE_API int heddle_unpack_external_part(const void *inbuf, int64_t insize, void *outbuf, int64_t count,
+                                           const heddle_type *type, int64_t *actual);
 
 #if defined(__cplusplus)
 }

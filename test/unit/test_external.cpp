@@ -7,6 +7,7 @@
 
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <cstring>
 
 using namespace oracle;
@@ -62,6 +63,25 @@ void converts(const ExprPtr &expr, int64_t count)
         wrong +=
             !same_value(packing.kind(i), again.data() + packing.start(i), original.data() + packing.start(i));
     CHECK(wrong == 0);
+
+    for (const int64_t there : {int64_t{0}, size / 3, size / 2 + 1, size - 1, size}) {
+        std::fill(memory.begin(), memory.end(), std::byte{0x5A});
+        REQUIRE(heddle_unpack_external_part(external.data(), there, buffer, count, type.get(), &actual) == HEDDLE_SUCCESS);
+        const Bytes part = pack(base, packing);
+        int64_t left = there, whole = 0;
+        for (int64_t i = 0; i < packing.entries(); ++i) {
+            left -= external_size(packing.kind(i));
+            const std::byte *const found = part.data() + packing.start(i);
+            if (left >= 0) {
+                whole += packing.size(i);
+                wrong += !same_value(packing.kind(i), found, original.data() + packing.start(i));
+            } else {
+                wrong += std::count(found, found + packing.size(i), std::byte{0x5A}) != packing.size(i);
+            }
+        }
+        CHECK(actual == whole);
+        CHECK(wrong == 0);
+    }
 }
 
 const ExprPtr number = predefined(HEDDLE_LONG);

@@ -44,7 +44,35 @@ public:
     int64_t packed(int32_t k) const { return packed_size(view_, node(k)); }
     int64_t external(int32_t k) const { return external_[static_cast<size_t>(k)]; }
 
+    // The packed size of the elements that the first `bytes` bytes of `n` instances of node k hold whole.
+    int64_t whole_elements(int32_t k, int64_t n, int64_t bytes) const
+    {
+        const ImageNode &at = node(k);
+        if (at.label != HEDDLE_MIXED) {
+            const PredefinedInfo &p = predefined_info(label(at));
+            return std::min(n * packed(k), bytes / p.external_size * p.size);
+        }
+        const int64_t instances = std::min(n, bytes / external(k));
+        const int64_t before = instances * packed(k);
+        if (instances == n)
+            return before;
+        bytes -= instances * external(k);
+        return before + (at.kind == NodeKind::concat ? whole_members(at, bytes)
+                                                     : whole_elements(at.child, repetitions(view_, at), bytes));
+    }
+
 private:
+    int64_t whole_members(const ImageNode &n, int64_t bytes) const
+    {
+        int64_t sum = 0;
+        for (int64_t i = 0; i < n.count && bytes > 0; ++i) {
+            const auto member = static_cast<int32_t>(view_.links(n)[i]);
+            sum += whole_elements(member, 1, bytes);
+            bytes -= external(member);
+        }
+        return sum;
+    }
+
     int64_t measure(int32_t k)
     {
         int64_t &known = external_[static_cast<size_t>(k)];
@@ -92,6 +120,14 @@ public:
     }
 
     void run() { stream(0, count_); }
+
+    // Unpacks no more than the first `packed` bytes of the packed form, of which `external` bytes are there.
+    void run_part(int64_t packed, int64_t external)
+    {
+        limit_ = packed;
+        end_ = external_ + external;
+        run();
+    }
 
 private:
     // The next `n` instances of node k, in tiles.
@@ -153,7 +189,10 @@ private:
     // tile unless memory holds them as they are.
     template <class Work> void in_tile(int64_t packed, int64_t external, Work &&work)
     {
-        if (plan_.contiguous) {
+        if (offset_ + packed > limit_) {
+            if (offset_ < limit_)
+                in_last_tile(external, work);
+        } else if (plan_.contiguous) {
             const auto base = reinterpret_cast<uintptr_t>(buffer_); // which may be null
             work({reinterpret_cast<char *>(base + static_cast<uintptr_t>(plan_.displ + offset_)), external_});
         } else if constexpr (D == Direction::pack) {
@@ -165,6 +204,15 @@ private:
         }
         offset_ += packed;
         external_ += external;
+    }
+
+    // The tile of which some elements are not there: zeros take their place, and are dropped.
+    template <class Work> void in_last_tile(int64_t external, Work &&work)
+    {
+        std::vector<char> all(static_cast<size_t>(external));
+        std::copy(static_cast<const char *>(external_), end_, all.begin());
+        work({tile_.data(), all.data()});
+        unpack_range(plan_, count_, buffer_, tile_.data(), offset_, limit_);
     }
 
     // `n` instances of node k, the first at `at`, the others at constant steps from it.
@@ -218,6 +266,8 @@ private:
     void *const buffer_;
     char *external_;     // the next byte in external32
     int64_t offset_ = 0; // the next byte of the packed form
+    int64_t limit_ = INT64_MAX;   // where the packed form ends
+    const char *end_ = nullptr;   // and the bytes in external32, if before all of them
     alignas(64) std::array<char, tile_bytes> tile_;
 };
 
@@ -276,4 +326,25 @@ int heddle_unpack_external(const void *inbuf, int64_t insize, void *outbuf, int6
 {
     auto *external = const_cast<void *>(inbuf); // only read
     return convert_all<Direction::unpack>(outbuf, count, type, external, insize, actual);
+}
+
+int heddle_unpack_external_part(const void *inbuf, int64_t insize, void *outbuf, int64_t count,
+                                const heddle_type *type, int64_t *actual)
+{
+    Message m;
+    if (int e = m.set(count, type))
+        return e;
+    if (!actual || insize < 0 || (insize > 0 && !inbuf))
+        return HEDDLE_ERR_ARG;
+    *actual = 0;
+    if (m.bytes == 0)
+        return HEDDLE_SUCCESS;
+    return guard([&] {
+        const Format format(m.plan->typed_image());
+        const int64_t packed = format.whole_elements(0, count, insize);
+        auto *external = static_cast<char *>(const_cast<void *>(inbuf)); // only read
+        Conversion<Direction::unpack>(format, m, outbuf, external).run_part(packed, insize);
+        *actual = packed;
+        return HEDDLE_SUCCESS;
+    });
 }

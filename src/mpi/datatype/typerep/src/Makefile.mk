@@ -5,7 +5,8 @@
 mpi_core_sources += \
     src/mpi/datatype/typerep/src/typerep_flatten.c \
     src/mpi/datatype/typerep/src/typerep_op.c \
-    src/mpi/datatype/typerep/src/typerep_staging.c
+    src/mpi/datatype/typerep/src/typerep_staging.c \
+    src/mpi/datatype/typerep/src/typerep_partial.c
 
 if BUILD_HEDDLE_ENGINE
 mpi_core_sources += \
@@ -42,6 +43,7 @@ endif
 noinst_HEADERS += \
     src/include/heddle.h \
     src/include/heddle_mpi.h \
+    src/mpi/datatype/typerep/src/typerep_files.h \
     src/mpi/datatype/typerep/src/typerep_internal.h \
     src/mpi/datatype/typerep/src/typerep_pre.h \
     src/mpi/datatype/typerep/src/typerep_scratch.h \
