@@ -236,3 +236,29 @@ int MPIR_Typerep_reduce_local(const void *inbuf, void *inoutbuf, MPI_Aint count,
     MPII_heddle_shadow_drop(&in);
     return true;
 }
+
+/* ---- messages that are packed before they are sent ------------------------------------------------ */
+
+char MPIR_Typerep_no_data[1];
+
+int MPIR_Typerep_pack_message(const void *buf, MPI_Aint count, MPI_Datatype datatype, void **to, MPI_Aint bytes,
+                              MPI_Aint *packed)
+{
+    const int mpi_errno = MPIR_Typerep_pack(buf, count, datatype, 0, *to, bytes, packed);
+    if (mpi_errno == MPI_SUCCESS || !MPIR_TYPEREP_IS_NO_DATA(MPIR_Typerep_no_data))
+        return mpi_errno;
+    *to = MPIR_Typerep_no_data;
+    *packed = bytes;
+    return MPI_SUCCESS;
+}
+
+int MPIR_Typerep_pack_or_tell(const void *buf, MPI_Aint count, MPI_Datatype datatype, void *to, MPI_Aint bytes,
+                              MPI_Aint *packed, int rank, int tag, struct MPIR_Comm *comm)
+{
+    MPIR_Request *sreq = NULL;
+    const int mpi_errno = MPIR_Typerep_pack(buf, count, datatype, 0, to, bytes, packed);
+    if (mpi_errno != MPI_SUCCESS && MPIR_TYPEREP_IS_NO_DATA(MPIR_Typerep_no_data)
+        && MPID_Isend(MPIR_Typerep_no_data, bytes, MPI_BYTE, rank, tag, comm, MPIR_CONTEXT_INTRA_PT2PT, &sreq) == MPI_SUCCESS)
+        MPIR_Request_free(sreq);
+    return mpi_errno;
+}

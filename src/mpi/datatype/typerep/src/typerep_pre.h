@@ -64,10 +64,30 @@ extern MPL_TLS int MPIR_Typerep_sender_waits ATTRIBUTE((visibility("hidden"), tl
 #define MPIR_TYPEREP_SENDS_DEVICE 0
 #endif
 
+/* A send of this buffer is a message whose data could not be read: an error at both ends. */
+extern char MPIR_Typerep_no_data[] ATTRIBUTE((visibility("hidden")));
+#if defined(MPIDI_CH4_DIRECT_NETMOD) && defined(HAVE_CH4_NETMOD_UCX)
+#define MPIR_TYPEREP_IS_NO_DATA(buf) unlikely((buf) == (void *) MPIR_Typerep_no_data)
+#else
+#define MPIR_TYPEREP_IS_NO_DATA(buf) 0
+#endif
+/* MPIR_Typerep_pack of a message, into `*to`; where it fails, `*to` is MPIR_Typerep_no_data, to be sent in its place. */
+int MPIR_Typerep_pack_message(const void *buf, MPI_Aint count, MPI_Datatype datatype, void **to, MPI_Aint bytes,
+                              MPI_Aint *packed);
+/* The same for who returns the error: where it fails, that message is sent here. */
+int MPIR_Typerep_pack_or_tell(const void *buf, MPI_Aint count, MPI_Datatype datatype, void *to, MPI_Aint bytes,
+                              MPI_Aint *packed, int rank, int tag, struct MPIR_Comm *comm);
+
 #else
 
 #define MPIR_TYPEREP_SENDS_DEVICE 0
 #define MPIR_TYPEREP_SENDER_WAITS(yes)
+#define MPIR_Typerep_no_data NULL
+#define MPIR_TYPEREP_IS_NO_DATA(buf) 0
+#define MPIR_Typerep_pack_message(buf, count, datatype, to, bytes, packed) \
+    MPIR_Typerep_pack(buf, count, datatype, 0, *(to), bytes, packed)
+#define MPIR_Typerep_pack_or_tell(buf, count, datatype, to, bytes, packed, rank, tag, comm) \
+    MPIR_Typerep_pack(buf, count, datatype, 0, to, bytes, packed)
 #define MPIR_Typerep_is_on_device(buf, datatype) 0
 #define MPIR_Typerep_localcopy(inbuf, incount, intype, outbuf, outcount, outtype, bytes, mpi_errno) 0
 #define MPIR_Typerep_reduce_local(inbuf, inoutbuf, count, datatype, op, mpi_errno) 0

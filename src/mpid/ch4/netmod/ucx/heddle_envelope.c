@@ -182,8 +182,9 @@ void MPIDI_UCX_envelope_met(MPIR_Request *rreq, void *buf, MPI_Aint count, MPI_D
     rreq->status.MPI_ERROR = MPI_SUCCESS;
     rreq->status.MPI_SOURCE = source;
     rreq->status.MPI_TAG = tag;
+    MPIR_STATUS_SET_COUNT(rreq->status, 0);
 
-    if (envelope == NULL) {
+    if (envelope == NULL && !MPIDI_UCX_IS_FAILED(recv_info)) {
         const int port = MPIDI_UCX_get_vni(SRC_VCI_FROM_RECVER, comm, source, comm->rank, tag);
         heddle_port_confirm(MPIDI_UCX_port(vni));
         int error = tell_of_matched(vni, sender_tag);
@@ -194,7 +195,7 @@ void MPIDI_UCX_envelope_met(MPIR_Request *rreq, void *buf, MPI_Aint count, MPI_D
         return;
     }
     heddle_envelope_info info;
-    const int error = recv_info->length == 0 ? HEDDLE_ERR_PEER : heddle_envelope_read(envelope, &info);
+    const int error = MPIDI_UCX_IS_FAILED(recv_info) ? HEDDLE_ERR_PEER : heddle_envelope_read(envelope, &info);
     if (error != HEDDLE_SUCCESS || info.number >= (uint32_t) MPIDI_UCX_global.num_vnis) {
         if (ticket != NULL)
             (void) heddle_ticket_end(ticket);
@@ -216,8 +217,9 @@ void MPIDI_UCX_host_met_envelope(MPIR_Request *rreq, const ucp_tag_recv_info_t *
     MPIR_Datatype_get_size_macro(posted.datatype, size);
     /* The buffer's first bytes are the envelope, if it has so many. */
     char envelope[HEDDLE_ENVELOPE_BYTES];
-    const bool fits = info->length == 0 || posted.count * size >= HEDDLE_ENVELOPE_BYTES;
-    if (info->length > 0 && fits && MPIR_Typerep_read(posted.buf, posted.count, posted.datatype, envelope, sizeof(envelope)) != MPI_SUCCESS)
+    const bool fits = posted.count * size >= HEDDLE_ENVELOPE_BYTES;
+    if (!MPIDI_UCX_IS_FAILED(info) && fits
+        && MPIR_Typerep_read(posted.buf, posted.count, posted.datatype, envelope, sizeof(envelope)) != MPI_SUCCESS)
         fail(rreq, MPI_ERR_INTERN);
     else
         MPIDI_UCX_envelope_met(rreq, posted.buf, posted.count, posted.datatype, posted.comm, vni, fits ? envelope : NULL,
@@ -308,14 +310,16 @@ static struct MPIDI_UCX_parked *read_envelope(MPIR_Comm *comm, int vni, ucp_tag_
     };
     heddle_envelope_info about = {0};
 
-    p->failed = info->length == 0;
+    p->failed = MPIDI_UCX_IS_FAILED(info);
     void *request = ucp_tag_msg_recv_nbx(worker, p->envelope, HEDDLE_ENVELOPE_BYTES, message, &param);
     if (UCS_PTR_IS_ERR(request))
         status = UCS_PTR_STATUS(request);
     while (status == UCS_INPROGRESS)
         ucp_worker_progress(worker);
-    if (status != UCS_OK || heddle_envelope_read(p->envelope, &about) != HEDDLE_SUCCESS
-        || about.number >= (uint32_t) MPIDI_UCX_global.num_vnis)
+    if (p->failed)
+        memcpy(&about.bytes, p->envelope, MPL_MIN(info->length, sizeof(about.bytes)));
+    else if (status != UCS_OK || heddle_envelope_read(p->envelope, &about) != HEDDLE_SUCCESS
+             || about.number >= (uint32_t) MPIDI_UCX_global.num_vnis)
         about.bytes = about.number = 0; /* its receive will say what is wrong */
     p->bytes = about.bytes;
     p->ticket = about.next;
@@ -380,6 +384,7 @@ static void receive_parked(MPIR_Request *rreq, void *buf, MPI_Aint count, MPI_Da
     rreq->status.MPI_ERROR = MPI_SUCCESS;
     rreq->status.MPI_SOURCE = MPIDI_UCX_get_source(p->tag);
     rreq->status.MPI_TAG = MPIDI_UCX_get_tag(p->tag);
+    MPIR_STATUS_SET_COUNT(rreq->status, 0);
     MPIDI_UCX_RECV_SET_CAME(rreq);
     if (p->failed) {
         fail(rreq, MPIR_Typerep_error(HEDDLE_ERR_PEER));

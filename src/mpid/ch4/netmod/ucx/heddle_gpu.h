@@ -221,9 +221,11 @@ int MPIDI_UCX_envelope_send(const void *buf, MPI_Aint count, MPI_Datatype dataty
                             ucp_ep_h ep, uint64_t ucx_tag, int vni, enum MPIDI_UCX_how how, bool waits,
                             struct MPIDI_UCX_last *last, bool *sent, MPIR_Request **request);
 /* What came where a message was expected is an envelope, or, `envelope` null, was one that did not fit: the request
- * is its from here on, and may be complete when this returns. An envelope has MPIDI_UCX_ENVELOPE_BYTES bytes; one of a
- * message that its sender could not pack has none. `ticket`: of the receive; null: none. */
+ * is its from here on, and may be complete when this returns. An envelope has MPIDI_UCX_ENVELOPE_BYTES bytes. What is shorter
+ * comes in place of a message that its sender could not pack or begin, and is that message's size. `ticket`: of the receive;
+ * null: none. */
 #define MPIDI_UCX_ENVELOPE_BYTES 64
+#define MPIDI_UCX_IS_FAILED(info) ((info)->length < MPIDI_UCX_ENVELOPE_BYTES)
 void MPIDI_UCX_envelope_met(MPIR_Request *rreq, void *buf, MPI_Aint count, MPI_Datatype datatype, MPIR_Comm *comm,
                             int vni, const void *envelope, const struct heddle_ticket *ticket,
                             const ucp_tag_recv_info_t *info);

@@ -145,6 +145,7 @@ struct oneshot {
     MPI_Aint bytes;
     int vni;
     bool is_sync;
+    int error; /* MPI's: it could not be packed, or not begin */
 };
 
 static void sent(void *request, ucs_status_t status, void *staging)
@@ -170,21 +171,34 @@ static void packed(struct MPIDI_UCX_move *pack)
     MPIDI_UCX_turn_ready(o->vni, &o->turn);
 }
 
+/* The message is its size alone. Its receiver is told so, and a probe finds what was to come. */
+static void fail(struct oneshot *o)
+{
+    const int64_t bytes = o->bytes;
+    set_error(o->sreq, o->error);
+    heddle_staging_free(o->staging);
+    o->bytes = heddle_staging_alloc(sizeof(bytes), &bytes, &o->staging) == HEDDLE_SUCCESS ? sizeof(bytes) : 0;
+    if (o->bytes > 0)
+        memcpy(o->staging, &bytes, sizeof(bytes));
+    else
+        o->staging = NULL;
+    o->ucx_tag |= MPIDI_UCX_ENVELOPE_BIT;
+}
+
 static void post(struct MPIDI_UCX_turn *turn)
 {
     struct oneshot *o = MPL_container_of(turn, struct oneshot, turn);
+    if (o->error == MPI_SUCCESS && o->pack.error != HEDDLE_SUCCESS)
+        o->error = MPIR_Typerep_error(o->pack.error);
+    if (o->error != MPI_SUCCESS)
+        fail(o);
+    else
+        heddle_message_count_whole(0, o->bytes);
     const ucp_request_param_t param = {
         .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA,
         .cb.send = sent,
         .user_data = o->staging,
     };
-    if (o->pack.error != HEDDLE_SUCCESS) { /* its receive ends by an empty envelope */
-        set_error(o->sreq, MPIR_Typerep_error(o->pack.error));
-        o->bytes = 0;
-        o->ucx_tag |= MPIDI_UCX_ENVELOPE_BIT;
-    } else {
-        heddle_message_count_whole(0, o->bytes);
-    }
     MPIDI_UCX_ucp_request_t *ucp_request = o->is_sync
         ? ucp_tag_send_sync_nbx(o->ep, o->staging, o->bytes, o->ucx_tag, &param)
         : ucp_tag_send_nbx(o->ep, o->staging, o->bytes, o->ucx_tag, &param);
@@ -249,7 +263,9 @@ int MPIDI_UCX_gpu_send(const void *buf, MPI_Aint count, MPI_Datatype datatype, i
             return mpi_errno;
         mpi_errno = MPI_SUCCESS; /* there are other ways */
     }
-    if (!MPIDI_UCX_gpu_takes(buf, count, datatype) || MPIDI_UCX_is_direct(buf, count, datatype, addr)) {
+    int error = MPIR_TYPEREP_IS_NO_DATA(buf) ? MPIR_Typerep_error(HEDDLE_ERR_DEVICE) : MPI_SUCCESS;
+    if (error == MPI_SUCCESS
+        && (!MPIDI_UCX_gpu_takes(buf, count, datatype) || MPIDI_UCX_is_direct(buf, count, datatype, addr))) {
         MPIDI_UCX_wait_turn(vni_src);
         if (follows)
             last->message = 0;
@@ -265,23 +281,25 @@ int MPIDI_UCX_gpu_send(const void *buf, MPI_Aint count, MPI_Datatype datatype, i
     const enum MPIDI_UCX_how how = is_long || is_sync
         ? MPIDI_UCX_WHEN_MATCHED
         : eagerly(bytes, datatype, rank, comm, vni_src, vni_dst, addr);
-    if (is_long || how != MPIDI_UCX_WHEN_MATCHED) {
-        mpi_errno = MPIDI_UCX_envelope_send(buf, count, datatype, bytes, rank, ep, ucx_tag, vni_src, how,
-                                            can_be_delivered(datatype, addr), last, &sent, request);
-        if (sent || mpi_errno != MPI_SUCCESS)
-            return mpi_errno;
+    if (error == MPI_SUCCESS && (is_long || how != MPIDI_UCX_WHEN_MATCHED)) {
+        error = MPIDI_UCX_envelope_send(buf, count, datatype, bytes, rank, ep, ucx_tag, vni_src, how,
+                                        can_be_delivered(datatype, addr), last, &sent, request);
+        if (sent)
+            return error;
     }
     if (follows)
         last->message = 0;
 
+    /* With an error it goes all the same: somebody waits for it. */
     struct oneshot *o = MPL_malloc(sizeof(*o), MPL_MEM_BUFFER);
     MPIR_ERR_CHKANDJUMP(o == NULL, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
     *o = (struct oneshot) {
         .pack.moved = packed, .turn.post = post, .datatype = datatype, .ep = ep, .ucx_tag = ucx_tag, .bytes = bytes,
         .vni = vni_src, .is_sync = is_sync,
     };
-    mpi_errno = stage(bytes, buf, datatype, &o->staging);
-    MPIR_ERR_CHECK(mpi_errno);
+    if (error == MPI_SUCCESS)
+        error = stage(bytes, buf, datatype, &o->staging);
+    o->error = error;
     if (sreq == NULL)
         sreq = MPIR_Request_create_from_pool(MPIR_REQUEST_KIND__SEND, vni_src, 2);
     else
@@ -292,7 +310,10 @@ int MPIDI_UCX_gpu_send(const void *buf, MPI_Aint count, MPI_Datatype datatype, i
     o->sreq = *request = sreq;
     o->pack.move = (heddle_move) {MPIDI_UCX_side(buf, count, datatype), staged(o->staging, bytes), bytes, HEDDLE_OP_REPLACE};
     MPIDI_UCX_take_turn(vni_src, &o->turn);
-    MPIDI_UCX_move_begin(vni_src, &o->pack);
+    if (error == MPI_SUCCESS)
+        MPIDI_UCX_move_begin(vni_src, &o->pack);
+    else
+        MPIDI_UCX_move_none(vni_src, &o->pack);
 
   fn_exit:
     return mpi_errno;
