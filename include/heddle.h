@@ -300,8 +300,18 @@ HEDDLE_API int heddle_accumulate(const void *inbuf, int64_t incount, const heddl
  * null), RANGE (they were read already: call this before any other function that concerns devices). */
 HEDDLE_API int heddle_set(const char *name, const char *value);
 
+/* What is wrong with the settings, or why a plug-in that HEDDLE_DEVICE names does not open, each told once per process: one
+ * line of `text`, without its end, which lives during the call. `warning` must not call Heddle. Null, the default: it is
+ * printed on the standard error output. To be called before any other function that concerns devices. */
+typedef void (*heddle_warning)(const char *text);
+HEDDLE_API void heddle_on_warning(heddle_warning warning);
+
 /* Opens the plug-in, once per process. Errors: NO_DEVICE, which is no reason to stop: host memory works. */
 HEDDLE_API int heddle_device_open(void);
+
+/* What the plug-in that is open calls itself: "cuda", or "sim" (a simulated device, for tests). Empty where none is. Opens
+ * it. Static storage; never null. */
+HEDDLE_API const char *heddle_device_plugin(void);
 
 /* What is open, or why nothing is; the devices; what the transfers so far were done by. Lines of text,
  * written as heddle_type_describe writes. */

@@ -212,33 +212,11 @@ bool can(Kernel kernel, const Work &w, const Move &m)
     }
 }
 
-// The one that a setting asks for; E::count: none.
-template <class E> E asked_for(const char *setting, const std::string &name, std::span<const char *const> names)
-{
-    const int choice = choice_of(setting, name, names);
-    return choice < 0 ? E::count : static_cast<E>(choice);
-}
-
-// What the settings force.
-struct Forced {
-    Method method; // count: nothing
-    Kernel kernel;
-    bool copy_engine;
-
-    static const Forced &get()
-    {
-        static const Forced forced{asked_for<Method>("HEDDLE_METHOD", Settings::get().method, method_names),
-                                   asked_for<Kernel>("HEDDLE_KERNEL", Settings::get().kernel, kernel_names),
-                                   Settings::get().copy_engine};
-        return forced;
-    }
-};
-
 Kernel best_kernel(const Work &w, const Move &m, bool beside)
 {
     if (w.op != HEDDLE_OP_REPLACE)
         return Kernel::reduce;
-    if (const Kernel forced = Forced::get().kernel; forced != Kernel::count && can(forced, w, m))
+    if (const Kernel forced = Settings::get().kernel; forced != Kernel::count && can(forced, w, m))
         return forced;
     const Half half(w, m);
     // From layout to layout the strided kernel takes a tenth to a fifth less time, alone. Beside others words had better be located
@@ -259,7 +237,7 @@ Kernel best_kernel(const Work &w, const Move &m, bool beside)
 // What takes a launch of its own otherwise does not pay for one while it is short.
 Kernel shared_kernel(Kernel best, int64_t bytes)
 {
-    if (bytes > shared_launch || best == Forced::get().kernel)
+    if (bytes > shared_launch || best == Settings::get().kernel)
         return best;
     switch (best) {
     case Kernel::transpose:
@@ -303,7 +281,7 @@ Method best_method(const Move &m, const Work *work, bool alone, bool on_stream)
         return Method::staged;
     const bool pinned = m.from.memory.kind == MemoryKind::pinned || m.to.memory.kind == MemoryKind::pinned;
     const bool small = m.bytes <= copied_by_kernel;
-    const bool asked = Forced::get().copy_engine;
+    const bool asked = Settings::get().copy_engine;
     if (can(Method::copy_engine, m, work)) {
         const auto linked = [&] { return lies_elsewhere(m.from.memory, *m.device) || lies_elsewhere(m.to.memory, *m.device); };
         return !asked && small && (!alone || (!pinned && !on_stream && !linked())) ? Method::kernel : Method::copy_engine;
@@ -343,7 +321,7 @@ Choices::~Choices()
 
 Method Choices::method(const Move &m, const Work *work, bool alone, bool on_stream)
 {
-    const Method forced = Forced::get().method;
+    const Method forced = Settings::get().method;
     const bool as_forced = forced != Method::count && can(forced, m, work) && (!on_stream || can_on_stream(forced));
     return tell(methods_chosen, method_, as_forced ? forced : best_method(m, work, alone, on_stream));
 }

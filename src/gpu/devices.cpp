@@ -3,6 +3,7 @@
 
 #include "error_detail.hpp"
 #include "settings.hpp"
+#include "warnings.hpp"
 
 #include <dlfcn.h>
 #include <string_view>
@@ -51,7 +52,7 @@ namespace {
 
 struct Opened {
     Devices *devices = nullptr;
-    std::string status;
+    std::string status; // one line of heddle_info
 };
 
 // The folder of the library that this function is in.
@@ -65,32 +66,42 @@ std::string own_folder()
     return slash == std::string_view::npos ? std::string() : std::string(path.substr(0, slash + 1));
 }
 
-Opened open_plugin()
-{
-    const Settings &settings = Settings::get();
-    if (settings.device == "none")
-        return {nullptr, "no device: HEDDLE_DEVICE=none"};
-    const bool automatic = settings.device == "auto";
-    const std::string path = automatic ? own_folder() + "libheddle-cuda.so" : settings.device;
+Opened no_device(const std::string &why) { return {nullptr, "no device: " + why}; }
 
+Opened open_plugin(const std::string &path)
+{
     void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!library) {
         const char *why = dlerror();
-        return {nullptr, "no device: " + std::string(why ? why : path)};
+        return no_device(why ? why : path);
     }
     const auto open = reinterpret_cast<OpenBackend>(dlsym(library, HEDDLE_BACKEND_SYMBOL));
     if (!open)
-        return {nullptr, "no device: " + path + " is no plug-in of this version of Heddle"};
+        return no_device(path + " is no plug-in of this version of Heddle");
     static constexpr Host host{set_error_detail};
     std::string reason;
     Backend *backend = open(host, reason);
     if (!backend) {
         const std::string detail = heddle_error_detail(); // the library's words, where one of its calls failed
-        return {nullptr, "no device: " + path + ": " + reason + (detail.empty() ? "" : ": " + detail)};
+        return no_device(path + ": " + reason + (detail.empty() ? "" : ": " + detail));
     }
     // Never destroyed: the device's library may be gone before static objects end.
-    auto devices = std::make_unique<Devices>(*backend, settings.slab_limit);
+    auto devices = std::make_unique<Devices>(*backend, Settings::get().slab_limit);
     return {devices.release(), std::string(backend->name()) + ": " + path};
+}
+
+// Most machines have no device, which is no news; that one which somebody named is missing is.
+Opened open_as_set()
+{
+    const std::string &device = Settings::get().device;
+    if (device == "none")
+        return no_device("HEDDLE_DEVICE=none");
+    if (device == "auto")
+        return open_plugin(own_folder() + "libheddle-cuda.so");
+    Opened opened = open_plugin(device);
+    if (!opened.devices)
+        warn(opened.status + " (HEDDLE_DEVICE=" + device + ")");
+    return opened;
 }
 
 std::atomic<Devices *> opened_before;
@@ -98,7 +109,7 @@ std::atomic<Devices *> opened_before;
 const Opened &opened()
 {
     static const Opened &instance = []() -> const Opened & {
-        const Opened &made = *std::make_unique<Opened>(open_plugin()).release();
+        const Opened &made = *std::make_unique<Opened>(open_as_set()).release();
         opened_before = made.devices;
         return made;
     }();

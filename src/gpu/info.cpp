@@ -66,12 +66,29 @@ std::string info()
     return text + "\n";
 }
 
+// For what never fails: null where nothing could be opened.
+const Devices *open_or_none()
+{
+    const Devices *devices = nullptr;
+    guard([&] {
+        devices = Devices::open();
+        return HEDDLE_SUCCESS;
+    });
+    return devices;
+}
+
 } // namespace
 
 int heddle_device_open(void)
 {
     clear_error_detail();
     return guard([] { return Devices::open() ? HEDDLE_SUCCESS : HEDDLE_ERR_NO_DEVICE; });
+}
+
+const char *heddle_device_plugin(void)
+{
+    const Devices *const devices = open_or_none();
+    return devices ? devices->backend().name() : "";
 }
 
 int heddle_info(char *text, size_t capacity, size_t *length)
@@ -89,17 +106,6 @@ static_assert(static_cast<int>(MemoryKind::host) == HEDDLE_MEMORY_HOST &&
               static_cast<int>(MemoryKind::pinned) == HEDDLE_MEMORY_PINNED &&
               static_cast<int>(MemoryKind::device) == HEDDLE_MEMORY_DEVICE &&
               static_cast<int>(MemoryKind::managed) == HEDDLE_MEMORY_MANAGED);
-
-// For what never fails: null where nothing could be opened.
-static const Devices *open_or_none()
-{
-    const Devices *devices = nullptr;
-    guard([&] {
-        devices = Devices::open();
-        return HEDDLE_SUCCESS;
-    });
-    return devices;
-}
 
 int heddle_device_combines(heddle_op op, heddle_predefined basic)
 {

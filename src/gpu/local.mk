@@ -46,4 +46,6 @@ gpu_sources = \
     src/gpu/tasks.hpp \
     src/gpu/transfer.cpp \
     src/gpu/transfer.hpp \
+    src/gpu/warnings.cpp \
+    src/gpu/warnings.hpp \
     src/gpu/work.hpp

@@ -2,14 +2,16 @@
 #include "settings.hpp"
 
 #include "../mpi/datatype/engine/guard.hpp"
+#include "choose.hpp"
+#include "warnings.hpp"
 
 #include <algorithm>
 #include <charconv>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <unistd.h>
 
 namespace heddle::gpu {
 
@@ -20,7 +22,8 @@ constexpr const char *names[] = {"HEDDLE_DEVICE",          "HEDDLE_METHOD",     
                                  "HEDDLE_MESSAGE_STAGING", "HEDDLE_MESSAGE_IN_PLACE", "HEDDLE_MESSAGE_OPEN", "HEDDLE_MESSAGE_PATIENCE",
                                  "HEDDLE_PEER"};
 
-constexpr const char *no_or_yes[] = {"0", "1"};
+// Of tests and of the simulated device, which read them.
+constexpr const char *others[] = {"HEDDLE_TEST_", "HEDDLE_SIM"};
 
 // What the program said itself, until all of it is read.
 struct Said {
@@ -48,8 +51,60 @@ std::string text(const char *name, const char *otherwise)
 
 void refuse(const char *name, const std::string &value, const std::string &expected)
 {
-    const std::string line = "heddle: " + std::string(name) + "=" + value + " is ignored: it should be " + expected + "\n";
-    std::fputs(line.c_str(), stderr);
+    warn(std::string(name) + "=" + value + " is ignored: it should be " + expected);
+}
+
+// Which of `count` names was said, `name` being their function; `count` where nothing was, or none of them.
+template <class Name> size_t choice(const char *setting, size_t count, Name name)
+{
+    const std::string value = text(setting, "");
+    std::string all = "one of ";
+    for (size_t i = 0; i < count; ++i) {
+        if (value == name(i))
+            return i;
+        all += std::string(i ? ", " : "") + name(i);
+    }
+    if (!value.empty())
+        refuse(setting, value, all);
+    return count;
+}
+
+Method method()
+{
+    return static_cast<Method>(choice("HEDDLE_METHOD", static_cast<size_t>(Method::count),
+                                      [](size_t i) { return method_name(static_cast<Method>(i)); }));
+}
+
+Kernel kernel()
+{
+    return static_cast<Kernel>(choice("HEDDLE_KERNEL", static_cast<size_t>(Kernel::count),
+                                      [](size_t i) { return kernel_name(static_cast<Kernel>(i)); }));
+}
+
+bool copy_engine()
+{
+    constexpr const char *no_or_yes[] = {"0", "1"};
+    return choice("HEDDLE_COPY_ENGINE", std::size(no_or_yes), [&](size_t i) { return no_or_yes[i]; }) == 1;
+}
+
+int peer()
+{
+    constexpr const char *ways[] = {"auto", "value", "shared", "reference"};
+    constexpr int peers[] = {HEDDLE_PEER_AUTO, HEDDLE_PEER_VALUE, HEDDLE_PEER_SHARED, HEDDLE_PEER_REFERENCE,
+                             HEDDLE_PEER_AUTO};
+    return peers[choice("HEDDLE_PEER", std::size(ways), [&](size_t i) { return ways[i]; })];
+}
+
+// A name that nobody reads is a mistake: HEDDLE_CHUNKS, say.
+void check_names()
+{
+    for (char **each = environ; each && *each; ++each) {
+        const std::string_view entry = *each, name = entry.substr(0, entry.find('='));
+        const auto begins = [&](const char *beginning) { return name.starts_with(beginning); };
+        if (begins("HEDDLE_") && std::none_of(std::begin(others), std::end(others), begins) &&
+            std::find(std::begin(names), std::end(names), name) == std::end(names))
+            warn(std::string(name) + " is ignored: Heddle has no setting of that name (README.gpu lists them)");
+    }
 }
 
 // A number, of bytes mostly, with K, M or G behind it or not.
@@ -70,37 +125,31 @@ int64_t bytes(const char *name, int64_t otherwise)
 
 } // namespace
 
-const Settings &Settings::get()
+static Settings read_settings()
 {
-    static const Settings settings{
+    check_names();
+    const int64_t slab_limit = bytes("HEDDLE_SLAB_LIMIT", int64_t{256} << 20);
+    return {
         text("HEDDLE_DEVICE", "auto"),
-        text("HEDDLE_METHOD", ""),
-        text("HEDDLE_KERNEL", ""),
-        choice_of("HEDDLE_COPY_ENGINE", text("HEDDLE_COPY_ENGINE", "0"), no_or_yes) == 1,
-        static_cast<size_t>(bytes("HEDDLE_SLAB_LIMIT", int64_t{256} << 20)),
+        method(),
+        kernel(),
+        copy_engine(),
+        static_cast<size_t>(slab_limit),
         std::clamp(bytes("HEDDLE_CHUNK", int64_t{2} << 20), int64_t{64}, int64_t{1} << 40),
         bytes("HEDDLE_MESSAGE_CHUNK", int64_t{1} << 20),
         bytes("HEDDLE_MESSAGE_WINDOW", 8),
-        bytes("HEDDLE_MESSAGE_STAGING", bytes("HEDDLE_SLAB_LIMIT", int64_t{256} << 20) / 2),
+        bytes("HEDDLE_MESSAGE_STAGING", slab_limit / 2),
         bytes("HEDDLE_MESSAGE_IN_PLACE", int64_t{64} << 10),
         static_cast<size_t>(std::max(bytes("HEDDLE_MESSAGE_OPEN", 256), int64_t{1})),
         bytes("HEDDLE_MESSAGE_PATIENCE", 30),
-        text("HEDDLE_PEER", "auto"),
+        peer(),
     };
-    return settings;
 }
 
-int choice_of(const char *setting, const std::string &value, std::span<const char *const> names)
+const Settings &Settings::get()
 {
-    std::string all;
-    for (size_t i = 0; i < names.size(); ++i) {
-        if (value == names[i])
-            return static_cast<int>(i);
-        all += std::string(i ? ", " : "one of ") + names[i];
-    }
-    if (!value.empty())
-        refuse(setting, value, all);
-    return -1;
+    static const Settings settings = read_settings();
+    return settings;
 }
 
 } // namespace heddle::gpu

@@ -14,6 +14,14 @@ namespace {
 
 const std::vector<std::string> some_cases{"--cases", "400", "--seed", "1", "--no-named"};
 
+size_t occurrences(const std::string &what, const std::string &in)
+{
+    size_t n = 0;
+    for (size_t at = in.find(what); at != in.npos; at = in.find(what, at + 1))
+        ++n;
+    return n;
+}
+
 std::string info_text()
 {
     size_t length = 0;
@@ -66,6 +74,8 @@ void without_a_device()
                                                                            {"EXPECTED_REASON", way.reason}};
         self_succeeds({"--cases", "100", "--seed", "1", "--no-named"}, environment);
         self_succeeds({"--only-named", "--named", "inside: without a device"}, environment);
+        const Ended ended = run_self({"--cases", "3", "--seed", "1", "--no-named"}, environment);
+        same(occurrences("heddle: no device: ", ended.output), size_t{std::string(way.device) != "none"}, way.device, ": ", ended.output);
     }
     need_simulation();
     const char *plugin = getenv("HEDDLE_DEVICE");
@@ -238,18 +248,21 @@ void forced_kernels()
         self_succeeds(some_cases, {{"HEDDLE_KERNEL", kernel}});
 }
 
-/* What makes no sense counts for nothing, and is said. */
+/* What makes no sense counts for nothing, and is said once. */
 void settings_without_sense()
 {
     need_devices();
     for (const auto &[name, value] : std::vector<std::pair<std::string, std::string>>{
              {"HEDDLE_METHOD", "kernels"}, {"HEDDLE_KERNEL", "stride"}, {"HEDDLE_CHUNK", "2m"}, {"HEDDLE_CHUNK", "-5"},
-             {"HEDDLE_CHUNK", "99999999999G"}, {"HEDDLE_COPY_ENGINE", "yes"}}) {
+             {"HEDDLE_CHUNK", "99999999999G"}, {"HEDDLE_COPY_ENGINE", "yes"}, {"HEDDLE_SLAB_LIMIT", "-1"}, {"HEDDLE_PEER", "foo"}}) {
         const Ended ended = run_self({"--cases", "3", "--seed", "1", "--no-named"}, {{name, value}});
         same(ended.status, 0, name, "=", value);
-        if (ended.output.find("heddle: " + name + "=" + value + " is ignored: it should be ") == std::string::npos)
-            fail("nothing is said of ", name, "=", value, ": ", ended.output);
+        same(occurrences("heddle: " + name + "=" + value + " is ignored: it should be ", ended.output), size_t{1}, name, "=", value,
+             ": ", ended.output);
     }
+    const Ended ended = run_self({"--cases", "3", "--seed", "1", "--no-named"}, {{"HEDDLE_CHUNKS", "1"}, {"HEDDLE_SIMULATED", "1"}});
+    same(occurrences("heddle: HEDDLE_CHUNKS is ignored: ", ended.output), size_t{1}, "a name that is none: ", ended.output);
+    same(occurrences("is ignored", ended.output), size_t{1}, "a name that is none: ", ended.output);
 }
 
 void forced_methods()

@@ -29,6 +29,12 @@ SimDone *as_sim(Done *done) { return static_cast<SimDone *>(done); }
 
 } // namespace
 
+const char *Machine::name() const
+{
+    const char *const name = std::getenv("HEDDLE_SIM_NAME");
+    return name && *name ? name : "sim";
+}
+
 Machine *Machine::get() { return the_machine; }
 
 Machine *Machine::open(std::string &reason)

@@ -17,7 +17,7 @@ public:
     Machine(int devices, Peers peers);
     void set_host(const Host &host) { host_ = host; }
 
-    const char *name() const override { return "sim"; }
+    const char *name() const override;
     int device_count() const override { return memories_.devices(); }
     std::string describe(int device) const override;
     Memory query(const void *ptr, bool range) const override;

@@ -16,6 +16,7 @@
  *   HEDDLE_SIM_PEER     1 (default): kernels reach the other devices' memory, once Backend::reaches has said so; 0: they
  *                       do not; 2: only that of the devices numbered one lower or higher; 3: as 1, but for every second
  *                       allocation of heddle_sim_malloc, which kernels and copies of its own device alone reach.
+ *   HEDDLE_SIM_NAME     what the plug-in calls itself; default "sim". With "cuda", MPI says of itself what it says with CUDA's.
  *   HEDDLE_SIM          switches, as for heddle_sim_configure.
  */
 #ifndef HEDDLE_SIM_H_INCLUDED

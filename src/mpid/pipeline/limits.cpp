@@ -26,14 +26,6 @@ int64_t power_below(int64_t bytes)
     return static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(bytes)));
 }
 
-int peer_of(const std::string &name)
-{
-    constexpr const char *names[] = {"auto", "value", "shared", "reference"};
-    constexpr int peers[] = {HEDDLE_PEER_AUTO, HEDDLE_PEER_VALUE, HEDDLE_PEER_SHARED, HEDDLE_PEER_REFERENCE};
-    static const int choice = gpu::choice_of("HEDDLE_PEER", name, names); // told once
-    return peers[std::max(choice, 0)];
-}
-
 } // namespace
 
 int find_limits(const heddle_port_options *options, Limits &limits)
@@ -50,7 +42,7 @@ int find_limits(const heddle_port_options *options, Limits &limits)
         o.chunk ? o.chunk : power_below(std::clamp(settings.message_chunk, smallest_chunk, largest_chunk));
     limits.window = o.window ? o.window : std::max(settings.message_window, int64_t{1});
     limits.staging = o.staging ? o.staging : settings.message_staging;
-    limits.peer = o.peer ? o.peer : peer_of(settings.peer);
+    limits.peer = o.peer ? o.peer : settings.peer;
     limits.in_place = settings.message_in_place;
     limits.patience = std::min(o.patience ? o.patience : settings.message_patience, longest_patience);
     limits.number = static_cast<uint16_t>(o.number);
