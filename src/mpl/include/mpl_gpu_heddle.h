@@ -34,9 +34,13 @@ static inline int MPL_gpu_is_open(void)
 #endif
 }
 
+/* Whether the plug-in of that name is open: "cuda", say. */
+int MPL_gpu_is_by(const char *plugin);
+
 /* What the backend asks of libheddle: functions of heddle.h, of the same names. */
 struct MPL_gpu_heddle {
     int (*device_open)(void); /* 0: there is a device */
+    const char *(*device_plugin)(void);
     int (*memory_kind)(const void *ptr, int *device);
     int (*staging_alloc)(int64_t bytes, const void *near, void **ptr);
     void (*staging_free)(void *ptr);

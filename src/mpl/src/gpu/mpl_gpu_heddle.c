@@ -22,6 +22,11 @@ int MPL_gpu_init(void)
     return MPL_SUCCESS;
 }
 
+int MPL_gpu_is_by(const char *plugin)
+{
+    return MPL_gpu_opened && strcmp(heddle->device_plugin(), plugin) == 0;
+}
+
 /* The plug-in stays open: memory may be given back after MPI_Finalize. */
 int MPL_gpu_finalize(void)
 {

@@ -4,9 +4,10 @@
 
 mpi_core_sources += \
     src/mpi/datatype/typerep/src/typerep_flatten.c \
+    src/mpi/datatype/typerep/src/typerep_kinds.c \
     src/mpi/datatype/typerep/src/typerep_op.c \
-    src/mpi/datatype/typerep/src/typerep_staging.c \
-    src/mpi/datatype/typerep/src/typerep_partial.c
+    src/mpi/datatype/typerep/src/typerep_partial.c \
+    src/mpi/datatype/typerep/src/typerep_staging.c
 
 if BUILD_HEDDLE_ENGINE
 mpi_core_sources += \
@@ -22,6 +23,7 @@ mpi_core_sources += \
     src/mpi/datatype/typerep/src/typerep_heddle_pack.c \
     src/mpi/datatype/typerep/src/typerep_heddle_scratch.c \
     src/mpi/datatype/typerep/src/typerep_heddle_settings.c \
+    src/mpi/datatype/typerep/src/typerep_heddle_status.c \
     src/mpi/datatype/typerep/src/typerep_heddle_types.c
 endif
 
@@ -45,6 +47,7 @@ noinst_HEADERS += \
     src/include/heddle_mpi.h \
     src/mpi/datatype/typerep/src/typerep_files.h \
     src/mpi/datatype/typerep/src/typerep_internal.h \
+    src/mpi/datatype/typerep/src/typerep_kinds.h \
     src/mpi/datatype/typerep/src/typerep_pre.h \
     src/mpi/datatype/typerep/src/typerep_scratch.h \
     src/mpi/datatype/typerep/src/typerep_staging.h

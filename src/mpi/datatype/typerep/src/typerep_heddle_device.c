@@ -61,19 +61,19 @@ static bool is_own(const void *ptr)
 
 void MPII_heddle_device_init(void)
 {
+    static const struct MPL_gpu_heddle functions = {heddle_device_open, heddle_device_plugin, memory_kind,
+                                                    heddle_staging_alloc, heddle_staging_free};
     find_own();
-    static const struct MPL_gpu_heddle functions = {heddle_device_open, memory_kind, heddle_staging_alloc,
-                                                    heddle_staging_free};
-    MPL_gpu_use_heddle(&functions);
+    if (MPIR_TYPEREP_TAKES_DEVICES)
+        MPL_gpu_use_heddle(&functions);
 }
 
 static bool points_to_device(const void *ptr)
 {
-    MPL_pointer_attr_t attr;
     if (is_own(ptr))
         return false;
-    MPL_gpu_query_pointer_attr(ptr, &attr);
-    return attr.type == MPL_GPU_POINTER_DEV || attr.type == MPL_GPU_POINTER_MANAGED;
+    const enum heddle_memory_kind kind = (enum heddle_memory_kind) heddle_memory_kind(ptr, NULL);
+    return kind == HEDDLE_MEMORY_DEVICE || kind == HEDDLE_MEMORY_MANAGED;
 }
 
 /* A buffer begins where its first byte is, which need not be where its pointer points. A type of absolute

@@ -9,6 +9,7 @@ MPL_static_assert(sizeof(MPI_Aint) == sizeof(int64_t), "Heddle needs 64-bit addr
 
 void MPIR_Typerep_init(void)
 {
+    MPII_heddle_status_init();
     MPII_heddle_settings_init();
     MPII_heddle_types_init();
     MPII_heddle_device_init();

@@ -56,9 +56,12 @@ static inline heddle_type *MPII_heddle_type(MPI_Datatype datatype)
  * device plug-in the test is one load. */
 static inline bool MPII_heddle_on_device(const void *buf, MPI_Datatype datatype)
 {
-    return ENABLE_GPU && MPIR_Typerep_is_on_device(buf, datatype);
+    return (ENABLE_GPU || (!MPIR_TYPEREP_TAKES_DEVICES && MPIR_Typerep_device_is_near)) &&
+           MPIR_Typerep_is_on_device(buf, datatype);
 }
 
+/* Takes what the engine warns of, to be told by MPIR_Typerep_post_init. */
+void MPII_heddle_status_init(void);
 /* Tells the engine what control variables say. */
 void MPII_heddle_settings_init(void);
 /* Tells MPL's backend of the engine. */

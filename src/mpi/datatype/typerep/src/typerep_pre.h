@@ -21,6 +21,14 @@
 #endif
 #define MPIR_TYPEREP_HANDLE_NULL NULL
 
+/* Messages take device buffers where UCX carries them; elsewhere MPI takes host memory only. */
+#if defined(HAVE_CH4_NETMOD_UCX) && !defined(HAVE_CH4_NETMOD_OFI) && \
+    MPICH_DATATYPE_ENGINE == MPICH_DATATYPE_ENGINE_HEDDLE
+#define MPIR_TYPEREP_TAKES_DEVICES 1
+#else
+#define MPIR_TYPEREP_TAKES_DEVICES 0
+#endif
+
 /* No engine here moves data behind the caller's back yet: every request is complete when made. */
 typedef int MPIR_Typerep_req;
 #define MPIR_TYPEREP_REQ_NULL 0
@@ -77,9 +85,17 @@ int MPIR_Typerep_pack_message(const void *buf, MPI_Aint count, MPI_Datatype data
 /* The same for who returns the error: where it fails, that message is sent here. */
 int MPIR_Typerep_pack_or_tell(const void *buf, MPI_Aint count, MPI_Datatype datatype, void *to, MPI_Aint bytes,
                               MPI_Aint *packed, int rank, int tag, struct MPIR_Comm *comm);
+/* At the end of MPI_Init: tells what was found wrong with the settings, and opens what is asked below. */
+void MPIR_Typerep_post_init(void);
+/* Where MPI takes host memory only, device memory can be packed, and all else refuses it: an error instead of a crash. */
+extern bool MPIR_Typerep_device_is_near ATTRIBUTE((visibility("hidden")));
+bool MPIR_Typerep_is_device_memory(const void *buf, MPI_Datatype datatype);
 
 #else
 
+#define MPIR_Typerep_post_init()
+#define MPIR_Typerep_device_is_near false
+#define MPIR_Typerep_is_device_memory(buf, datatype) false
 #define MPIR_TYPEREP_SENDS_DEVICE 0
 #define MPIR_TYPEREP_SENDER_WAITS(yes)
 #define MPIR_Typerep_no_data NULL
@@ -98,6 +114,18 @@ int MPIR_Typerep_pack_or_tell(const void *buf, MPI_Aint count, MPI_Datatype data
 
 #endif
 
+#if MPIR_TYPEREP_TAKES_DEVICES
+#define MPIR_TYPEREP_ERRTEST_HOST(buf, count, datatype, err)
+#else
+#define MPIR_TYPEREP_ERRTEST_HOST(buf, count, datatype, err)                                                 \
+    if (unlikely(MPIR_Typerep_device_is_near) && (count) > 0 && MPIR_Typerep_is_device_memory(buf, datatype)) { \
+        err = MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__, MPI_ERR_BUFFER,    \
+                                   "**heddlehost", 0);                                                       \
+        goto fn_fail;                                                                                        \
+    }
+#endif
+
+#include "typerep_kinds.h"
 #include "typerep_scratch.h"
 
 #endif
