@@ -44,7 +44,7 @@ MPL_STATIC_INLINE_PREFIX int MPIR_Coll_pack(MPIR_Errflag_t *errflag, const void 
 MPL_STATIC_INLINE_PREFIX int MPIR_Coll_result(int mpi_errno, const MPIR_Errflag_t *errflag)
 {
     if (mpi_errno == MPI_SUCCESS && unlikely(*errflag != MPIR_ERR_NONE))
-        MPIR_ERR_SET(mpi_errno, (int) *errflag, "**coll_fail");
+        MPIR_ERR_SET(mpi_errno, *errflag, "**coll_fail");
     return mpi_errno;
 }
 
