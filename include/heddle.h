@@ -13,8 +13,9 @@
  * Errors: every function that can fail returns an `int`, HEDDLE_SUCCESS (0) or one of the codes of
  * `enum heddle_error`, and writes its outputs only on success unless its comment says otherwise.
  *
- * Threads: every function may be called from any thread at any time; only the memory that a call
- * reads or writes is the caller's to guard. A type must not be used after its last reference went.
+ * Threads: every function may be called from any thread at any time, but for those on one port ("messages"), which
+ * must come one after the other; the memory that a call reads or writes is the caller's to guard. A type must not be used
+ * after its last reference went.
  */
 #ifndef HEDDLE_H_INCLUDED
 #define HEDDLE_H_INCLUDED
@@ -197,7 +198,7 @@ HEDDLE_API int heddle_type_get_info(const heddle_type *type, heddle_type_info *i
 
 /* Writes the canonical layout as text, as snprintf writes: at most `capacity` bytes with the final
  * zero, `*length` (without the zero) being what it takes whole. Two types have the same layout if and
- * only if their texts are equal. The form: `DISPL+NODE`, where NODE is one of `dense(BYTES)`,
+ * only if their texts are equal; irregular data may have several layouts. The form: `DISPL+NODE`, where NODE is one of `dense(BYTES)`,
  * `stream(COUNT,STRIDE,NODE)`, `gather([DISPL...],NODE)`, `runs([DISPL:COUNT...],STRIDE,NODE)`,
  * `concat(DISPL+NODE,...)`. Errors: ARG, TYPE; OVERFLOW where the text is longer than 64 MiB. */
 HEDDLE_API int heddle_type_describe(const heddle_type *type, char *text, size_t capacity, size_t *length);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Between a noncontiguous layout on a device and contiguous pinned memory: a kernel packs a chunk into a slab
-// on the device while the copy engine moves another to the host (paper 003, section 4; the way back alike).
+// on the device while the copy engine moves another to the host. The way back is alike. (Paper 003, section III.A,
+// overlaps copies to the host with the network; the packing before them is ours.)
 // Each lane is a stream and a slab, so that the stream's order is all the synchronization there is.
 #include "settings.hpp"
 #include "tasks.hpp"

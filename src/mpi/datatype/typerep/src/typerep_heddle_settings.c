@@ -33,7 +33,7 @@ cvars:
       description : >-
         What the environment variable HEDDLE_METHOD says otherwise; forces a
         method of moving data, where it can do what is asked, for
-        measurements: copy_engine, blocks, kernel, chunked, staged or
+        measurements: host, copy_engine, blocks, kernel, chunked, staged or
         combined.
 
     - name        : MPIR_CVAR_HEDDLE_KERNEL
@@ -44,8 +44,9 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
-        What the environment variable HEDDLE_KERNEL says otherwise; forces the
-        kernel any, for measurements.
+        What the environment variable HEDDLE_KERNEL says otherwise; forces a
+        kernel, where it can do what is asked, for measurements: strided,
+        transpose, records, runs or any.
 
     - name        : MPIR_CVAR_HEDDLE_COPY_ENGINE
       category    : HEDDLE
@@ -56,7 +57,8 @@ cvars:
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
         What the environment variable HEDDLE_COPY_ENGINE says otherwise; 1:
-        blocks at one stride go to the copy engines whatever their size.
+        blocks at one stride or two go to the copy engines whatever their
+        size.
         Default: 0.
 
     - name        : MPIR_CVAR_HEDDLE_SLAB_LIMIT
