@@ -246,6 +246,13 @@ HEDDLE_API int heddle_iov_bytes(const void *buf, int64_t count, const heddle_typ
                                 struct iovec *iov, int64_t max_len, int64_t max_bytes, int64_t *actual_len,
                                 int64_t *actual_bytes);
 
+/* How many predefined elements lie whole in the first `bytes` packed bytes of any number of instances, a pair being two;
+ * `*used` (may be null) are the bytes that these take: fewer than `bytes` where an element is cut, or the type has no
+ * data. Errors: ARG, TYPE, FREED, NOT_COMMITTED. */
+HEDDLE_API int heddle_count_elements(const heddle_type *type, int64_t bytes, int64_t *elements, int64_t *used);
+/* The inverse: the packed bytes that the first `elements` of them take. Errors: also RANGE (the type has no data), OVERFLOW. */
+HEDDLE_API int heddle_bytes_of_elements(const heddle_type *type, int64_t elements, int64_t *bytes);
+
 /* ---- types as bytes -------------------------------------------------------------------------- */
 
 /* A committed type as bytes for another process of the same architecture. The form has a version
@@ -605,6 +612,10 @@ HEDDLE_API int heddle_unpack_external(const void *inbuf, int64_t insize, void *o
  * their size in memory. */
 HEDDLE_API int heddle_unpack_external_part(const void *inbuf, int64_t insize, void *outbuf, int64_t count,
                                            const heddle_type *type, int64_t *actual);
+/* The same from and to the packed form of `count` instances, which heddle_pack and heddle_transfer make: `packed` and
+ * `external` hold all of it. */
+HEDDLE_API int heddle_external_from_packed(const void *packed, int64_t count, const heddle_type *type, void *external);
+HEDDLE_API int heddle_external_to_packed(const void *external, void *packed, int64_t count, const heddle_type *type);
 
 #if defined(__cplusplus)
 }

@@ -224,6 +224,8 @@ TEST_CASE("data calls: types that are null, freed or not committed", "[errors]")
         CHECK(heddle_copy(buffer, 1, each, buffer, 1, real, 0, 8, &a) == error);
         CHECK(heddle_copy(buffer, 1, real, buffer, 1, each, 0, 8, &a) == error);
         CHECK(heddle_locate(1, each, 0, &a, &b) == error);
+        CHECK(heddle_count_elements(each, 8, &a, &b) == error);
+        CHECK(heddle_bytes_of_elements(each, 1, &a) == error);
         CHECK(heddle_iov_len(1, each, 8, &a, &b) == error);
         CHECK(heddle_iov(buffer, 1, each, 0, list, 4, &a) == error);
         CHECK(heddle_iov_bytes(buffer, 1, each, 0, list, 4, 64, &a, &b) == error);
@@ -276,6 +278,11 @@ TEST_CASE("data calls: counts, offsets, null buffers", "[errors]")
     CHECK(heddle_unpack(nullptr, 32, buffer, 1, type.get(), 0, &a) == HEDDLE_ERR_ARG);
     CHECK(heddle_unpack(packed, -1, buffer, 1, type.get(), 0, &a) == HEDDLE_ERR_ARG);
     CHECK(heddle_locate(1, type.get(), 0, nullptr, &b) == HEDDLE_ERR_ARG);
+    CHECK(heddle_count_elements(type.get(), -1, &a, &b) == HEDDLE_ERR_ARG);
+    CHECK(heddle_count_elements(type.get(), 8, nullptr, &b) == HEDDLE_ERR_ARG);
+    CHECK(heddle_bytes_of_elements(type.get(), -1, &a) == HEDDLE_ERR_ARG);
+    CHECK(heddle_bytes_of_elements(type.get(), 1, nullptr) == HEDDLE_ERR_ARG);
+    CHECK(heddle_bytes_of_elements(type.get(), huge, &a) == HEDDLE_ERR_OVERFLOW);
     CHECK(heddle_iov(buffer, 1, type.get(), 0, nullptr, 4, &a) == HEDDLE_ERR_ARG);
     CHECK(heddle_iov(buffer, 1, type.get(), 0, list, 4, nullptr) == HEDDLE_ERR_ARG);
     CHECK(heddle_iov(buffer, 1, type.get(), -1, list, 4, &a) == HEDDLE_ERR_RANGE);

@@ -34,6 +34,7 @@ std::span<const Property> all()
         {"iov", iov},
         {"iov_bytes", iov_bytes},
         {"locate", locate},
+        {"elements", elements},
         {"pack", pack},
         {"unpack", unpack},
         {"copy from", copy_out},

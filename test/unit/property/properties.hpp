@@ -41,6 +41,7 @@ bool ranges(const Subject &, oracle::Rng &);
 bool iov(const Subject &, oracle::Rng &);
 bool iov_bytes(const Subject &, oracle::Rng &);
 bool locate(const Subject &, oracle::Rng &);
+bool elements(const Subject &, oracle::Rng &);
 bool pack(const Subject &, oracle::Rng &);
 bool unpack(const Subject &, oracle::Rng &);
 bool copy_in(const Subject &, oracle::Rng &);

@@ -184,6 +184,31 @@ bool iov_bytes(const Subject &s, oracle::Rng &rng)
     return true;
 }
 
+bool elements(const Subject &s, oracle::Rng &rng)
+{
+    const oracle::Packing packing(s.map, s.random_count(rng));
+    const auto check = [&](int64_t count, int64_t start, int64_t bytes) {
+        int64_t found = -1, used = -1;
+        succeeds(heddle_count_elements(s.type.get(), bytes, &found, &used), "elements in ", bytes, " bytes");
+        same(found, count, "elements in ", bytes, " bytes");
+        same(used, start, "bytes used of ", bytes);
+        succeeds(heddle_bytes_of_elements(s.type.get(), count, &found), "bytes of ", count, " elements");
+        same(found, start, "bytes of ", count, " elements");
+    };
+    const int64_t step = std::max<int64_t>(1, packing.entries() / 200);
+    for (int64_t entry = rng.in(0, step - 1); entry < packing.entries(); entry += step) {
+        const int64_t start = packing.start(entry);
+        check(entry, start, start);
+        check(entry, start, start + rng.in(0, packing.size(entry) - 1));
+    }
+    check(packing.entries(), packing.total(), packing.total());
+    if (s.info.size == 0) {
+        int64_t bytes;
+        same(heddle_bytes_of_elements(s.type.get(), 1, &bytes), int{HEDDLE_ERR_RANGE}, "an element of none");
+    }
+    return true;
+}
+
 bool locate(const Subject &s, oracle::Rng &rng)
 {
     const int64_t count = s.random_count(rng);

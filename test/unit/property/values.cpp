@@ -163,6 +163,14 @@ bool pack_external(const Subject &s, oracle::Rng &rng)
     const auto first = std::mismatch(expected.begin(), expected.end(), packed.data()).first;
     if (first != expected.end())
         fail("pack_external of ", packing.count(), ": byte ", first - expected.begin(), " differs");
+
+    PackedBuffer native(packing.total(), rng), converted(size, rng);
+    succeeds(heddle_pack(memory.buffer(), packing.count(), s.type.get(), 0, native.data(), packing.total(), &actual),
+             "pack");
+    succeeds(heddle_external_from_packed(native.data(), packing.count(), s.type.get(), converted.data()),
+             "external_from_packed");
+    converted.untouched_beyond(size);
+    same(std::equal(expected.begin(), expected.end(), converted.data()), true, "external_from_packed");
     return true;
 }
 
@@ -187,6 +195,12 @@ bool unpack_external(const Subject &s, oracle::Rng &rng)
             "unpack_external");
     }
     same(actual, size, "unpack_external of ", packing.count(), ": bytes");
+    PackedBuffer native(packing.total(), rng), converted(packing.total(), rng);
+    succeeds(heddle_pack(got.buffer(), packing.count(), s.type.get(), 0, native.data(), packing.total(), &actual), "pack");
+    std::copy(native.data(), native.data() + packing.total(), converted.data()); /* padding stays as it is */
+    succeeds(heddle_external_to_packed(packed.data(), converted.data(), packing.count(), s.type.get()),
+             "external_to_packed");
+    same(std::equal(native.data(), native.data() + packing.total(), converted.data()), true, "external_to_packed");
     for (int64_t i = 0; i < packing.entries(); ++i) {
         std::byte *const mine = entry_at(got, packing, i);
         std::byte *const theirs = entry_at(expected, packing, i);

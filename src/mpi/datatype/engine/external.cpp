@@ -5,7 +5,7 @@
 #include "external.hpp"
 
 #include "guard.hpp"
-#include "predefined.hpp"
+#include "measure.hpp"
 #include "transfer.hpp"
 
 #include <algorithm>
@@ -18,86 +18,34 @@ namespace {
 
 constexpr int64_t tile_bytes = 8192;
 
-// How often a node repeats its child.
-int64_t repetitions(const ImageView &v, const ImageNode &n)
+// Bytes in external32.
+int64_t external_size(const PredefinedInfo &p)
 {
-    return n.kind == NodeKind::runs ? v.prefix(n)[n.count] : n.count;
+    return p.external_size;
 }
 
-heddle_predefined label(const ImageNode &n)
+// The packed size of the elements that the first `bytes` bytes, in external32, of `n` instances of node k hold whole.
+int64_t whole_elements(const Measure &format, int32_t k, int64_t n, int64_t bytes)
 {
-    return static_cast<heddle_predefined>(n.label);
+    const ImageNode &node = format.node(k);
+    if (node.label != HEDDLE_MIXED) {
+        const PredefinedInfo &p = predefined_info(label(node));
+        return std::min(n * format.packed(k), bytes / p.external_size * p.size);
+    }
+    const int64_t instances = std::min(n, bytes / format.of(k));
+    int64_t sum = instances * format.packed(k);
+    if (instances == n)
+        return sum;
+    bytes -= instances * format.of(k);
+    if (node.kind != NodeKind::concat)
+        return sum + whole_elements(format, node.child, repetitions(format.view(), node), bytes);
+    for (int64_t i = 0; i < node.count && bytes > 0; ++i) {
+        const auto member = static_cast<int32_t>(format.view().links(node)[i]);
+        sum += whole_elements(format, member, 1, bytes);
+        bytes -= format.of(member);
+    }
+    return sum;
 }
-
-// The packed form of one instance of a type in external32. Only the order of the elements matters: what
-// holds one predefined type is an array of it, however irregular its layout.
-class Format {
-public:
-    explicit Format(const Image &image)
-        : view_(image.view()), external_(image.nodes.size(), -1)
-    {
-        measure(0);
-    }
-
-    const ImageView &view() const { return view_; }
-    const ImageNode &node(int32_t k) const { return view_.nodes[k]; }
-    int64_t packed(int32_t k) const { return packed_size(view_, node(k)); }
-    int64_t external(int32_t k) const { return external_[static_cast<size_t>(k)]; }
-
-    // The packed size of the elements that the first `bytes` bytes of `n` instances of node k hold whole.
-    int64_t whole_elements(int32_t k, int64_t n, int64_t bytes) const
-    {
-        const ImageNode &at = node(k);
-        if (at.label != HEDDLE_MIXED) {
-            const PredefinedInfo &p = predefined_info(label(at));
-            return std::min(n * packed(k), bytes / p.external_size * p.size);
-        }
-        const int64_t instances = std::min(n, bytes / external(k));
-        const int64_t before = instances * packed(k);
-        if (instances == n)
-            return before;
-        bytes -= instances * external(k);
-        return before + (at.kind == NodeKind::concat ? whole_members(at, bytes)
-                                                     : whole_elements(at.child, repetitions(view_, at), bytes));
-    }
-
-private:
-    int64_t whole_members(const ImageNode &n, int64_t bytes) const
-    {
-        int64_t sum = 0;
-        for (int64_t i = 0; i < n.count && bytes > 0; ++i) {
-            const auto member = static_cast<int32_t>(view_.links(n)[i]);
-            sum += whole_elements(member, 1, bytes);
-            bytes -= external(member);
-        }
-        return sum;
-    }
-
-    int64_t measure(int32_t k)
-    {
-        int64_t &known = external_[static_cast<size_t>(k)];
-        if (known < 0)
-            known = compute(node(k));
-        return known;
-    }
-
-    int64_t compute(const ImageNode &n)
-    {
-        if (n.label != HEDDLE_MIXED) {
-            const PredefinedInfo &p = predefined_info(label(n));
-            return packed_size(view_, n) / p.size * p.external_size;
-        }
-        if (n.kind != NodeKind::concat)
-            return repetitions(view_, n) * measure(n.child);
-        int64_t sum = 0;
-        for (int64_t i = 0; i < n.count; ++i)
-            sum += measure(static_cast<int32_t>(view_.links(n)[i]));
-        return sum;
-    }
-
-    ImageView view_;
-    std::vector<int64_t> external_; // of each node; -1: not measured yet
-};
 
 // Packed elements on either side of a conversion.
 struct Sides {
@@ -114,8 +62,10 @@ enum class Direction { pack, unpack };
 
 template <Direction D> class Conversion {
 public:
-    Conversion(const Format &format, const Message &message, void *buffer, char *external)
-        : format_(format), plan_(*message.plan), count_(message.count), buffer_(buffer), external_(external)
+    // `packed`: the buffer holds the packed form.
+    Conversion(const Measure &format, const Message &message, void *buffer, bool packed, char *external)
+        : format_(format), plan_(*message.plan), count_(message.count), buffer_(buffer), external_(external),
+          dense_(packed || plan_.contiguous), displ_(packed ? 0 : plan_.displ)
     {
     }
 
@@ -138,7 +88,7 @@ private:
             return stream_elements(label(node), n * format_.packed(k));
 
         const int64_t packed = format_.packed(k);
-        const int64_t external = format_.external(k);
+        const int64_t external = format_.of(k);
         if (packed <= tile_bytes) {
             for (int64_t step; n > 0; n -= step) {
                 step = std::min(n, tile_bytes / packed);
@@ -175,7 +125,7 @@ private:
             int64_t external = 0;
             int64_t j = i;
             for (; j < node.count && before[j + 1] - before[i] <= tile_bytes; ++j)
-                external += format_.external(static_cast<int32_t>(links[j]));
+                external += format_.of(static_cast<int32_t>(links[j]));
             if (i == j)
                 stream(static_cast<int32_t>(links[j++]), 1);
             else
@@ -192,9 +142,9 @@ private:
         if (offset_ + packed > limit_) {
             if (offset_ < limit_)
                 in_last_tile(external, work);
-        } else if (plan_.contiguous) {
+        } else if (dense_) {
             const auto base = reinterpret_cast<uintptr_t>(buffer_); // which may be null
-            work({reinterpret_cast<char *>(base + static_cast<uintptr_t>(plan_.displ + offset_)), external_});
+            work({reinterpret_cast<char *>(base + static_cast<uintptr_t>(displ_ + offset_)), external_});
         } else if constexpr (D == Direction::pack) {
             pack_range(plan_, count_, buffer_, tile_.data(), offset_, offset_ + packed);
             work({tile_.data(), external_});
@@ -228,7 +178,7 @@ private:
 
         // The longer of the two repetitions goes inside.
         const int64_t packed = node.bytes;
-        const int64_t external = format_.external(node.child);
+        const int64_t external = format_.of(node.child);
         const int64_t repeats = repetitions(format_.view(), node);
         if (repeats >= n) {
             for (int64_t i = 0; i < n; ++i)
@@ -247,7 +197,7 @@ private:
         for (; i < j; ++i) {
             const auto member = static_cast<int32_t>(links[i]);
             convert(member, n, packed_step, external_step, at);
-            at = at.after(format_.packed(member), format_.external(member));
+            at = at.after(format_.packed(member), format_.of(member));
         }
     }
 
@@ -260,36 +210,38 @@ private:
             from_external(kind)(at.packed, packed_step, at.external, external_step, elements, n);
     }
 
-    const Format &format_;
+    const Measure &format_;
     const Plan &plan_;
     const int64_t count_;
     void *const buffer_;
     char *external_;     // the next byte in external32
+    const bool dense_;   // the buffer holds the packed form as it is, from displ_ on
+    const int64_t displ_;
     int64_t offset_ = 0; // the next byte of the packed form
-    int64_t limit_ = INT64_MAX;   // where the packed form ends
-    const char *end_ = nullptr;   // and the bytes in external32, if before all of them
+    int64_t limit_ = INT64_MAX; // where the packed form ends
+    const char *end_ = nullptr; // and the bytes in external32, if before all of them
     alignas(64) std::array<char, tile_bytes> tile_;
 };
 
 template <Direction D>
-int convert_all(void *buffer, int64_t count, const heddle_type *type, void *external, int64_t external_bytes,
-                int64_t *actual)
+int convert_all(void *buffer, bool packed, int64_t count, const heddle_type *type, void *external,
+                int64_t external_bytes, int64_t *actual)
 {
     Message m;
     if (int e = m.set(count, type))
         return e;
-    if (!actual || external_bytes < 0 || (m.bytes > 0 && !external))
+    if (!actual || external_bytes < 0 || (m.bytes > 0 && (!external || (packed && !buffer))))
         return HEDDLE_ERR_ARG;
     if (m.bytes == 0) {
         *actual = 0;
         return HEDDLE_SUCCESS;
     }
     return guard([&] {
-        const Format format(m.plan->typed_image());
-        const int64_t needed = count * format.external(0);
+        const Measure format(m.plan->typed_image(), external_size);
+        const int64_t needed = count * format.of(0);
         if (external_bytes < needed)
             return HEDDLE_ERR_TRUNCATE;
-        Conversion<D>(format, m, buffer, static_cast<char *>(external)).run();
+        Conversion<D>(format, m, buffer, packed, static_cast<char *>(external)).run();
         *actual = needed;
         return HEDDLE_SUCCESS;
     });
@@ -309,7 +261,7 @@ int heddle_external_size(int64_t count, const heddle_type *type, int64_t *size)
     if (!size)
         return HEDDLE_ERR_ARG;
     return guard([&] {
-        *size = m.bytes == 0 ? 0 : count * Format(m.plan->typed_image()).external(0);
+        *size = m.bytes == 0 ? 0 : count * Measure(m.plan->typed_image(), external_size).of(0);
         return HEDDLE_SUCCESS;
     });
 }
@@ -318,14 +270,28 @@ int heddle_pack_external(const void *inbuf, int64_t count, const heddle_type *ty
                          int64_t capacity, int64_t *actual)
 {
     auto *buffer = const_cast<void *>(inbuf); // only read
-    return convert_all<Direction::pack>(buffer, count, type, outbuf, capacity, actual);
+    return convert_all<Direction::pack>(buffer, false, count, type, outbuf, capacity, actual);
 }
 
 int heddle_unpack_external(const void *inbuf, int64_t insize, void *outbuf, int64_t count,
                            const heddle_type *type, int64_t *actual)
 {
     auto *external = const_cast<void *>(inbuf); // only read
-    return convert_all<Direction::unpack>(outbuf, count, type, external, insize, actual);
+    return convert_all<Direction::unpack>(outbuf, false, count, type, external, insize, actual);
+}
+
+int heddle_external_from_packed(const void *packed, int64_t count, const heddle_type *type, void *external)
+{
+    int64_t actual;
+    auto *buffer = const_cast<void *>(packed); // only read
+    return convert_all<Direction::pack>(buffer, true, count, type, external, INT64_MAX, &actual);
+}
+
+int heddle_external_to_packed(const void *external, void *packed, int64_t count, const heddle_type *type)
+{
+    int64_t actual;
+    auto *source = const_cast<void *>(external); // only read
+    return convert_all<Direction::unpack>(packed, true, count, type, source, INT64_MAX, &actual);
 }
 
 int heddle_unpack_external_part(const void *inbuf, int64_t insize, void *outbuf, int64_t count,
@@ -340,10 +306,10 @@ int heddle_unpack_external_part(const void *inbuf, int64_t insize, void *outbuf,
     if (m.bytes == 0)
         return HEDDLE_SUCCESS;
     return guard([&] {
-        const Format format(m.plan->typed_image());
-        const int64_t packed = format.whole_elements(0, count, insize);
+        const Measure format(m.plan->typed_image(), external_size);
+        const int64_t packed = whole_elements(format, 0, count, insize);
         auto *external = static_cast<char *>(const_cast<void *>(inbuf)); // only read
-        Conversion<Direction::unpack>(format, m, outbuf, external).run_part(packed, insize);
+        Conversion<Direction::unpack>(format, m, outbuf, false, external).run_part(packed, insize);
         *actual = packed;
         return HEDDLE_SUCCESS;
     });

@@ -4,6 +4,7 @@ engine_sources = \
     src/mpi/datatype/engine/api_types.cpp \
     src/mpi/datatype/engine/checked.hpp \
     src/mpi/datatype/engine/copy.hpp \
+    src/mpi/datatype/engine/elements.cpp \
     src/mpi/datatype/engine/external.cpp \
     src/mpi/datatype/engine/external.hpp \
     src/mpi/datatype/engine/external_kernels.cpp \
@@ -13,6 +14,7 @@ engine_sources = \
     src/mpi/datatype/engine/image.hpp \
     src/mpi/datatype/engine/layout.cpp \
     src/mpi/datatype/engine/layout.hpp \
+    src/mpi/datatype/engine/measure.hpp \
     src/mpi/datatype/engine/plan.cpp \
     src/mpi/datatype/engine/plan.hpp \
     src/mpi/datatype/engine/predefined.cpp \
