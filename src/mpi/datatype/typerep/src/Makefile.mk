@@ -7,11 +7,14 @@ mpi_core_sources += \
     src/mpi/datatype/typerep/src/typerep_kinds.c \
     src/mpi/datatype/typerep/src/typerep_op.c \
     src/mpi/datatype/typerep/src/typerep_partial.c \
+    src/mpi/datatype/typerep/src/typerep_section.c \
     src/mpi/datatype/typerep/src/typerep_staging.c
 
 if BUILD_HEDDLE_ENGINE
 mpi_core_sources += \
+    src/mpi/datatype/typerep/src/typerep_heddle_check.c \
     src/mpi/datatype/typerep/src/typerep_heddle_commit.c \
+    src/mpi/datatype/typerep/src/typerep_heddle_count.c \
     src/mpi/datatype/typerep/src/typerep_heddle_counters.c \
     src/mpi/datatype/typerep/src/typerep_heddle_create.c \
     src/mpi/datatype/typerep/src/typerep_heddle_device.c \
@@ -43,6 +46,7 @@ mpi_core_sources += \
 endif
 
 noinst_HEADERS += \
+    src/mpi/datatype/typerep/src/cdesc_section.h \
     src/include/heddle.h \
     src/include/heddle_mpi.h \
     src/mpi/datatype/typerep/src/typerep_files.h \

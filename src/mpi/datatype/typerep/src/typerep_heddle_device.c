@@ -93,6 +93,13 @@ int MPIR_Typerep_is_on_device(const void *buf, MPI_Datatype datatype)
     return points_to_device(MPIR_get_contig_ptr(buf, true_lb));
 }
 
+int MPIR_Typerep_is_device_only(const void *buf)
+{
+    MPL_pointer_attr_t attr;
+    MPL_gpu_query_pointer_attr(buf, &attr);
+    return attr.type == MPL_GPU_POINTER_DEV;
+}
+
 int MPII_heddle_transfer(const heddle_side *from, const heddle_side *to, MPI_Aint bytes, heddle_op op)
 {
     const heddle_move move = {*from, *to, bytes, op};

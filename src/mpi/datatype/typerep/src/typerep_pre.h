@@ -61,6 +61,25 @@ int MPIR_Typerep_read(const void *buf, MPI_Aint count, MPI_Datatype datatype, vo
 struct heddle_type *MPIR_Typerep_committed(MPI_Datatype datatype);
 int MPIR_Typerep_error(int error);
 
+/* Whether the data of a buffer can be reached by the device alone. */
+int MPIR_Typerep_is_device_only(const void *buf);
+
+/* Counting: elements in the bytes of a status, and back. */
+#define MPIR_TYPEREP_COUNTS 1
+int MPIR_Typerep_get_elements(MPI_Count *bytes, MPI_Datatype datatype, MPI_Count *elements);
+int MPIR_Typerep_set_elements(MPI_Status *status, MPI_Datatype datatype, MPI_Count elements);
+int MPIR_Typerep_external_size(const char *datarep, MPI_Aint count, MPI_Datatype datatype, MPI_Aint *bytes);
+
+/* Arguments that MPICH does not check: the error, if they are wrong. */
+int MPIR_Typerep_check_subarray(int ndims, const MPI_Aint *sizes, const MPI_Aint *subsizes, const MPI_Aint *starts);
+int MPIR_Typerep_check_darray(int size, int ndims, const MPI_Aint *gsizes, const int *distributions, const int *dargs,
+                              const int *psizes);
+int MPIR_Typerep_check_pack(const void *buf, MPI_Aint count, MPI_Datatype datatype, const void *packed,
+                            MPI_Aint position, MPI_Aint size);
+int MPIR_Typerep_check_external(const char *datarep, const void *buf, MPI_Aint count, MPI_Datatype datatype,
+                                const void *packed, MPI_Aint position, MPI_Aint size);
+int MPIR_Typerep_check_op(MPI_Op op, MPI_Datatype origin, MPI_Datatype target);
+
 /* This thread's caller stays in MPI until what it sends now is over. */
 extern MPL_TLS int MPIR_Typerep_sender_waits ATTRIBUTE((visibility("hidden"), tls_model("initial-exec")));
 #define MPIR_TYPEREP_SENDER_WAITS(yes) (MPIR_Typerep_sender_waits = (yes))
@@ -110,6 +129,17 @@ bool MPIR_Typerep_is_device_memory(const void *buf, MPI_Datatype datatype);
 #define MPIR_Typerep_reduces_on_device(sendbuf, recvbuf, count, datatype, op) 0
 #define MPIR_Typerep_scratch(bytes, sendbuf, recvbuf, datatype) MPL_malloc(bytes, MPL_MEM_BUFFER)
 #define MPIR_Typerep_scratch_free(memory) MPL_free(memory)
+#define MPIR_Typerep_is_device_only(buf) 0
+#define MPIR_TYPEREP_COUNTS 0
+#define MPIR_Typerep_get_elements(bytes, datatype, elements) MPI_SUCCESS
+#define MPIR_Typerep_set_elements(status, datatype, elements) MPI_SUCCESS
+#define MPIR_Typerep_external_size(datarep, count, datatype, bytes) \
+    (*(bytes) = (count) * MPIR_Typerep_size_external32(datatype), MPI_SUCCESS)
+#define MPIR_Typerep_check_subarray(ndims, sizes, subsizes, starts) MPI_SUCCESS
+#define MPIR_Typerep_check_darray(size, ndims, gsizes, distributions, dargs, psizes) MPI_SUCCESS
+#define MPIR_Typerep_check_pack(buf, count, datatype, packed, position, size) MPI_SUCCESS
+#define MPIR_Typerep_check_external(datarep, buf, count, datatype, packed, position, size) MPI_SUCCESS
+#define MPIR_Typerep_check_op(op, origin, target) MPI_SUCCESS
 #define MPIR_Typerep_equal(one, other, datatype, mpi_errno) MPIR_Compare_equal(one, other, datatype)
 
 #endif
@@ -126,6 +156,11 @@ bool MPIR_Typerep_is_device_memory(const void *buf, MPI_Datatype datatype);
 #endif
 
 #include "typerep_kinds.h"
+/* A datatype that is to an array section what `count` of `oldtype` are to its elements one after the other (for
+ * libmpifort). */
+int MPIR_Typerep_section(int rank, const MPI_Aint *extents, const MPI_Aint *strides, MPI_Aint element, MPI_Aint count,
+                         MPI_Datatype oldtype, MPI_Datatype *newtype) MPICH_API_PUBLIC;
+
 #include "typerep_scratch.h"
 
 #endif
