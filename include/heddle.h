@@ -34,6 +34,14 @@ extern "C" {
 #define HEDDLE_API
 #endif
 
+/* In C++, any int may be given where an enumerator is asked for; one that names nothing is answered as invalid. In C that
+ * is so anyway. */
+#if defined(__cplusplus)
+#define HEDDLE_ENUM_BASE : int
+#else
+#define HEDDLE_ENUM_BASE
+#endif
+
 /* ---- errors ---------------------------------------------------------------------------------- */
 
 enum heddle_error {
@@ -60,7 +68,7 @@ enum heddle_error {
 };
 
 /* Deepest nesting that a canonical layout may have. Nestings that simplify do not count. */
-#define HEDDLE_MAX_DEPTH 256
+#define HEDDLE_MAX_DEPTH 1024
 
 /* A sentence for `error`, in MPI's terms. Static storage; never null. */
 HEDDLE_API const char *heddle_strerror(int error);
@@ -80,7 +88,7 @@ typedef struct heddle_type heddle_type;
 /* The predefined types, by what they hold on this machine. `EXT` is the size in MPI's external32
  * representation (MPI 4.0, section 14.5.2). The pair types are those of MINLOC and MAXLOC, with the
  * C layout of `struct { value; int; }`. */
-typedef enum heddle_predefined {
+typedef enum heddle_predefined HEDDLE_ENUM_BASE {
     HEDDLE_BYTE,      /* uninterpreted; EXT 1 */
     HEDDLE_CHAR,      /* text: no reductions; EXT 1 */
     HEDDLE_WCHAR,     /* wchar_t; EXT 2 */
@@ -181,7 +189,7 @@ typedef struct heddle_type_info {
     int64_t true_lb, true_extent; /* MPI_Type_get_true_extent; both 0 where size is 0 */
     int64_t alignment;    /* bytes; at least 1 */
     int64_t elements;     /* predefined non-pair elements in one instance (a pair counts as two) */
-    int64_t runs;         /* contiguous runs of memory in one instance, as heddle_iov lists them */
+    int64_t runs;         /* contiguous runs of memory in one instance, as heddle_iov lists them; 0 where not committed */
     int64_t displ;        /* where the first packed byte lies, from the buffer's address */
     int64_t memory;       /* bytes that this type holds, its plan included, types it was made from not */
     heddle_predefined basic; /* the one predefined type that it consists of, or HEDDLE_MIXED */
@@ -265,7 +273,7 @@ HEDDLE_API int heddle_unflatten(const void *bytes, size_t size, heddle_type **ne
 
 /* ---- reductions ------------------------------------------------------------------------------ */
 
-typedef enum heddle_op {
+typedef enum heddle_op HEDDLE_ENUM_BASE {
     HEDDLE_OP_REPLACE,
     HEDDLE_OP_NO_OP,
     HEDDLE_OP_SUM,

@@ -320,6 +320,33 @@ TEST_CASE("one sequence of bytes, strided, has one layout", "[canonical]")
     CHECK(irregular == 0);
 }
 
+namespace {
+
+/* The same type with a handle of its own for each type in it, whose bounds are as they were: a struct of one
+ * handle alone is padded by another rule. */
+ExprPtr apart(const ExprPtr &expr)
+{
+    Expr copy = *expr;
+    for (ExprPtr &child : copy.children)
+        child = apart(child);
+    const heddle_type_info info = build(*expr).info();
+    return resized(std::make_shared<Expr>(std::move(copy)), info.lb, info.extent);
+}
+
+} // namespace
+
+TEST_CASE("whether the members of a struct share a handle is the same to the layout", "[canonical]")
+{
+    all_are(layout(structure({2, 1}, {0, 100}, {cuboids().front(), cuboids().front()})),
+            {structure({2, 1}, {0, 100}, {apart(cuboids().front()), cuboids().front()})});
+    Rng rng(20261120);
+    for (int i = 0; i < 3000; ++i) {
+        const ExprPtr expr = random_type(rng, random_recipe(rng, 6)).expr;
+        INFO("case " << i << ": " << to_text(*expr));
+        CHECK(layout(apart(expr)) == layout(expr));
+    }
+}
+
 TEST_CASE("one layout names one sequence of bytes", "[order]")
 {
     /* Among many small types, those with equal texts must agree byte by byte with the oracle. */

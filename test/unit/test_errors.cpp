@@ -61,6 +61,23 @@ TEST_CASE("constructors: null types and outputs", "[errors]")
     heddle_type_retain(nullptr);
 }
 
+TEST_CASE("numbers that name no predefined type and no operator", "[errors]")
+{
+    for (const int which : {-1, static_cast<int>(HEDDLE_PREDEFINED_COUNT), 64, 1 << 20,
+                            std::numeric_limits<int>::max(), std::numeric_limits<int>::min()}) {
+        const auto none = static_cast<heddle_predefined>(which);
+        const auto no_op = static_cast<heddle_op>(which);
+        CHECK(heddle_type_predefined(none) == nullptr);
+        CHECK(heddle_op_is_defined(HEDDLE_OP_SUM, none) == 0);
+        CHECK(heddle_op_is_defined(no_op, HEDDLE_INT32) == 0);
+        CHECK(std::strlen(heddle_strerror(which)) > 0);
+        const double one = 1;
+        double two = 2;
+        CHECK(heddle_accumulate(&one, 1, nullptr, &two, 1, real, no_op) != HEDDLE_SUCCESS);
+        CHECK(two == 2);
+    }
+}
+
 TEST_CASE("constructors: negative counts and block lengths", "[errors]")
 {
     const int64_t lengths[] = {1, -1}, displacements[] = {0, 4};

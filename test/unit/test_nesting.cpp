@@ -88,17 +88,17 @@ TEST_CASE("40 levels of streams", "[nesting]")
 
 TEST_CASE("as many levels as HEDDLE_MAX_DEPTH, and an error beyond", "[nesting]")
 {
-    /* Nine members that nothing merges: too many for a struct to be spliced into the one around it. */
+    /* 17 members that nothing merges: too many for a struct to be spliced into the one around it. */
     const auto around = [](heddle_type *inner, heddle_type **out) {
-        const std::vector<int64_t> lengths(9, 1);
+        const std::vector<int64_t> lengths(17, 1);
         const int64_t span = oracle::Type((heddle_type_retain(inner), inner)).info().true_extent;
         std::vector<int64_t> displacements{0};
         std::vector<heddle_type *> members{inner};
-        for (int64_t i = 1; i < 9; ++i) {
+        for (int64_t i = 1; i < 17; ++i) {
             displacements.push_back(span + 20 * i + i * i);
             members.push_back(heddle_type_predefined(i % 2 ? HEDDLE_INT16 : HEDDLE_DOUBLE));
         }
-        return heddle_type_struct(9, lengths.data(), displacements.data(), members.data(), out);
+        return heddle_type_struct(17, lengths.data(), displacements.data(), members.data(), out);
     };
     Type type(heddle_type_predefined(HEDDLE_INT8));
     int levels = 0;
@@ -117,7 +117,7 @@ TEST_CASE("as many levels as HEDDLE_MAX_DEPTH, and an error beyond", "[nesting]"
 
     type.commit();
     const heddle_type_info info = type.info();
-    CHECK(info.size == 1 + levels * (4 * 2 + 4 * 8));
+    CHECK(info.size == 1 + levels * (8 * 2 + 8 * 8));
     int64_t displ = -1, run = 0, actual = 0;
     CHECK(heddle_locate(1, type.get(), 0, &displ, &run) == HEDDLE_SUCCESS);
     CHECK(displ == 0); /* the innermost member comes first */
@@ -125,6 +125,34 @@ TEST_CASE("as many levels as HEDDLE_MAX_DEPTH, and an error beyond", "[nesting]"
         packed(static_cast<size_t>(info.size));
     CHECK(heddle_pack(memory.data(), 1, type.get(), 0, packed.data(), info.size, &actual) == HEDDLE_SUCCESS);
     CHECK(actual == info.size);
+}
+
+TEST_CASE("5000 members, each added to a struct of those before", "[nesting]")
+{
+    Type type(heddle_type_predefined(HEDDLE_INT32));
+    int64_t next = 8;
+    for (int i = 0; i < 5000; ++i) {
+        const int64_t lengths[] = {1, 1 + i % 3}, displacements[] = {0, next};
+        heddle_type *const members[] = {type.get(), heddle_type_predefined(i % 2 ? HEDDLE_DOUBLE : HEDDLE_INT16)};
+        type = Type::from([&](auto **t) { return heddle_type_struct(2, lengths, displacements, members, t); },
+                          "struct");
+        next += 24 + i * 7 % 5 * 8;
+    }
+    type.commit();
+    const heddle_type_info info = type.info();
+    std::vector<std::byte> memory(static_cast<size_t>(next)), packed(static_cast<size_t>(info.size)), expected;
+    for (size_t i = 0; i < memory.size(); ++i)
+        memory[i] = static_cast<std::byte>(i * 131 >> 2);
+    expected.insert(expected.end(), memory.begin(), memory.begin() + 4);
+    next = 8;
+    for (int i = 0; i < 5000; ++i) {
+        const auto from = memory.begin() + next;
+        expected.insert(expected.end(), from, from + (1 + i % 3) * (i % 2 ? 8 : 2));
+        next += 24 + i * 7 % 5 * 8;
+    }
+    int64_t actual = 0;
+    REQUIRE(heddle_pack(memory.data(), 1, type.get(), 0, packed.data(), info.size, &actual) == HEDDLE_SUCCESS);
+    CHECK(packed == expected);
 }
 
 TEST_CASE("types that hold themselves twice, 20 levels deep", "[nesting]")

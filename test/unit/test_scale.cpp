@@ -114,6 +114,129 @@ TEST_CASE("making and committing a struct takes linear time", "[scale]")
     });
 }
 
+namespace {
+
+/* Separately made each time: equal to others, and none of them. */
+Type twenty_thousand_blocks() { return Blocks(20'000).make(); }
+
+/* A type that holds itself twice at each of `levels`, so that it has 2^levels parts. */
+Type doubled(Type type, int levels)
+{
+    for (int level = 0; level < levels; ++level) {
+        const int64_t span = type.info().true_extent;
+        const int64_t lengths[] = {1, 1, 1}, displacements[] = {0, span + 2, 2 * span + 9};
+        heddle_type *const members[] = {type.get(), heddle_type_predefined(HEDDLE_INT16), type.get()};
+        type = Type::from([&](auto **t) { return heddle_type_struct(3, lengths, displacements, members, t); },
+                          "struct");
+    }
+    return type;
+}
+
+/* A struct of `count` members that all look alike and are two types in turn. */
+Type struct_of_two(int64_t count, const Type &one, const Type &other)
+{
+    const int64_t span = one.info().true_extent;
+    std::vector<int64_t> lengths(static_cast<size_t>(count), 1), displacements;
+    std::vector<heddle_type *> members;
+    for (int64_t i = 0; i < count; ++i) {
+        displacements.push_back(i * (span + 8) + i % 3);
+        members.push_back(i % 2 ? one.get() : other.get());
+    }
+    return Type::from(
+        [&](auto **t) {
+            return heddle_type_struct(count, lengths.data(), displacements.data(), members.data(), t);
+        },
+        "struct");
+}
+
+/* A type that grows by one member at a time, as generic serializers make it, asked about each time. */
+Type grown(int64_t members)
+{
+    Type type(heddle_type_predefined(HEDDLE_INT32));
+    for (int64_t i = 0, next = 8; i < members; ++i, next += 24 + i * i % 5 * 8) {
+        const int64_t lengths[] = {1, 1 + i % 2}, displacements[] = {0, next};
+        heddle_type *const both[] = {type.get(), heddle_type_predefined(i % 3 ? HEDDLE_DOUBLE : HEDDLE_INT16)};
+        type = Type::from([&](auto **t) { return heddle_type_struct(2, lengths, displacements, both, t); },
+                          "struct");
+        (void)type.info();
+    }
+    return type;
+}
+
+} // namespace
+
+TEST_CASE("a type that grows by one member at a time takes linear time", "[scale]")
+{
+    const double few = least_seconds([] { grown(600).commit(); });
+    const double many = least_seconds([] { grown(8 * 600).commit(); });
+    INFO(few << " s for 600 members, " << many << " s for 4800");
+    CHECK(many < most * few + 0.002);
+}
+
+TEST_CASE("a struct of a million members takes 90 bytes a member", "[scale]")
+{
+    constexpr int64_t n = 1'000'000;
+    std::vector<int64_t> lengths, displacements;
+    std::vector<heddle_type *> members;
+    for (int64_t i = 0; i < n; ++i) {
+        lengths.push_back(1 + i % 3);
+        displacements.push_back(40 * i + i % 5);
+        members.push_back(heddle_type_predefined(i % 2 ? HEDDLE_DOUBLE : HEDDLE_LONG));
+    }
+    Type type = Type::from(
+        [&](auto **t) {
+            return heddle_type_struct(n, lengths.data(), displacements.data(), members.data(), t);
+        },
+        "struct");
+    CHECK(type.commit().info().memory < 90 * n);
+    for (const int64_t i : {int64_t{0}, n / 3, n - 1}) {
+        int64_t displ = -1, run = 0;
+        const int64_t before = i / 3 * 6 + (i % 3 == 0 ? 0 : i % 3 == 1 ? 1 : 3);
+        REQUIRE(heddle_locate(1, type.get(), 8 * before, &displ, &run) == HEDDLE_SUCCESS);
+        CHECK(displ == displacements[static_cast<size_t>(i)]);
+        CHECK(run == 8 * lengths[static_cast<size_t>(i)]);
+    }
+}
+
+TEST_CASE("types that look alike are not compared whole each time", "[scale]")
+{
+    /* Part by part and block by block it would be 200 times 4096 times 20 000 comparisons. */
+    const Type one = doubled(twenty_thousand_blocks(), 12), other = doubled(twenty_thousand_blocks(), 12);
+    const double start = processor_seconds();
+    const Type type = struct_of_two(200, one, other);
+    const double made = processor_seconds() - start;
+    INFO(made << " s");
+    CHECK(made < 0.5);
+    /* Equal types are the same to the layout, whoever made them. */
+    CHECK(type.info().size == struct_of_two(200, one, one).info().size);
+    Type same = struct_of_two(200, one, one);
+    size_t size = 0, size_of_same = 0;
+    REQUIRE(heddle_flatten_size(type.get(), &size) == HEDDLE_SUCCESS);
+    REQUIRE(heddle_flatten_size(same.get(), &size_of_same) == HEDDLE_SUCCESS);
+    CHECK(size == size_of_same);
+}
+
+TEST_CASE("a flattened type takes no longer to read than its bytes are many", "[scale]")
+{
+    /* The two halves are equal but for their last blocks, which are far apart, so both are in the bytes. */
+    Type one = doubled(twenty_thousand_blocks(), 12);
+    Blocks longer(20'000);
+    longer.displacements.back() += 3;
+    const Type other = doubled(longer.make(), 12);
+    Type type = struct_of_two(200, one, other).commit();
+    size_t size = 0;
+    REQUIRE(heddle_flatten_size(type.get(), &size) == HEDDLE_SUCCESS);
+    std::vector<char> bytes(size);
+    REQUIRE(heddle_flatten(type.get(), bytes.data(), size) == HEDDLE_SUCCESS);
+    const double start = processor_seconds();
+    const Type copy =
+        Type::from([&](auto **t) { return heddle_unflatten(bytes.data(), size, t); }, "unflatten");
+    const double read = processor_seconds() - start;
+    INFO(read << " s for " << size << " bytes");
+    CHECK(read < 0.5);
+    CHECK(copy.info().size == type.info().size);
+}
+
 TEST_CASE("offsets into a million blocks cost no walk from the start", "[scale]")
 {
     const Blocks blocks(large);

@@ -10,7 +10,7 @@
 namespace property {
 
 Subject::Subject(oracle::Sample made)
-    : expr(std::move(made.expr)), map(std::move(made.map)), type(oracle::build(*expr))
+    : expr(std::move(made.expr)), map(std::move(made.map)), type(oracle::build(*expr)), info_before(type.info())
 {
     type.commit();
     info = type.info();
@@ -63,6 +63,8 @@ bool info(const Subject &s, oracle::Rng &)
     same(s.info.basic, oracle::basic_of(s.map), "basic");
     same(s.info.contiguous != 0, oracle::is_contiguous(s.map), "contiguous");
     same(s.info.committed, 1, "committed");
+    same(s.info_before.contiguous, s.info.contiguous, "contiguous before commit");
+    same(s.info_before.runs == 0 || s.info_before.committed, true, "runs before commit are unknown");
     same(s.info.runs >= (size > 0) && s.info.runs <= s.info.elements, true, "runs within [1, elements]");
     if (s.info.contiguous)
         same(s.info.plan, int{HEDDLE_PLAN_CONTIGUOUS}, "plan of a contiguous type");

@@ -20,6 +20,7 @@ struct Subject {
     oracle::ExprPtr expr;
     oracle::Typemap map;
     oracle::Type type; /* committed */
+    heddle_type_info info_before; /* its commit */
     heddle_type_info info;
 
     /* How many instances to try: few of large types, at times hundreds of small ones. */

@@ -83,7 +83,9 @@ template <class F> int construct(const heddle_type *old, heddle_type **out, F &&
     if (const int e = check_type(old))
         return e;
     return guard([&] {
-        *out = make().release();
+        TypePtr made = make();
+        count_memory(*made);
+        *out = made.release();
         return HEDDLE_SUCCESS;
     });
 }
@@ -93,11 +95,16 @@ std::span<const int64_t> view(const int64_t *a, int64_t n)
     return {a, static_cast<size_t>(n)};
 }
 
+std::vector<int64_t> copy(const int64_t *a, int64_t n)
+{
+    return {a, a + n};
+}
+
 std::vector<int64_t> in_bytes(const int64_t *displs, int64_t n, int64_t extent)
 {
-    std::vector<int64_t> bytes(static_cast<size_t>(n));
-    for (size_t i = 0; i < bytes.size(); ++i)
-        bytes[i] = mul(displs[i], extent);
+    std::vector<int64_t> bytes = copy(displs, n);
+    for (int64_t &displ : bytes)
+        displ = mul(displ, extent);
     return bytes;
 }
 
@@ -150,7 +157,7 @@ int heddle_type_hindexed(int64_t count, const int64_t *blocklengths, const int64
     if (int e = check_lens(count, blocklengths))
         return e;
     return construct(oldtype, newtype,
-                     [&] { return make_blocks(view(hdisplacements, count), view(blocklengths, count), 0, *oldtype); });
+                     [&] { return make_blocks(copy(hdisplacements, count), view(blocklengths, count), 0, *oldtype); });
 }
 
 int heddle_type_indexed(int64_t count, const int64_t *blocklengths, const int64_t *displacements,
@@ -176,7 +183,7 @@ int heddle_type_hindexed_block(int64_t count, int64_t blocklength, const int64_t
     if (bad(count, hdisplacements))
         return HEDDLE_ERR_ARG;
     return construct(oldtype, newtype,
-                     [&] { return make_blocks(view(hdisplacements, count), {}, blocklength, *oldtype); });
+                     [&] { return make_blocks(copy(hdisplacements, count), {}, blocklength, *oldtype); });
 }
 
 int heddle_type_indexed_block(int64_t count, int64_t blocklength, const int64_t *displacements,
@@ -205,7 +212,9 @@ int heddle_type_struct(int64_t count, const int64_t *blocklengths, const int64_t
         if (const int e = check_type(type))
             return e;
     return guard([&] {
-        *newtype = make_struct(view(blocklengths, count), view(hdisplacements, count), types).release();
+        TypePtr made = make_struct(view(blocklengths, count), view(hdisplacements, count), types);
+        count_memory(*made);
+        *newtype = made.release();
         return HEDDLE_SUCCESS;
     });
 }
@@ -290,9 +299,7 @@ int heddle_type_get_info(const heddle_type *type, heddle_type_info *info)
             i.dimensions = plan->dimensions;
             i.word = plan->word;
         } else {
-            const Placed erased = erase(type->layout);
-            i.runs = erased.node->runs;
-            i.contiguous = i.size == 0 || (erased.node->form == Form::dense && i.size == i.extent);
+            i.contiguous = i.size == 0 || (type->layout.node->consecutive && i.size == i.extent);
         }
         *info = i;
         return HEDDLE_SUCCESS;

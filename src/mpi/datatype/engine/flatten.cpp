@@ -175,7 +175,7 @@ private:
     static Part repeat(std::span<const int64_t> displs, std::span<const int64_t> lens, int64_t stride,
                        const Part &child)
     {
-        Part r{blocks(displs, lens, 1, stride, child.layout), INT64_MAX, INT64_MIN, 0};
+        Part r{blocks({displs.begin(), displs.end()}, lens, 1, stride, child.layout), INT64_MAX, INT64_MIN, 0};
         for (size_t i = 0; i < displs.size(); ++i) {
             const int64_t n = lens.empty() ? 1 : lens[i];
             if (n <= 0)
@@ -315,7 +315,9 @@ int heddle_unflatten(const void *bytes, size_t size, heddle_type **newtype)
         if (static_cast<uint64_t>(words[h_words]) != words.size())
             return HEDDLE_ERR_FORMAT;
         try {
-            *newtype = Reader(words).read().release();
+            TypePtr made = Reader(words).read();
+            count_memory(*made);
+            *newtype = made.release();
         } catch (const Error &) {
             return HEDDLE_ERR_FORMAT;
         }

@@ -12,6 +12,7 @@
 
 #include "heddle.h"
 
+#include <atomic>
 #include <memory>
 #include <span>
 #include <string>
@@ -34,11 +35,16 @@ struct Blocks {
     std::vector<int64_t> displs; // gather, runs: where each block begins; displs[0] is 0
     std::vector<int64_t> prefix; // runs: units before each block, and the total
     std::vector<Placed> members; // concat; members[0].displ is 0
+
+    // Of the node that they belong to; computed when it is first compared with one that looks like it.
+    mutable std::atomic<uint64_t> digest_low{0};
+    mutable std::atomic<uint64_t> digest_high{0}; // with its top bit once both are there
 };
 
 struct Node {
     Form form = Form::dense;
     uint8_t label = HEDDLE_MIXED; // the heddle_predefined of every leaf below, or MIXED
+    bool consecutive = false; // whether the bytes follow one another in memory, in pack order
     int16_t depth = 1;
     int64_t bytes = 0;  // packed size
     int64_t runs = 0;   // leaves in pack order, each a contiguous run
@@ -58,7 +64,7 @@ Placed dense(int64_t bytes, heddle_predefined label);
 // `count` children, each `stride` after the one before.
 Placed stream(int64_t count, int64_t stride, const Placed &child);
 // Block i holds lens[i] children, `stride` apart, from displs[i] on; without lens, `len` of them each.
-Placed blocks(std::span<const int64_t> displs, std::span<const int64_t> lens, int64_t len, int64_t stride,
+Placed blocks(std::vector<int64_t> displs, std::span<const int64_t> lens, int64_t len, int64_t stride,
               const Placed &child);
 // Members one after the other.
 Placed concat(std::vector<Placed> members);
@@ -66,6 +72,8 @@ Placed concat(std::vector<Placed> members);
 // of one label is its own erasure.
 Placed erase(const Placed &layout);
 
+// Whether two layouts are the same, but for a chance of 2^-100 (digest.hpp). All comparisons together take time linear in
+// the nodes that are compared.
 bool equal(const NodePtr &a, const NodePtr &b);
 // The text form of heddle_type_describe; OVERFLOW where it is longer than describe_limit (a layout that
 // holds itself many times over can be short and its text without end).

@@ -4,6 +4,7 @@ engine_sources = \
     src/mpi/datatype/engine/api_types.cpp \
     src/mpi/datatype/engine/checked.hpp \
     src/mpi/datatype/engine/copy.hpp \
+    src/mpi/datatype/engine/digest.hpp \
     src/mpi/datatype/engine/elements.cpp \
     src/mpi/datatype/engine/external.cpp \
     src/mpi/datatype/engine/external.hpp \

@@ -4,21 +4,22 @@
 #include "checked.hpp"
 #include "predefined.hpp"
 
+#include <array>
 #include <unordered_map>
 
 namespace heddle {
 
 namespace {
 
-// Serializes a layout in preorder. A node that occurs several times is written once; only members of a
-// concat can.
+// Serializes a layout in preorder. What occurs several times is written once; only members of a concat can.
 class Serializer {
 public:
     explicit Serializer(Image &image) : image_(image) {}
 
-    int32_t write(const Node &n)
+    int32_t write(const NodePtr &node)
     {
-        const bool repeatable = in_concat_ && n.depth > 1;
+        const Node &n = *node;
+        const bool repeatable = in_concat_ && n.depth > 1 && node.use_count() > 1;
         if (repeatable) {
             auto it = done_.find(&n);
             if (it != done_.end())
@@ -31,7 +32,7 @@ public:
         if (n.form == Form::concat) {
             links(n, k);
         } else if (n.child && image_.nodes[static_cast<size_t>(k)].kind != NodeKind::spans) {
-            const int32_t child = write(*n.child);
+            const int32_t child = write(n.child);
             image_.nodes[static_cast<size_t>(k)].child = child;
         }
         if (repeatable)
@@ -65,6 +66,7 @@ private:
             break;
         case Form::runs:
             f.kind = c.form == Form::dense && c.bytes == 1 && n.stride == 1 ? NodeKind::spans : NodeKind::runs;
+            reserve(n.blocks->displs.size() + n.blocks->prefix.size());
             f.side = append(n.blocks->displs);
             append(n.blocks->prefix);
             break;
@@ -79,8 +81,10 @@ private:
     {
         in_concat_ = true;
         const auto &members = n.blocks->members;
-        const size_t count = members.size();
-        std::vector<int64_t> a(4 * count + 2);
+        const size_t count = members.size(), at = image_.side.size();
+        image_.nodes[static_cast<size_t>(k)].side = static_cast<int64_t>(at);
+        image_.side.resize(at + 4 * count + 2);
+        int64_t *const a = image_.side.data() + at;
         int64_t bytes = 0, runs = 0;
         for (size_t i = 0; i < count; ++i) {
             a[i] = members[i].displ;
@@ -91,9 +95,30 @@ private:
         }
         a[2 * count] = bytes;
         a[3 * count + 1] = runs;
-        for (size_t i = 0; i < count; ++i)
-            a[3 * count + 2 + i] = write(*members[i].node);
-        image_.nodes[static_cast<size_t>(k)].side = append(a);
+        for (size_t i = 0; i < count; ++i) {
+            const NodePtr &m = members[i].node;
+            const int32_t link = m->form == Form::dense ? leaf(m) : write(m); // appends to `side`
+            image_.side[at + 3 * count + 2 + i] = link;
+        }
+    }
+
+    // Leaves that look alike are one, but for those that the table forgot.
+    int32_t leaf(const NodePtr &n)
+    {
+        int32_t &known = leaves_[(static_cast<size_t>(n->bytes) * 37 + n->label) % leaves_.size()];
+        if (known > 0) {
+            const ImageNode &l = image_.nodes[static_cast<size_t>(known)];
+            if (l.bytes == n->bytes && l.label == n->label)
+                return known;
+        }
+        return known = write(n);
+    }
+
+    // Exactly for the first arrays, which are all that most types have; then in steps that grow.
+    void reserve(size_t more)
+    {
+        if (image_.side.empty())
+            image_.side.reserve(more);
     }
 
     int64_t append(const std::vector<int64_t> &a)
@@ -105,25 +130,33 @@ private:
 
     Image &image_;
     bool in_concat_ = false;
+    std::array<int32_t, 64> leaves_{}; // 0: the root, which is no leaf of a concat
     std::unordered_map<const Node *, int32_t> done_;
 };
+
+uint64_t any_bits(const int64_t *a, int64_t n)
+{
+    int64_t bits = 0;
+    for (int64_t i = 0; i < n; ++i)
+        bits |= a[i];
+    return static_cast<uint64_t>(bits);
+}
 
 uint8_t word_of(const Image &image, int64_t displ)
 {
     auto bits = static_cast<uint64_t>(displ);
+    const ImageView v = image.view();
     for (const ImageNode &n : image.nodes) {
         if (n.kind == NodeKind::dense)
             bits |= static_cast<uint64_t>(n.bytes);
-        if (n.kind == NodeKind::stream || n.kind == NodeKind::runs)
+        else if (n.kind == NodeKind::stream)
             bits |= static_cast<uint64_t>(n.stride);
-        const ImageView v = image.view();
-        if (n.kind == NodeKind::gather || n.kind == NodeKind::spans || n.kind == NodeKind::runs ||
-            n.kind == NodeKind::concat)
-            for (int64_t i = 0; i < n.count; ++i)
-                bits |= static_cast<uint64_t>(v.displs(n)[i]);
+        else
+            bits |= any_bits(v.displs(n), n.count);
+        if (n.kind == NodeKind::runs)
+            bits |= static_cast<uint64_t>(n.stride);
         if (n.kind == NodeKind::spans)
-            for (int64_t i = 0; i <= n.count; ++i)
-                bits |= static_cast<uint64_t>(v.prefix(n)[i]);
+            bits |= any_bits(v.prefix(n), n.count + 1);
     }
     return widest_word(bits);
 }
@@ -133,7 +166,7 @@ uint8_t word_of(const Image &image, int64_t displ)
 Image::Image(const NodePtr &layout)
 {
     nodes.reserve(static_cast<size_t>(layout->depth));
-    Serializer(*this).write(*layout);
+    Serializer(*this).write(layout);
     nodes.shrink_to_fit();
     side.shrink_to_fit();
 }

@@ -75,6 +75,7 @@ TypePtr make_predefined(heddle_predefined which)
         t->layout = dense(p.size, which);
     }
     commit(*t);
+    count_memory(*t);
     return t;
 }
 
@@ -90,30 +91,118 @@ TypePtr make_stream(int64_t count, int64_t blocklength, int64_t stride, const he
     return make(stream(count, stride, block), hull.bounds(), mul(n, old.elements), old);
 }
 
-TypePtr make_blocks(std::span<const int64_t> displs, std::span<const int64_t> lens, int64_t len,
-                    const heddle_type &old)
-{
-    Hull hull;
-    int64_t n = 0;
-    for (size_t i = 0; i < displs.size(); ++i) {
-        const int64_t l = lens.empty() ? len : lens[i];
-        if (l == 0)
-            continue;
-        n = add(n, l);
-        hull.add_block(displs[i], l, old);
+namespace {
+
+// Where the outermost instances of many blocks of one type lie, and how many there are.
+class Reach {
+public:
+    explicit Reach(int64_t extent) : extent_(extent) {}
+
+    void add_block(int64_t displ, int64_t len)
+    {
+        const int64_t last = add(displ, mul(len - 1, extent_));
+        low_ = std::min({low_, displ, last});
+        high_ = std::max({high_, displ, last});
+        instances_ = add(instances_, len);
     }
-    const Placed layout = blocks(displs, lens, len, old.bounds.extent(), old.layout);
-    return make(layout, hull.bounds(), mul(n, old.elements), old);
+
+    int64_t instances() const { return instances_; }
+
+    heddle_bounds bounds(const heddle_type &type) const
+    {
+        Hull hull;
+        if (instances_ > 0) {
+            hull.add_block(low_, 1, type);
+            hull.add_block(high_, 1, type);
+        }
+        return hull.bounds();
+    }
+
+private:
+    int64_t extent_;
+    int64_t low_ = INT64_MAX, high_ = INT64_MIN;
+    int64_t instances_ = 0;
+};
+
+} // namespace
+
+TypePtr make_blocks(std::vector<int64_t> displs, std::span<const int64_t> lens, int64_t len, const heddle_type &old)
+{
+    Reach reach(old.bounds.extent());
+    if (lens.empty() && len > 0)
+        for (const int64_t displ : displs)
+            reach.add_block(displ, len);
+    for (size_t i = 0; i < lens.size(); ++i)
+        if (lens[i] > 0)
+            reach.add_block(displs[i], lens[i]);
+    const Placed layout = blocks(std::move(displs), lens, len, old.bounds.extent(), old.layout);
+    return make(layout, reach.bounds(old), mul(reach.instances(), old.elements), old);
 }
+
+namespace {
+
+// Blocks of a struct: equal ones near each other are one node.
+class BlockMaker {
+public:
+    explicit BlockMaker(size_t members) : known_(members < worthwhile ? 0 : places) {}
+
+    Placed operator()(int64_t len, const heddle_type &type)
+    {
+        if (len == 1)
+            return type.layout;
+        if (known_.empty())
+            return stream(len, type.bounds.extent(), type.layout);
+        const auto which = reinterpret_cast<uintptr_t>(&type) / sizeof(heddle_type) + static_cast<uintptr_t>(len) * 37;
+        Known &k = known_[which % places];
+        if (k.type != &type || k.len != len)
+            k = {&type, len, stream(len, type.bounds.extent(), type.layout)};
+        return k.block;
+    }
+
+private:
+    static constexpr size_t worthwhile = 16, places = 64;
+
+    struct Known {
+        const heddle_type *type = nullptr;
+        int64_t len = 0;
+        Placed block;
+    };
+    std::vector<Known> known_;
+};
+
+// The same data in every instance, at the same places.
+bool same_data(const heddle_type &a, const heddle_type &b)
+{
+    return a.bounds.extent() == b.bounds.extent() && a.layout.displ == b.layout.displ &&
+           equal(a.layout.node, b.layout.node);
+}
+
+// The layout of a struct whose members with data all have `like`'s: as that of a struct of one type.
+Placed blocks_of(const heddle_type &like, std::span<const int64_t> lens, std::span<const int64_t> displs,
+                 std::span<heddle_type *const> types)
+{
+    std::vector<int64_t> d, l;
+    for (size_t i = 0; i < types.size(); ++i)
+        if (lens[i] > 0 && types[i]->size() > 0) {
+            d.push_back(displs[i]);
+            l.push_back(lens[i]);
+        }
+    return blocks(std::move(d), l, 0, like.bounds.extent(), like.layout);
+}
+
+} // namespace
 
 TypePtr make_struct(std::span<const int64_t> lens, std::span<const int64_t> displs,
                     std::span<heddle_type *const> types)
 {
     if (!types.empty() && std::all_of(types.begin(), types.end(), [&](auto *t) { return t == types[0]; }))
-        return make_blocks(displs, lens, 0, *types[0]);
+        return make_blocks({displs.begin(), displs.end()}, lens, 0, *types[0]);
 
     auto t = std::make_unique<heddle_type>();
     Hull hull;
+    BlockMaker block_of(types.size());
+    const heddle_type *first = nullptr; // with data
+    bool alike = true;                  // so are all with data
     std::vector<Placed> members;
     members.reserve(types.size());
     for (size_t i = 0; i < types.size(); ++i) {
@@ -126,14 +215,19 @@ TypePtr make_struct(std::span<const int64_t> lens, std::span<const int64_t> disp
             continue;
         t->basic = t->elements == 0 || t->basic == old.basic ? old.basic : HEDDLE_MIXED;
         t->elements = add(t->elements, mul(lens[i], old.elements));
-        const Placed block = stream(lens[i], old.bounds.extent(), old.layout);
-        members.push_back({add(displs[i], block.displ), block.node});
+        first = first ? first : &old;
+        alike = alike && same_data(*first, old);
+        members.push_back(block_of(lens[i], old));
+        members.back().displ = add(members.back().displ, displs[i]);
     }
     t->bounds = hull.bounds();
     const int64_t excess = t->bounds.extent() % t->alignment; // below zero where the extent is
     if (excess != 0)
         t->bounds.ub = add(t->bounds.ub, excess > 0 ? t->alignment - excess : -excess);
-    t->layout = concat(std::move(members));
+    if (alike && first)
+        t->layout = blocks_of(*first, lens, displs, types);
+    else
+        t->layout = concat(std::move(members));
     return t;
 }
 
@@ -187,27 +281,32 @@ void commit(heddle_type &type)
         plan.release(); // else another thread was first
 }
 
-} // namespace heddle
-
 namespace {
 
 // Nodes that no other type shares.
-int64_t own_memory(const heddle::NodePtr &n)
+int64_t own_memory(const NodePtr &n)
 {
     if (!n || n.use_count() > 1)
         return 0;
     int64_t m = n->memory() + own_memory(n->child);
     if (n->blocks)
-        for (const heddle::Placed &p : n->blocks->members)
+        for (const Placed &p : n->blocks->members)
             m += own_memory(p.node);
     return m;
 }
 
 } // namespace
 
+void count_memory(heddle_type &type)
+{
+    type.own_memory = own_memory(type.layout.node);
+}
+
+} // namespace heddle
+
 int64_t heddle_type::memory() const
 {
-    int64_t m = static_cast<int64_t>(sizeof(heddle_type)) + own_memory(layout.node);
+    int64_t m = static_cast<int64_t>(sizeof(heddle_type)) + own_memory;
     if (const heddle::Plan *p = plan.load(std::memory_order_acquire))
         m += p->memory();
     return m;

@@ -29,6 +29,7 @@ struct heddle_type : heddle::Handle<heddle_type> {
     heddle_bounds bounds;
     heddle::Placed layout;
     std::atomic<const heddle::Plan *> plan{nullptr};
+    int64_t own_memory = 0; // of the nodes that it does not share with the types it was made of
 
     heddle_type() = default;
     heddle_type(const heddle_type &) = delete;
@@ -48,7 +49,7 @@ TypePtr make_predefined(heddle_predefined which);
 // `displs` and `stride` in bytes. Blocks of length zero count for nothing.
 TypePtr make_stream(int64_t count, int64_t blocklength, int64_t stride, const heddle_type &old);
 // With `lens` empty every block holds `len` instances.
-TypePtr make_blocks(std::span<const int64_t> displs, std::span<const int64_t> lens, int64_t len,
+TypePtr make_blocks(std::vector<int64_t> displs, std::span<const int64_t> lens, int64_t len,
                     const heddle_type &old);
 TypePtr make_struct(std::span<const int64_t> lens, std::span<const int64_t> displs,
                     std::span<heddle_type *const> types);
@@ -57,5 +58,7 @@ TypePtr make_subarray(std::span<const int64_t> sizes, std::span<const int64_t> s
                       std::span<const int64_t> starts, bool fortran, const heddle_type &old);
 
 void commit(heddle_type &type);
+// To be called once it is made, while the types that it was made of are there.
+void count_memory(heddle_type &type);
 
 } // namespace heddle

@@ -6,7 +6,15 @@
 
 /* MPICH gives no way to report a failure here. A type that could not be committed stays so, and the
  * first call that moves data by it tries again and reports. */
-void MPIR_Typerep_commit(MPI_Datatype type) { heddle_type_commit(MPII_heddle_type(type)); }
+void MPIR_Typerep_commit(MPI_Datatype type)
+{
+    MPIR_Datatype *dtp;
+    MPIR_Datatype_get_ptr(type, dtp);
+    heddle_type *handle = MPII_heddle_type(type);
+    heddle_type_info info;
+    if (heddle_type_commit(handle) == HEDDLE_SUCCESS && heddle_type_get_info(handle, &info) == HEDDLE_SUCCESS)
+        dtp->typerep.num_contig_blocks = MPL_MAX(info.runs, 1);
+}
 
 void MPIR_Typerep_free(MPIR_Datatype *typeptr)
 {
