@@ -72,7 +72,7 @@ static int set_layout(MPIR_Datatype *newtype)
     newtype->true_ub = info.true_lb + info.true_extent;
     newtype->alignsize = info.alignment;
     newtype->is_contig = info.contiguous;
-    newtype->typerep.num_contig_blocks = MPL_MAX(info.runs, 1);
+    newtype->typerep.num_contig_blocks = MPL_MAX(info.runs, 1); /* known once it is committed */
     return MPI_SUCCESS;
 }
 
@@ -175,6 +175,16 @@ int MPIR_Typerep_create_struct(MPI_Aint count, const MPI_Aint *array_of_blocklen
     if (types != few)
         MPL_free(types);
     return typerep_create(rc, newtype, elements_of_struct(count, array_of_blocklengths, array_of_types));
+}
+
+/* MPICH makes arrays of vectors, whose strides it computes itself. */
+int MPIR_Typerep_check_array(int ndims, const MPI_Aint sizes[], MPI_Aint extent)
+{
+    MPI_Aint bytes = extent;
+    for (int i = 0; i < ndims; i++)
+        if (__builtin_mul_overflow(bytes, sizes[i], &bytes))
+            return MPII_HEDDLE_RESULT(HEDDLE_ERR_OVERFLOW);
+    return MPI_SUCCESS;
 }
 
 int MPIR_Typerep_create_resized(MPI_Datatype oldtype, MPI_Aint lb, MPI_Aint extent, MPIR_Datatype *newtype)

@@ -57,6 +57,8 @@ void MPIR_Typerep_scratch_free(void *memory);
 int MPIR_Typerep_equal(const void *one, const void *other, MPI_Datatype datatype, int *mpi_errno);
 /* The first bytes of a buffer in any memory, as they would be packed. */
 int MPIR_Typerep_read(const void *buf, MPI_Aint count, MPI_Datatype datatype, void *to, MPI_Aint bytes);
+/* An error where an array of so many elements, `extent` bytes apart, takes more bytes than an MPI_Aint counts. */
+int MPIR_Typerep_check_array(int ndims, const MPI_Aint sizes[], MPI_Aint extent);
 /* For callers of heddle.h: a datatype's engine type, committed, and an engine error as MPI's. */
 struct heddle_type *MPIR_Typerep_committed(MPI_Datatype datatype);
 int MPIR_Typerep_error(int error);
