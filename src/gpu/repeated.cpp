@@ -23,7 +23,7 @@ bool same(const heddle_move &a, const heddle_move &b)
 
 Repeated &Repeated::slot(const heddle_move &asked)
 {
-    static constinit thread_local Repeated slots[size_t{1} << slot_bits];
+    static constinit thread_local Repeated slots[size_t{1} << slot_bits]{};
     const auto word = [](const void *at) { return reinterpret_cast<uintptr_t>(at); };
     const uint64_t mixed = word(asked.from.buf) + 3 * word(asked.to.buf) + 5 * word(asked.from.type) + 7 * word(asked.to.type) +
                            static_cast<uint64_t>(asked.bytes);

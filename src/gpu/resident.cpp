@@ -17,6 +17,8 @@ namespace {
 // Lists of more runs than this would take more memory than they are worth; such images are located word
 // by word. The spans of an irregular type are a list as they are.
 constexpr int64_t most_listed_runs = int64_t{4} << 20;
+// The same of tiles, of four bytes each: of some 100 GB, more than the memory of a device. Runs can be long, and few.
+constexpr int64_t most_tiles = int64_t{24} << 20;
 
 // Types come and go, and their small images with them: those live in slabs.
 constexpr size_t largest_in_slab = size_t{1} << 20;
@@ -157,6 +159,7 @@ struct Description {
         side = blob.add(image.side.data(), image.side.size());
         const int64_t instances = std::max<int64_t>(1, tile_bytes / plan.bytes);
         const ImageNode &root = image.nodes[0];
+        with_list = with_list && plan.bytes / tile_bytes <= most_tiles;
         if (root.kind == NodeKind::spans && instances == 1) { // is a list
             displs = side + static_cast<size_t>(root.side) * sizeof(int64_t);
             prefix = displs + static_cast<size_t>(root.count) * sizeof(int64_t);

@@ -87,10 +87,13 @@ int heddle_scratch_alloc(int64_t bytes, const void *near, void **ptr)
         return HEDDLE_ERR_NO_MEMORY;
     return answer([&] {
         const size_t whole = (std::max<size_t>(static_cast<size_t>(bytes), 1) + alignment - 1) / alignment * alignment;
-        *ptr = near ? of_device(near, whole) : nullptr;
-        if (!*ptr)
-            *ptr = std::aligned_alloc(alignment, whole);
-        return int{*ptr ? HEDDLE_SUCCESS : HEDDLE_ERR_NO_MEMORY};
+        void *at = near ? of_device(near, whole) : nullptr;
+        if (!at)
+            at = std::aligned_alloc(alignment, whole);
+        if (!at)
+            return int{HEDDLE_ERR_NO_MEMORY};
+        *ptr = at;
+        return int{HEDDLE_SUCCESS};
     });
 }
 

@@ -11,7 +11,10 @@ namespace {
 __extension__ typedef __int128 Int128;
 __extension__ typedef unsigned __int128 UInt128;
 __extension__ typedef __float128 Float128;
+#if defined(__FLT16_MANT_DIG__)
+#define HEDDLE_SIM_FLOAT16 // else, with clang before 15 on x86, it is data without arithmetic
 __extension__ typedef _Float16 Float16;
+#endif
 typedef __complex__ float ComplexFloat;
 typedef __complex__ double ComplexDouble;
 typedef __complex__ long double ComplexLongDouble;
@@ -67,8 +70,10 @@ template <class Use> bool with(heddle_predefined basic, Use &&use)
         return use(Plain<uint8_t, Sort::logical>{});
     case HEDDLE_LOGICAL:
         return use(Plain<int32_t, Sort::logical>{});
+#if defined(HEDDLE_SIM_FLOAT16)
     case HEDDLE_FLOAT16:
         return use(Plain<Float16, Sort::real>{});
+#endif
     case HEDDLE_FLOAT:
         return use(Plain<float, Sort::real>{});
     case HEDDLE_DOUBLE:
