@@ -5,6 +5,7 @@
 #include "predefined.hpp"
 
 #include <array>
+#include <optional>
 #include <unordered_map>
 
 namespace heddle {
@@ -19,10 +20,10 @@ public:
     int32_t write(const NodePtr &node)
     {
         const Node &n = *node;
-        const bool repeatable = in_concat_ && n.depth > 1 && node.use_count() > 1;
+        const bool repeatable = repeats_ && n.depth > 1 && node.use_count() > 1;
         if (repeatable) {
-            auto it = done_.find(&n);
-            if (it != done_.end())
+            auto it = repeats_->done.find(&n);
+            if (it != repeats_->done.end())
                 return it->second;
         }
         if (image_.nodes.size() > INT32_MAX - 1)
@@ -36,7 +37,7 @@ public:
             image_.nodes[static_cast<size_t>(k)].child = child;
         }
         if (repeatable)
-            done_.emplace(&n, k);
+            repeats_->done.emplace(&n, k);
         return k;
     }
 
@@ -79,7 +80,8 @@ private:
 
     void links(const Node &n, int32_t k)
     {
-        in_concat_ = true;
+        if (!repeats_)
+            repeats_.emplace();
         const auto &members = n.blocks->members;
         const size_t count = members.size(), at = image_.side.size();
         image_.nodes[static_cast<size_t>(k)].side = static_cast<int64_t>(at);
@@ -105,7 +107,8 @@ private:
     // Leaves that look alike are one, but for those that the table forgot.
     int32_t leaf(const NodePtr &n)
     {
-        int32_t &known = leaves_[(static_cast<size_t>(n->bytes) * 37 + n->label) % leaves_.size()];
+        auto &leaves = repeats_->leaves;
+        int32_t &known = leaves[(static_cast<size_t>(n->bytes) * 37 + n->label) % leaves.size()];
         if (known > 0) {
             const ImageNode &l = image_.nodes[static_cast<size_t>(known)];
             if (l.bytes == n->bytes && l.label == n->label)
@@ -129,9 +132,12 @@ private:
     }
 
     Image &image_;
-    bool in_concat_ = false;
-    std::array<int32_t, 64> leaves_{}; // 0: the root, which is no leaf of a concat
-    std::unordered_map<const Node *, int32_t> done_;
+    // Where what may occur again stands.
+    struct Repeats {
+        std::array<int32_t, 64> leaves{}; // 0: the root, which is no leaf of a concat
+        std::unordered_map<const Node *, int32_t> done;
+    };
+    std::optional<Repeats> repeats_; // once there is a concat
 };
 
 uint64_t any_bits(const int64_t *a, int64_t n)
@@ -174,11 +180,6 @@ Image::Image(const NodePtr &layout)
 int64_t Image::memory() const
 {
     return static_cast<int64_t>(nodes.capacity() * sizeof(ImageNode) + side.capacity() * sizeof(int64_t));
-}
-
-Plan::Plan(const Placed &layout, int64_t extent_)
-    : Plan(layout, erase(layout), extent_)
-{
 }
 
 Plan::Plan(const Placed &layout, const Placed &erased, int64_t extent_)

@@ -58,7 +58,7 @@ struct Plan {
         for (const auto &each : attachments_)
             delete each.load(std::memory_order_relaxed);
     }
-    Plan(const Placed &layout, int64_t extent);
+    Plan(const Placed &layout, const Placed &erased, int64_t extent);
     // Plans that are no more. While it stays the same, what was a committed type's address is that type's still.
     static inline std::atomic<uint64_t> ended{0};
     int64_t memory() const;
@@ -78,8 +78,6 @@ struct Plan {
     }
 
 private:
-    Plan(const Placed &layout, const Placed &erased, int64_t extent);
-
     mutable std::array<std::atomic<Attachment *>, static_cast<size_t>(Attached::count)> attachments_{}; // owned; set once
 };
 

@@ -44,10 +44,10 @@ private:
     bool any_data_ = false;
 };
 
-TypePtr make(const Placed &layout, const heddle_bounds &bounds, int64_t elements, const heddle_type &like)
+TypePtr make(Placed layout, const heddle_bounds &bounds, int64_t elements, const heddle_type &like)
 {
     auto t = std::make_unique<heddle_type>();
-    t->layout = layout;
+    t->layout = std::move(layout);
     t->bounds = bounds;
     t->elements = elements;
     t->basic = elements > 0 ? like.basic : HEDDLE_MIXED;
@@ -87,8 +87,9 @@ TypePtr make_stream(int64_t count, int64_t blocklength, int64_t stride, const he
         hull.add_block(0, blocklength, old);
         hull.add_block(mul(count - 1, stride), blocklength, old);
     }
-    const Placed block = stream(blocklength, old.bounds.extent(), old.layout);
-    return make(stream(count, stride, block), hull.bounds(), mul(n, old.elements), old);
+    Placed layout = blocklength == 1 ? stream(count, stride, old.layout)
+                                     : stream(count, stride, stream(blocklength, old.bounds.extent(), old.layout));
+    return make(std::move(layout), hull.bounds(), mul(n, old.elements), old);
 }
 
 namespace {
@@ -104,6 +105,21 @@ public:
         low_ = std::min({low_, displ, last});
         high_ = std::max({high_, displ, last});
         instances_ = add(instances_, len);
+    }
+
+    // `len` instances at each of these.
+    void add_blocks(const std::vector<int64_t> &displs, int64_t len)
+    {
+        if (displs.empty() || len == 0)
+            return;
+        int64_t low = displs[0], high = displs[0];
+        for (const int64_t d : displs) {
+            low = std::min(low, d);
+            high = std::max(high, d);
+        }
+        add_block(low, len);
+        add_block(high, len);
+        instances_ = mul(static_cast<int64_t>(displs.size()), len);
     }
 
     int64_t instances() const { return instances_; }
@@ -129,14 +145,13 @@ private:
 TypePtr make_blocks(std::vector<int64_t> displs, std::span<const int64_t> lens, int64_t len, const heddle_type &old)
 {
     Reach reach(old.bounds.extent());
-    if (lens.empty() && len > 0)
-        for (const int64_t displ : displs)
-            reach.add_block(displ, len);
+    if (lens.empty())
+        reach.add_blocks(displs, len);
     for (size_t i = 0; i < lens.size(); ++i)
         if (lens[i] > 0)
             reach.add_block(displs[i], lens[i]);
-    const Placed layout = blocks(std::move(displs), lens, len, old.bounds.extent(), old.layout);
-    return make(layout, reach.bounds(old), mul(reach.instances(), old.elements), old);
+    Placed layout = blocks(std::move(displs), lens, len, old.bounds.extent(), old.layout);
+    return make(std::move(layout), reach.bounds(old), mul(reach.instances(), old.elements), old);
 }
 
 namespace {
@@ -275,7 +290,9 @@ void commit(heddle_type &type)
 {
     if (type.plan.load(std::memory_order_acquire))
         return;
-    auto plan = std::make_unique<Plan>(type.layout, type.bounds.extent());
+    const bool mixed = type.layout.node->label == HEDDLE_MIXED; // else it is its own erasure
+    auto plan = mixed ? std::make_unique<Plan>(type.layout, erase(type.layout), type.bounds.extent())
+                      : std::make_unique<Plan>(type.layout, type.layout, type.bounds.extent());
     const Plan *none = nullptr;
     if (type.plan.compare_exchange_strong(none, plan.get(), std::memory_order_acq_rel))
         plan.release(); // else another thread was first
