@@ -8,4 +8,5 @@ romio_other_sources += \
     heddle/collective.c \
     heddle/independent.c \
     heddle/nonblocking.c \
+    heddle/nonblocking_errors.c \
     heddle/pieces.c

@@ -39,4 +39,13 @@ void ADIO_Any_IwriteStridedColl(ADIO_File fd, const void *buf, int count, MPI_Da
                                 int file_ptr_type, ADIO_Offset offset, ADIO_Request *request,
                                 int *error_code);
 
+/* ---- errors of nonblocking operations (nonblocking_errors.c) ----------------------------------------- */
+
+/* How an operation of POSIX's asynchronous I/O ended, of which aio_error said `error`: bytes, or -errno. */
+MPI_Offset ADIO_Any_aio_end(void *aiocb, int error);
+/* The same as MPI's error. */
+int ADIO_Any_aio_error(MPI_Offset moved);
+/* The first error of a collective operation stays with it, and is the result. */
+int ADIO_Any_note(ADIOI_NBC_Request *request, int error);
+
 #endif

@@ -13,6 +13,7 @@ struct pending {
     MPI_Request request, inner; /* the caller's, and ROMIO's, which is null once it has ended */
     struct MPIR_Staging staging;
     struct MPIR_Staging_buffer buffer;
+    MPI_Datatype inner_type;
     MPI_Count bytes; /* to be moved; in the end, how many were */
     int is_read;
     int error;
@@ -33,6 +34,7 @@ static void finish(struct pending *op)
         op->error = moved;
     MPIR_Staging_free(&op->staging);
     MPIR_Staging_release(op->buffer.datatype);
+    ADIOI_Bytes_type_free(&op->inner_type);
     PMPI_Grequest_complete(op->request);
 }
 
@@ -106,6 +108,7 @@ static void started(struct pending *op, ADIO_Request *request, int *error_code)
 {
     if (*error_code != MPI_SUCCESS) {
         MPIR_Staging_free(&op->staging);
+        ADIOI_Bytes_type_free(&op->inner_type);
         ADIOI_Free(op);
         *request = MPI_REQUEST_NULL;
         return;
@@ -122,16 +125,14 @@ static void started(struct pending *op, ADIO_Request *request, int *error_code)
 static void staged(struct pieces *p, int is_read, ADIO_Request *request, int *error_code)
 {
     struct pending *const op = begin(p, is_read);
-    MPI_Datatype type;
     int count;
-    ADIOI_Bytes_type(op->error == MPI_SUCCESS ? p->bytes : 0, &type, &count);
+    ADIOI_Bytes_type(op->error == MPI_SUCCESS ? p->bytes : 0, &op->inner_type, &count);
     if (is_read)
-        ADIO_IreadStridedColl(p->fd, op->staging.memory, count, type, p->file_ptr_type, p->offset, &op->inner,
-                              error_code);
+        ADIO_IreadStridedColl(p->fd, op->staging.memory, count, op->inner_type, p->file_ptr_type, p->offset,
+                              &op->inner, error_code);
     else
-        ADIO_IwriteStridedColl(p->fd, op->staging.memory, count, type, p->file_ptr_type, p->offset,
+        ADIO_IwriteStridedColl(p->fd, op->staging.memory, count, op->inner_type, p->file_ptr_type, p->offset,
                                &op->inner, error_code);
-    ADIOI_Bytes_type_free(&type);
     started(op, request, error_code);
 }
 
