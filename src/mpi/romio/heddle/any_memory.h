@@ -9,6 +9,8 @@
 
 #include "adio.h"
 
+#include <limits.h>
+
 /* Whether any process of `comm` has a device: collective calls agree on how many rounds they take then. */
 int ADIO_Any_device(MPI_Comm comm);
 
@@ -38,6 +40,18 @@ void ADIO_Any_IreadStridedColl(ADIO_File fd, void *buf, int count, MPI_Datatype 
 void ADIO_Any_IwriteStridedColl(ADIO_File fd, const void *buf, int count, MPI_Datatype datatype,
                                 int file_ptr_type, ADIO_Offset offset, ADIO_Request *request,
                                 int *error_code);
+
+/* ---- large counts (large_count.c) --------------------------------------------------------------------- */
+
+/* So many instances as one type, which the next such call of this thread frees. */
+MPI_Datatype ADIO_Any_large(MPI_Count count, MPI_Datatype datatype);
+#define ADIO_ANY_COUNT(count, datatype)                                                                      \
+    do {                                                                                                     \
+        if ((count) > INT_MAX) {                                                                             \
+            (datatype) = ADIO_Any_large(count, datatype);                                                    \
+            (count) = 1;                                                                                     \
+        }                                                                                                    \
+    } while (0)
 
 /* ---- errors of nonblocking operations (nonblocking_errors.c) ----------------------------------------- */
 

@@ -10,18 +10,23 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A file that is full takes a part first. */
-static MPI_Offset write_rest(const struct aiocb *op, size_t written)
+/* A file that is full takes a part first, and Linux moves less than 2 GiB at a time. */
+static MPI_Offset move_rest(const struct aiocb *op, size_t moved)
 {
-    while (written < op->aio_nbytes) {
-        const ssize_t n = pwrite(op->aio_fildes, (const char *)op->aio_buf + written,
-                                 op->aio_nbytes - written, op->aio_offset + (off_t)written);
+    while (moved < op->aio_nbytes) {
+        char *const at = (char *)op->aio_buf + moved;
+        const off_t offset = op->aio_offset + (off_t)moved;
+        const size_t rest = op->aio_nbytes - moved;
+        const ssize_t n = op->aio_lio_opcode == LIO_WRITE ? pwrite(op->aio_fildes, at, rest, offset)
+                                                          : pread(op->aio_fildes, at, rest, offset);
         if (n < 0 && errno != EINTR)
             return -errno;
+        if (n == 0)
+            break; /* the end of what is read */
         if (n > 0)
-            written += (size_t)n;
+            moved += (size_t)n;
     }
-    return (MPI_Offset)written;
+    return (MPI_Offset)moved;
 }
 
 MPI_Offset ADIO_Any_aio_end(void *aiocb, int error)
@@ -30,7 +35,7 @@ MPI_Offset ADIO_Any_aio_end(void *aiocb, int error)
     const ssize_t moved = aio_return(op);
     if (error != 0 || moved < 0)
         return -(error != 0 ? error : EIO);
-    return op->aio_lio_opcode == LIO_WRITE ? write_rest(op, (size_t)moved) : moved;
+    return move_rest(op, (size_t)moved);
 }
 
 int ADIO_Any_aio_error(MPI_Offset moved)
