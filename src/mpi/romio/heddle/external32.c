@@ -17,9 +17,10 @@ static int fail(MPI_File file, int class, const char *text)
 int MPIO_Data_call(MPI_File file, MPI_Datatype datatype, int *count)
 {
     int contiguous;
-    MPI_Count in_view;
+    MPI_Count in_view, in_memory;
     MPI_Type_size_x(file->filetype, &in_view);
-    if (in_view == 0)
+    MPI_Type_size_x(datatype, &in_memory);
+    if (in_view == 0 || in_memory == 0)
         *count = 0;
     if (*count == 0 || file->is_external32)
         return MPI_SUCCESS;

@@ -26,8 +26,8 @@ struct MPIO_External32 {
     int error;
 };
 
-/* What each data call asks first. Through a view without data nothing moves: *count becomes 0. A type of too many blocks
- * is an error. */
+/* What each data call asks first. Where the type or the view has no data nothing moves: *count becomes 0. A type of too many
+ * blocks is an error. */
 int MPIO_Data_call(MPI_File file, MPI_Datatype datatype, int *count);
 
 int MPIO_External32_begin(MPI_File file, const void *buf, int count, MPI_Datatype datatype, int reads,
