@@ -34,6 +34,16 @@ void exchange(const std::string &what)
     MPI_Type_free(&type);
 }
 
+/* More than the attached buffer holds, though its count's low bits say less. */
+void test_large(const void *from)
+{
+    const MPI_Count count = (MPI_Count{1} << 32) + 1;
+    MPI_Request request = MPI_REQUEST_NULL;
+    check_class(MPI_Bsend_c(from, count, MPI_CHAR, rank, 3, MPI_COMM_WORLD), MPI_ERR_BUFFER, "MPI_Bsend_c of 4 GiB");
+    check_class(MPI_Ibsend_c(from, count, MPI_CHAR, rank, 3, MPI_COMM_WORLD, &request), MPI_ERR_BUFFER,
+                "MPI_Ibsend_c of 4 GiB");
+}
+
 } // namespace
 
 int main(int argc, char **argv)
@@ -45,6 +55,7 @@ int main(int argc, char **argv)
         int bytes = 0;
         check_success(MPI_Buffer_attach(ordinary.data(), kRoom), "host memory is attached");
         exchange("through host memory");
+        test_large(ordinary.data());
         check_success(MPI_Buffer_detach(&detached, &bytes), "MPI_Buffer_detach");
         check(detached == ordinary.data() && bytes == kRoom, "host memory is detached");
 
