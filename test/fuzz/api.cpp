@@ -341,7 +341,8 @@ private:
     void allocate()
     {
         const bool staging = in_.below(2) == 0;
-        const int64_t bytes = in_.number();
+        const int64_t asked = in_.number();
+        const int64_t bytes = asked > half ? asked | 1LL << 61 : asked; /* what there is, or what there never is */
         const void *const near = in_.rarely() ? from_.middle() : nullptr;
         void *const untouched = &in_;
         void *got = untouched;

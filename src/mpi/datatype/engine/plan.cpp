@@ -12,6 +12,12 @@ namespace heddle {
 
 namespace {
 
+// Where in an image that stands which may occur again.
+struct Repeats {
+    std::array<int32_t, 64> leaves{}; // 0: the root, which is no leaf of a concat
+    std::unordered_map<const Node *, int32_t> done;
+};
+
 // Serializes a layout in preorder. What occurs several times is written once; only members of a concat can.
 class Serializer {
 public:
@@ -132,11 +138,6 @@ private:
     }
 
     Image &image_;
-    // Where what may occur again stands.
-    struct Repeats {
-        std::array<int32_t, 64> leaves{}; // 0: the root, which is no leaf of a concat
-        std::unordered_map<const Node *, int32_t> done;
-    };
     std::optional<Repeats> repeats_; // once there is a concat
 };
 
