@@ -226,13 +226,30 @@ void contiguous()
                    size, "contiguous");
 }
 
+/* A list of runs has an entry for every 4 KiB of data, so long runs have none. */
+void few_long_runs()
+{
+    constexpr int64_t tera = int64_t{1} << 40;
+    const int64_t lengths[] = {5 * tera / 2, 2 * tera, 3 * tera}, displacements[] = {0, 3 * tera, 6 * tera};
+    const Type type = committed(Type::from(
+        [&](auto **t) {
+            return heddle_type_hindexed(3, lengths, displacements, heddle_type_predefined(HEDDLE_BYTE), t);
+        },
+        "hindexed"));
+    int64_t description = 0;
+    succeeds(heddle_type_device_memory(type.get(), &description), "heddle_type_device_memory");
+    if (description <= 0 || description > 4096)
+        fail("the description of three runs takes ", description, " bytes");
+}
+
 const AddTests tests{{"strided beyond 4 GiB", strided},
                      {"irregular beyond 4 GiB", irregular},
                      {"transposed beyond 4 GiB", transposed},
                      {"records beyond 4 GiB", of_records},
                      {"layout to layout beyond 4 GiB", layout_to_layout},
                      {"combined beyond 4 GiB", combined},
-                     {"contiguous beyond 4 GiB", contiguous}};
+                     {"contiguous beyond 4 GiB", contiguous},
+                     {"few runs of terabytes", few_long_runs}};
 
 } // namespace
 } // namespace gpu
