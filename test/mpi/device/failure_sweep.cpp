@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Whatever fails, what a rank is told is true. Every operation that moves data is run with each call to one rank's simulated
- * device failing in turn: it ends, and each rank has an error or the right data.
+ * Whatever fails, what a rank is told is true. Every operation that moves data is run with each call to one
+ * rank's simulated device failing in turn: it ends, and each rank has an error or the right data.
  *
- * HEDDLE_SWEEP=full makes every failure (minutes); otherwise one in so many. HEDDLE_SWEEP_ONLY=TEXT: of operations with TEXT in their
- * name alone.
+ * HEDDLE_SWEEP=full makes every failure (minutes); otherwise one in so many. HEDDLE_SWEEP_ONLY=TEXT: of
+ * operations with TEXT in their name alone.
  */
 #include "collective_table.hpp"
 
@@ -42,10 +42,11 @@ struct Call {
     int64_t most;
 };
 constexpr Call calls[] = {
-    {"launch", 40},      {"copy", 40},          {"copy_2d", 40},       {"copy_3d", 40},          {"execute", 40},
-    {"allocate", 40},    {"free", 40},          {"allocate_pinned", 40}, {"free_pinned", 40},    {"stream_create", 40},
-    {"stream_device", 3}, {"stream_synchronize", 3}, {"done_acquire", 40}, {"done_test", 3},     {"done_wait", 3},
-    {"done_after_all", 40}, {"export_memory", 40}, {"import_memory", 40}, {"close_memory", 40},  {"pin", 40}};
+    {"launch", 40},        {"copy", 40},          {"copy_2d", 40},      {"copy_3d", 40},
+    {"execute", 40},       {"allocate", 40},      {"free", 40},         {"allocate_pinned", 40},
+    {"free_pinned", 40},   {"stream_create", 40}, {"stream_device", 3}, {"stream_synchronize", 3},
+    {"done_acquire", 40},  {"done_test", 3},      {"done_wait", 3},     {"done_after_all", 40},
+    {"export_memory", 40}, {"import_memory", 40}, {"close_memory", 40}, {"pin", 40}};
 
 std::string now; /* what is being done, should it not end */
 
@@ -59,8 +60,13 @@ void say_what_hangs(int)
 }
 
 /* What is wrong where nothing fails, too, and mended elsewhere. */
-constexpr const char *not_yet[] = {"Isendrecv, ", "IGather, ", "IAllgather, strided, between groups", "IAllgather, contiguous, between groups",
-                                   "persistent Gather, ", "persistent Scatter, ", "persistent Allgather, "};
+constexpr const char *not_yet[] = {"Isendrecv, ",
+                                   "IGather, ",
+                                   "IAllgather, strided, between groups",
+                                   "IAllgather, contiguous, between groups",
+                                   "persistent Gather, ",
+                                   "persistent Scatter, ",
+                                   "persistent Allgather, "};
 
 class Sweep {
 public:
@@ -87,8 +93,11 @@ public:
                 for (int64_t i = 1; i <= most; ++i)
                     for (const char *fault : {"fail", "exhaust"})
                         for (const char *onwards : {"", "+"})
-                            if (std::string(fault) == "fail" || (calls[c].name != std::string("execute") && !*onwards))
-                                attempt(op, who, fault + std::string("=") + calls[c].name + ":" + std::to_string(i) + onwards);
+                            if (std::string(fault) == "fail" ||
+                                (calls[c].name != std::string("execute") && !*onwards))
+                                attempt(op, who,
+                                        fault + std::string("=") + calls[c].name + ":" + std::to_string(i) +
+                                            onwards);
             }
     }
     int64_t made() const { return made_; }
@@ -110,8 +119,8 @@ private:
         }
         for (const Call &call : calls)
             mine.push_back(gpu::Machine::get().count(call.name));
-        MPI_Allgather(mine.data(), static_cast<int>(mine.size()), MPI_INT64_T, all.data(), static_cast<int>(mine.size()),
-                      MPI_INT64_T, MPI_COMM_WORLD);
+        MPI_Allgather(mine.data(), static_cast<int>(mine.size()), MPI_INT64_T, all.data(),
+                      static_cast<int>(mine.size()), MPI_INT64_T, MPI_COMM_WORLD);
         return all;
     }
 
@@ -172,19 +181,23 @@ void sweep_collectives(Sweep &sweep)
     MPI_Op_create(add_items, 1, &add_items_op);
     const auto seed = [](int r) { return 1 + r; };
     for (const Items *items : {&dense, &gaps})
-        for (const int length : {10, 5120, 40000}) { /* doubles: in one shot, in chunks, reduced on the device */
+        for (const int length :
+             {10, 5120, 40000}) { /* doubles: in one shot, in chunks, reduced on the device */
             const int elements = static_cast<int>(items->layout.elements()), n = length / elements;
             added = items;
-            Buffer source(gpu::Kind::device, items->layout, room_for(n)), target(gpu::Kind::device, items->layout, room_for(n));
+            Buffer source(gpu::Kind::device, items->layout, room_for(n)),
+                target(gpu::Kind::device, items->layout, room_for(n));
             for (const Group &group : groups) {
                 const Table table(group, graph, n, *items, *items, source, target);
                 for (const Case &c : table.cases()) {
                     /* A long one in place reduces where all its operands are. */
                     if (group.in_place && length > 10000 && c.name.starts_with("Reduce_scatter"))
                         continue;
-                    for (const auto &[form, name] : {std::pair{Form::blocking, ""}, {Form::nonblocking, "I"},
+                    for (const auto &[form, name] : {std::pair{Form::blocking, ""},
+                                                     {Form::nonblocking, "I"},
                                                      {Form::persistent, "persistent "}}) {
-                        sweep({name + c.name + ", " + items->layout.name + ", " + group.name + ", " + std::to_string(length) + " doubles",
+                        sweep({name + c.name + ", " + items->layout.name + ", " + group.name + ", " +
+                                   std::to_string(length) + " doubles",
                                [&] {
                                    source.fill(seed(rank));
                                    target.fill(group.in_place ? seed(rank) : 5000);
@@ -236,7 +249,10 @@ void check_size(const Buffer &b, const MPI_Status &status)
     check(count == 1, now + ": a probe finds another size");
 }
 
-void send_plainly(Told &told, const Buffer &b, MPI_Comm comm) { told(MPI_Send(b.at(), 1, b.type(), 1, tag, comm)); }
+void send_plainly(Told &told, const Buffer &b, MPI_Comm comm)
+{
+    told(MPI_Send(b.at(), 1, b.type(), 1, tag, comm));
+}
 
 std::vector<Message> every_message()
 {
@@ -281,19 +297,24 @@ std::vector<Message> every_message()
     const auto exchanged = [](Told &told, const Buffer &b, MPI_Comm comm) {
         double none = 0;
         if (rank == 0)
-            told(MPI_Sendrecv(b.at(), 1, b.type(), 1, tag, &none, 1, MPI_DOUBLE, 1, tag, comm, MPI_STATUS_IGNORE));
+            told(MPI_Sendrecv(b.at(), 1, b.type(), 1, tag, &none, 1, MPI_DOUBLE, 1, tag, comm,
+                              MPI_STATUS_IGNORE));
         else
-            told(MPI_Sendrecv(&none, 1, MPI_DOUBLE, 0, tag, b.at(), 1, b.type(), 0, tag, comm, MPI_STATUS_IGNORE));
+            told(MPI_Sendrecv(&none, 1, MPI_DOUBLE, 0, tag, b.at(), 1, b.type(), 0, tag, comm,
+                              MPI_STATUS_IGNORE));
     };
     const auto iexchanged = [](Told &told, const Buffer &b, MPI_Comm comm) {
         double none = 0;
         MPI_Request request;
-        if (told(rank == 0 ? MPI_Isendrecv(b.at(), 1, b.type(), 1, tag, &none, 1, MPI_DOUBLE, 1, tag, comm, &request)
-                           : MPI_Isendrecv(&none, 1, MPI_DOUBLE, 0, tag, b.at(), 1, b.type(), 0, tag, comm, &request)))
+        if (told(rank == 0 ? MPI_Isendrecv(b.at(), 1, b.type(), 1, tag, &none, 1, MPI_DOUBLE, 1, tag, comm,
+                                           &request)
+                           : MPI_Isendrecv(&none, 1, MPI_DOUBLE, 0, tag, b.at(), 1, b.type(), 0, tag, comm,
+                                           &request)))
             complete(told, request);
     };
     const auto replaced = [](Told &told, const Buffer &b, MPI_Comm comm) {
-        told(MPI_Sendrecv_replace(b.at(), 1, b.type(), 1 - rank, tag, 1 - rank, tag, comm, MPI_STATUS_IGNORE));
+        told(
+            MPI_Sendrecv_replace(b.at(), 1, b.type(), 1 - rank, tag, 1 - rank, tag, comm, MPI_STATUS_IGNORE));
     };
     const auto ireplaced = [](Told &told, const Buffer &b, MPI_Comm comm) {
         MPI_Request request;
@@ -309,7 +330,11 @@ std::vector<Message> every_message()
         MPI_Buffer_detach(&at, &bytes);
     };
     return {{"Send", send_plainly, receive},
-            {"Ssend", [](Told &told, const Buffer &b, MPI_Comm comm) { told(MPI_Ssend(b.at(), 1, b.type(), 1, tag, comm)); }, receive},
+            {"Ssend",
+             [](Told &told, const Buffer &b, MPI_Comm comm) {
+                 told(MPI_Ssend(b.at(), 1, b.type(), 1, tag, comm));
+             },
+             receive},
             {"Bsend", buffered, receive},
             {"Isend and Irecv", begun(MPI_Isend), begun(MPI_Irecv)},
             {"Issend and Irecv", begun(MPI_Issend), begun(MPI_Irecv)},
@@ -365,26 +390,43 @@ struct Access {
 std::vector<Access> every_access()
 {
     using B = const Buffer &;
-    return {
-        {"Put", false, true, false, [](B o, B, MPI_Datatype t, MPI_Win w, MPI_Request *) { return MPI_Put(o.at(), 1, o.type(), 1, 0, 1, t, w); }},
-        {"Get", true, false, false, [](B, B r, MPI_Datatype t, MPI_Win w, MPI_Request *) { return MPI_Get(r.at(), 1, r.type(), 1, 0, 1, t, w); }},
-        {"Accumulate", false, true, false,
-         [](B o, B, MPI_Datatype t, MPI_Win w, MPI_Request *) { return MPI_Accumulate(o.at(), 1, o.type(), 1, 0, 1, t, MPI_REPLACE, w); }},
-        {"Get_accumulate", true, true, false,
-         [](B o, B r, MPI_Datatype t, MPI_Win w, MPI_Request *) {
-             return MPI_Get_accumulate(o.at(), 1, o.type(), r.at(), 1, r.type(), 1, 0, 1, t, MPI_REPLACE, w);
-         }},
-        {"Rput", false, true, true, [](B o, B, MPI_Datatype t, MPI_Win w, MPI_Request *q) { return MPI_Rput(o.at(), 1, o.type(), 1, 0, 1, t, w, q); }},
-        {"Rget", true, false, true, [](B, B r, MPI_Datatype t, MPI_Win w, MPI_Request *q) { return MPI_Rget(r.at(), 1, r.type(), 1, 0, 1, t, w, q); }},
-        {"Raccumulate", false, true, true,
-         [](B o, B, MPI_Datatype t, MPI_Win w, MPI_Request *q) { return MPI_Raccumulate(o.at(), 1, o.type(), 1, 0, 1, t, MPI_REPLACE, w, q); }},
-        {"Rget_accumulate", true, true, true,
-         [](B o, B r, MPI_Datatype t, MPI_Win w, MPI_Request *q) {
-             return MPI_Rget_accumulate(o.at(), 1, o.type(), r.at(), 1, r.type(), 1, 0, 1, t, MPI_REPLACE, w, q);
-         }}};
+    return {{"Put", false, true, false,
+             [](B o, B, MPI_Datatype t, MPI_Win w, MPI_Request *) {
+                 return MPI_Put(o.at(), 1, o.type(), 1, 0, 1, t, w);
+             }},
+            {"Get", true, false, false,
+             [](B, B r, MPI_Datatype t, MPI_Win w, MPI_Request *) {
+                 return MPI_Get(r.at(), 1, r.type(), 1, 0, 1, t, w);
+             }},
+            {"Accumulate", false, true, false,
+             [](B o, B, MPI_Datatype t, MPI_Win w, MPI_Request *) {
+                 return MPI_Accumulate(o.at(), 1, o.type(), 1, 0, 1, t, MPI_REPLACE, w);
+             }},
+            {"Get_accumulate", true, true, false,
+             [](B o, B r, MPI_Datatype t, MPI_Win w, MPI_Request *) {
+                 return MPI_Get_accumulate(o.at(), 1, o.type(), r.at(), 1, r.type(), 1, 0, 1, t, MPI_REPLACE,
+                                           w);
+             }},
+            {"Rput", false, true, true,
+             [](B o, B, MPI_Datatype t, MPI_Win w, MPI_Request *q) {
+                 return MPI_Rput(o.at(), 1, o.type(), 1, 0, 1, t, w, q);
+             }},
+            {"Rget", true, false, true,
+             [](B, B r, MPI_Datatype t, MPI_Win w, MPI_Request *q) {
+                 return MPI_Rget(r.at(), 1, r.type(), 1, 0, 1, t, w, q);
+             }},
+            {"Raccumulate", false, true, true,
+             [](B o, B, MPI_Datatype t, MPI_Win w, MPI_Request *q) {
+                 return MPI_Raccumulate(o.at(), 1, o.type(), 1, 0, 1, t, MPI_REPLACE, w, q);
+             }},
+            {"Rget_accumulate", true, true, true, [](B o, B r, MPI_Datatype t, MPI_Win w, MPI_Request *q) {
+                 return MPI_Rget_accumulate(o.at(), 1, o.type(), r.at(), 1, r.type(), 1, 0, 1, t, MPI_REPLACE,
+                                            w, q);
+             }}};
 }
 
-int run_access(const Access &access, bool locks, const Buffer &origin, const Buffer &result, MPI_Datatype type, MPI_Win window)
+int run_access(const Access &access, bool locks, const Buffer &origin, const Buffer &result,
+               MPI_Datatype type, MPI_Win window)
 {
     Told told;
     told(locks ? MPI_SUCCESS : MPI_Win_fence(0, window));
@@ -407,7 +449,8 @@ void sweep_windows(Sweep &sweep)
     const std::vector<Access> accesses = every_access();
     for (const int n : {5, 20000}) {
         const Layout near = strided(n), far = indexed(n);
-        Buffer origin(gpu::Kind::device, near), result(gpu::Kind::device, near), target(gpu::Kind::device, far);
+        Buffer origin(gpu::Kind::device, near), result(gpu::Kind::device, near),
+            target(gpu::Kind::device, far);
         MPI_Win window;
         MPI_Win_create(target.at(), far.bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
         MPI_Win_set_errhandler(window, MPI_ERRORS_RETURN);
@@ -415,7 +458,8 @@ void sweep_windows(Sweep &sweep)
             for (const bool locks : {false, true}) {
                 if (access.requests && !locks)
                     continue;
-                sweep({access.name + std::string(locks ? ", lock, " : ", fence, ") + std::to_string(n) + " doubles",
+                sweep({access.name + std::string(locks ? ", lock, " : ", fence, ") + std::to_string(n) +
+                           " doubles",
                        [&] {
                            origin.fill(1);
                            target.fill(2);
@@ -451,7 +495,9 @@ void sweep_alone(Sweep &sweep)
     Buffer from(gpu::Kind::device, layout), to(gpu::Kind::device, layout);
     const int n = 3000;
     MPI_Request q = MPI_REQUEST_NULL;
-    const auto waited = [&q](int error) { return error == MPI_SUCCESS ? MPI_Wait(&q, MPI_STATUS_IGNORE) : error; };
+    const auto waited = [&q](int error) {
+        return error == MPI_SUCCESS ? MPI_Wait(&q, MPI_STATUS_IGNORE) : error;
+    };
     const auto copies = [&](const char *name, std::function<int()> run) {
         sweep({std::string(name) + ", one process",
                [&] {
@@ -478,9 +524,11 @@ void sweep_alone(Sweep &sweep)
     copies("Scan", [&] { return MPI_Scan(a, b, 1, type, replace, self); });
     copies("Iscan", [&] { return waited(MPI_Iscan(a, b, 1, type, replace, self, &q)); });
     copies("Reduce_scatter", [&] { return MPI_Reduce_scatter(a, b, one, type, replace, self); });
-    copies("Ireduce_scatter", [&] { return waited(MPI_Ireduce_scatter(a, b, one, type, replace, self, &q)); });
+    copies("Ireduce_scatter",
+           [&] { return waited(MPI_Ireduce_scatter(a, b, one, type, replace, self, &q)); });
     copies("Reduce_scatter_block", [&] { return MPI_Reduce_scatter_block(a, b, 1, type, replace, self); });
-    copies("Ireduce_scatter_block", [&] { return waited(MPI_Ireduce_scatter_block(a, b, 1, type, replace, self, &q)); });
+    copies("Ireduce_scatter_block",
+           [&] { return waited(MPI_Ireduce_scatter_block(a, b, 1, type, replace, self, &q)); });
     copies("Allgather", [&] { return MPI_Allgather(a, 1, type, b, 1, type, self); });
     copies("Iallgather", [&] { return waited(MPI_Iallgather(a, 1, type, b, 1, type, self, &q)); });
     copies("Allgatherv", [&] { return MPI_Allgatherv(a, 1, type, b, one, zero, type, self); });
@@ -495,10 +543,12 @@ void sweep_alone(Sweep &sweep)
     copies("Ialltoall", [&] { return waited(MPI_Ialltoall(a, 1, type, b, 1, type, self, &q)); });
     copies("Alltoallv", [&] { return MPI_Alltoallv(a, one, zero, type, b, one, zero, type, self); });
     copies("Alltoallw", [&] { return MPI_Alltoallw(a, one, zero, types, b, one, zero, types, self); });
-    copies("Sendrecv", [&] { return MPI_Sendrecv(a, 1, type, 0, 1, b, 1, type, 0, 1, self, MPI_STATUS_IGNORE); });
+    copies("Sendrecv",
+           [&] { return MPI_Sendrecv(a, 1, type, 0, 1, b, 1, type, 0, 1, self, MPI_STATUS_IGNORE); });
     copies("Isend and Recv", [&] {
         const int begun = MPI_Isend(a, 1, type, 0, 1, self, &q);
-        const int received = begun == MPI_SUCCESS ? MPI_Recv(b, 1, type, 0, 1, self, MPI_STATUS_IGNORE) : begun;
+        const int received =
+            begun == MPI_SUCCESS ? MPI_Recv(b, 1, type, 0, 1, self, MPI_STATUS_IGNORE) : begun;
         const int sent = waited(begun);
         return received == MPI_SUCCESS ? sent : received;
     });
