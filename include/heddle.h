@@ -63,8 +63,9 @@ enum heddle_error {
     HEDDLE_ERR_NO_DEVICE,     /* a device is needed and none is open; heddle_info says why */
     HEDDLE_ERR_DEVICE,        /* a device call failed; heddle_error_detail names the error */
     HEDDLE_ERR_PEER,          /* a message: its other end failed, or cannot be reached any more */
-    HEDDLE_ERR_FREED          /* a type or request that was freed before, unless its place is another's by now: for that
+    HEDDLE_ERR_FREED,         /* a type or request that was freed before, unless its place is another's by now: for that
                                * at least 64 more of its kind have to be freed */
+    HEDDLE_ERR_LOST           /* a message: the process at its other end has ended */
 };
 
 /* Deepest nesting that a canonical layout may have. Nestings that simplify do not count. */
@@ -521,10 +522,34 @@ HEDDLE_API void heddle_port_placed(heddle_port *port, void *token, int error);
  * them is told that another message was dropped. Null is ignored. */
 HEDDLE_API void heddle_port_confirm(heddle_port *port);
 /* The oldest message to `peer` with `key` of which it is not known that it was matched (by an answer, or heddle_message_probed)
- * was matched by a receive that could not take its envelope in: it ends, with success. Errors: RANGE where there is none. */
-HEDDLE_API int heddle_port_dropped(heddle_port *port, const void *peer, uint64_t key);
-/* `peer` is gone, or, if it is null, all peers are: their messages end with `error`, and nothing is sent to them. */
+ * was matched by a receive that could not take its envelope in: it ends, with success if `error` is 0 (the receive was too short),
+ * else with PEER (the envelope could not be read). Errors: RANGE where there is none. */
+HEDDLE_API int heddle_port_dropped(heddle_port *port, const void *peer, uint64_t key, int error);
+/* `peer` is gone, or, if it is null, all peers are: their messages end with `error`, and nothing is sent to them. LOST: their
+ * processes have ended, and the transport has delivered all that they sent. Memory that it still has for them comes back then. */
 HEDDLE_API void heddle_port_lost(heddle_port *port, const void *peer, int error);
+
+/* A process, as others of its node know it. */
+typedef struct heddle_process {
+    uint64_t node; /* 0: not known */
+    uint64_t name; /* no other process has the same */
+} heddle_process;
+/* The calling one. */
+HEDDLE_API void heddle_process_self(heddle_process *self);
+/* Whether a process of this node has ended, however that came; `*ended` is 0 where that cannot be seen, and for all of other
+ * nodes. Takes a microsecond. The first call should come while it lives. Memory of a process that has ended is closed. For
+ * heddle_port_lost. Errors: ARG, NO_MEMORY. */
+HEDDLE_API int heddle_process_ended(const heddle_process *process, int *ended);
+
+/* A message whose receiver has not answered. */
+typedef struct heddle_unmatched {
+    uint64_t message; /* for heddle_message_abandon */
+    void *peer;
+    uint64_t key; /* as it was sent */
+    int64_t bytes;
+} heddle_unmatched;
+/* The oldest that its caller still waits for. Errors: ARG; RANGE where there is none. */
+HEDDLE_API int heddle_port_unmatched(heddle_port *port, heddle_unmatched *oldest);
 
 /* Called once for each message, by heddle_port_progress or heddle_port_destroy, when it has ended and its buffer is
  * the caller's again. `bytes`: how many were received, or sent for the receiver to have. A receive that is shorter

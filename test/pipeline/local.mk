@@ -27,6 +27,7 @@ test_pipeline_pipeline_SOURCES = \
     test/pipeline/test_early.cpp \
     test/pipeline/test_endings.cpp \
     test/pipeline/test_failures.cpp \
+    test/pipeline/test_lost.cpp \
     test/pipeline/test_offers.cpp \
     test/pipeline/test_processes.cpp \
     test/pipeline/test_random.cpp \

@@ -148,7 +148,7 @@ TEST_CASE("a message packed early may be dropped, refused and abandoned", "[earl
             if (!runs)
                 network.work_alone();
             if (how == 0)
-                CHECK(heddle_port_dropped(network.port(network.a), network.peer(network.b), 77) == HEDDLE_SUCCESS);
+                CHECK(heddle_port_dropped(network.port(network.a), network.peer(network.b), 77, 0) == HEDDLE_SUCCESS);
             else if (how == 1)
                 CHECK(heddle_message_refuse(network.port(network.b), network.peer(network.a), exchange.envelope(),
                                             HEDDLE_ERR_ARG) == HEDDLE_SUCCESS);

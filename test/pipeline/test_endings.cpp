@@ -61,12 +61,12 @@ TEST_CASE("the oldest unanswered message of a key is the one that was dropped", 
         all.back()->send(key);
     }
     heddle_port *const sender = network.port(network.a);
-    CHECK(heddle_port_dropped(sender, network.peer(network.b), 4) == HEDDLE_ERR_RANGE);
-    CHECK(heddle_port_dropped(sender, network.peer(network.a), 5) == HEDDLE_ERR_RANGE);
+    CHECK(heddle_port_dropped(sender, network.peer(network.b), 4, 0) == HEDDLE_ERR_RANGE);
+    CHECK(heddle_port_dropped(sender, network.peer(network.a), 5, 0) == HEDDLE_ERR_RANGE);
     all[0]->receive();
     while (!network.quiet())
         network.step(); /* the answer is there, though nothing was sent yet */
-    CHECK(heddle_port_dropped(sender, network.peer(network.b), 5) == HEDDLE_SUCCESS);
+    CHECK(heddle_port_dropped(sender, network.peer(network.b), 5, 0) == HEDDLE_SUCCESS);
     CHECK(!all[2]->sent.over);
     run(network, [&] { return all[2]->sent.over && all[0]->over(); });
     all[0]->check();
@@ -81,6 +81,22 @@ TEST_CASE("the oldest unanswered message of a key is the one that was dropped", 
     all[3]->check();
 }
 
+TEST_CASE("an envelope that cannot be read ends the oldest unanswered message of its key", "[endings]")
+{
+    Two network;
+    Exchange first(network, network.a, network.b, some(), 1), second(network, network.a, network.b, some(), 2);
+    first.send(9);
+    second.send(9);
+    CHECK(heddle_port_dropped(network.port(network.a), network.peer(network.b), 9, HEDDLE_ERR_VERSION) == HEDDLE_SUCCESS);
+    run(network, [&] { return first.sent.over; });
+    CHECK(first.sent.error == HEDDLE_ERR_PEER);
+    CHECK(!second.sent.over);
+    second.receive();
+    run(network, [&] { return second.over(); });
+    second.check();
+    first.received.over = true;
+}
+
 TEST_CASE("what a probe has matched is not what was dropped", "[endings]")
 {
     Two network;
@@ -93,8 +109,8 @@ TEST_CASE("what a probe has matched is not what was dropped", "[endings]")
     REQUIRE(heddle_message_probed(receiver, network.peer(network.a), probed.envelope()) == HEDDLE_SUCCESS);
     while (!network.quiet())
         network.step();
-    CHECK(heddle_port_dropped(sender, network.peer(network.b), 9) == HEDDLE_SUCCESS);
-    CHECK(heddle_port_dropped(sender, network.peer(network.b), 9) == HEDDLE_ERR_RANGE);
+    CHECK(heddle_port_dropped(sender, network.peer(network.b), 9, 0) == HEDDLE_SUCCESS);
+    CHECK(heddle_port_dropped(sender, network.peer(network.b), 9, 0) == HEDDLE_ERR_RANGE);
     run(network, [&] { return dropped.sent.over; });
     CHECK(dropped.sent.bytes == 0);
     CHECK(!probed.sent.over);
@@ -120,7 +136,7 @@ TEST_CASE("an answer comes before there is room, so that it is known what was ma
     network.progress(c);
     while (!network.quiet())
         network.step();
-    CHECK(heddle_port_dropped(network.port(network.a), network.peer(c), 9) == HEDDLE_SUCCESS);
+    CHECK(heddle_port_dropped(network.port(network.a), network.peer(c), 9, 0) == HEDDLE_SUCCESS);
     run(network, [&] { return first.over() && second.over() && third.sent.over; });
     first.check();
     second.check();

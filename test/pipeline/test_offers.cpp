@@ -289,19 +289,86 @@ TEST_CASE("what was withdrawn may be truncated, dropped, refused, or never recei
             exchange.check();
             CHECK(exchange.received.error == HEDDLE_ERR_TRUNCATE);
         } else if (how == 1) {
-            CHECK(heddle_port_dropped(network.port(network.a), network.peer(network.b), 0) == HEDDLE_SUCCESS);
+            CHECK(heddle_port_dropped(network.port(network.a), network.peer(network.b), 0, 0) == HEDDLE_SUCCESS);
         } else if (how == 2) {
             CHECK(heddle_message_refuse(network.port(network.b), network.peer(network.a), exchange.envelope(), 0) ==
                   HEDDLE_SUCCESS);
         }
+        const int64_t kept = how == 3; /* somebody may ask for it yet */
         run(network, [&] { return network.quiet() && (how == 3 || !*heddle_port_active(network.port(network.a))); });
-        CHECK(heddle_port_dropped(network.port(network.a), network.peer(network.b), 0) == (how == 3 ? HEDDLE_SUCCESS : HEDDLE_ERR_RANGE));
+        CHECK(heddle::pipeline::counted(Counter::kept) == kept);
+        CHECK(heddle_port_dropped(network.port(network.a), network.peer(network.b), 0, 0) == (how == 3 ? HEDDLE_SUCCESS : HEDDLE_ERR_RANGE));
         network.destroy(network.a);
         network.destroy(network.b);
         CHECK(exchange.sent.calls == 1);
         CHECK(exchange.sent.error == HEDDLE_SUCCESS);
         exchange.received.over = true;
     }
+}
+
+/* Whether it is pushed before its receiver says so, at the same time, or not at all. */
+TEST_CASE("nothing is kept of what its receiver does not want", "[offers]")
+{
+    for (const bool fails : {true, false}) /* the receive, or it is refused */
+        for (const int64_t patience : {at_once, for_ever})
+            for (int turns = 0; turns < 40; ++turns) {
+                const Switched on("reset delay_us=20");
+                Patient network(patience);
+                Exchange exchange(network, network.a, network.b, contiguous(), 1);
+                REQUIRE(exchange.offer());
+                for (int i = 0; i < turns; ++i)
+                    network.progress(network.a);
+                if (fails) {
+                    network.fails = [](Network::When when, size_t, size_t) {
+                        return when == Network::When::placed ? int{HEDDLE_ERR_PEER} : HEDDLE_SUCCESS;
+                    };
+                    gpu::Machine::get().configure("fail=any:1+");
+                    exchange.receive();
+                } else {
+                    CHECK(heddle_message_refuse(network.port(network.b), network.peer(network.a), exchange.envelope(), 0) ==
+                          HEDDLE_SUCCESS);
+                    exchange.received.over = true;
+                }
+                run(network, [&] {
+                    return exchange.over() && network.quiet() && !*heddle_port_active(network.port(network.a)) &&
+                           !*heddle_port_active(network.port(network.b));
+                });
+                CHECK(heddle::pipeline::counted(Counter::kept) == 0);
+            }
+}
+
+TEST_CASE("a port keeps no more than some of what nobody asks for", "[offers]")
+{
+    const Switched on("reset");
+    Patient network(at_once);
+    std::vector<std::unique_ptr<Exchange>> all;
+    int offered = 0;
+    for (int i = 0; i < 3000; ++i) {
+        all.push_back(std::make_unique<Exchange>(network, network.a, network.b, contiguous(device1, 100000), i));
+        network.progress(network.a);
+        if (!all.back()->offer()) {
+            all.back()->sent.over = all.back()->received.over = true; /* it goes another way */
+            all.pop_back();
+            continue;
+        }
+        ++offered;
+        network.run_sender([&] { return all.back()->sent.over; });
+        while (!network.quiet())
+            network.step();
+    }
+    CHECK(offered == 64);
+    CHECK(heddle::pipeline::counted(Counter::kept) == offered);
+    for (const auto &each : all)
+        each->receive();
+    run_all(network, all);
+    CHECK(heddle::pipeline::counted(Counter::kept) == 0);
+    Exchange another(network, network.a, network.b, contiguous(), 1);
+    bool again = false;
+    for (int i = 0; i < 20 && !again; ++i)
+        again = another.offer();
+    CHECK(again);
+    another.receive();
+    run(network, [&] { return another.over(); });
 }
 
 TEST_CASE("what was pushed is received though its sender's port is gone", "[offers]")
@@ -390,8 +457,8 @@ TEST_CASE("what was taken is not what was dropped", "[offers]")
     dropped.send();
     taken.receive();
     network.run_receiver([&] { return taken.received.over; }, network.b);
-    CHECK(heddle_port_dropped(network.port(network.a), network.peer(network.b), 0) == HEDDLE_SUCCESS);
-    CHECK(heddle_port_dropped(network.port(network.a), network.peer(network.b), 0) == HEDDLE_ERR_RANGE);
+    CHECK(heddle_port_dropped(network.port(network.a), network.peer(network.b), 0, 0) == HEDDLE_SUCCESS);
+    CHECK(heddle_port_dropped(network.port(network.a), network.peer(network.b), 0, 0) == HEDDLE_ERR_RANGE);
     run(network, [&] { return taken.over() && dropped.sent.over; });
     taken.check();
     CHECK(taken.sent.bytes == bytes);

@@ -110,9 +110,9 @@ struct OneDropped {
     /* The receiver says that it was the second. */
     void drop()
     {
-        CHECK(heddle_port_dropped(network.port(network.a), network.peer(network.b), 9) == HEDDLE_SUCCESS);
+        CHECK(heddle_port_dropped(network.port(network.a), network.peer(network.b), 9, 0) == HEDDLE_SUCCESS);
         run(network, [&] { return dropped.sent.over && taken.over(); });
-        CHECK(heddle_port_dropped(network.port(network.a), network.peer(network.b), 9) == HEDDLE_ERR_RANGE);
+        CHECK(heddle_port_dropped(network.port(network.a), network.peer(network.b), 9, 0) == HEDDLE_ERR_RANGE);
         CHECK(dropped.sent.error == HEDDLE_SUCCESS);
         CHECK(dropped.sent.bytes == 0);
         dropped.received.over = true;

@@ -2,11 +2,13 @@
 // The C API of messages: arguments are checked, exceptions end here.
 #include "awaiting.hpp"
 #include "board.hpp"
+#include "borrowing.hpp"
 #include "counters.hpp"
 #include "delivering.hpp"
 #include "exports.hpp"
 #include "offered.hpp"
 #include "port.hpp"
+#include "processes.hpp"
 #include "receiving.hpp"
 #include "sending.hpp"
 #include "taking.hpp"
@@ -118,14 +120,46 @@ void heddle_port_confirm(heddle_port *port)
     with(port, [](Port &p) { return p.confirm(), HEDDLE_SUCCESS; });
 }
 
-int heddle_port_dropped(heddle_port *port, const void *peer, uint64_t key)
+int heddle_port_dropped(heddle_port *port, const void *peer, uint64_t key, int error)
 {
-    return with(port, [&](Port &p) { return p.dropped(peer, key); });
+    return with(port, [&](Port &p) { return p.dropped(peer, key, error); });
 }
 
 void heddle_port_lost(heddle_port *port, const void *peer, int error)
 {
     with(port, [&](Port &p) { return p.lost(peer, error), HEDDLE_SUCCESS; });
+}
+
+void heddle_process_self(heddle_process *self)
+{
+    const Whereabouts here = whereabouts();
+    *self = {here.node, here.process};
+}
+
+int heddle_process_ended(const heddle_process *process, int *ended)
+{
+    if (!process || !ended)
+        return HEDDLE_ERR_ARG;
+    *ended = 0;
+    return guard([&] {
+        *ended = process->node && process->node == whereabouts().node && has_ended(process->name);
+        if (*ended)
+            close_borrowed(process->name);
+        return HEDDLE_SUCCESS;
+    });
+}
+
+int heddle_port_unmatched(heddle_port *port, heddle_unmatched *oldest)
+{
+    if (!oldest)
+        return HEDDLE_ERR_ARG;
+    return with(port, [&](Port &p) {
+        const Outgoing *const found = p.unmatched();
+        if (!found)
+            return int{HEDDLE_ERR_RANGE};
+        *oldest = {found->id(), found->peer(), found->key(), found->bytes()};
+        return int{HEDDLE_SUCCESS};
+    });
 }
 
 int heddle_message_send(heddle_port *port, void *peer, const heddle_side *from, int64_t bytes, uint64_t key,
@@ -246,7 +280,11 @@ int heddle_ticket_end(const heddle_ticket *ticket)
     if (!ticket)
         return HEDDLE_ERR_ARG;
     return guard([&] {
-        Ticket::find(ticket->sender, ticket->after).end_unwritten();
+        Ticket its = Ticket::find(ticket->sender, ticket->after);
+        if (has_ended(ticket->sender))
+            its.end();
+        else
+            its.end_unwritten();
         return HEDDLE_SUCCESS;
     });
 }
@@ -312,7 +350,8 @@ int heddle_message_refuse(heddle_port *port, void *peer, const void *envelope, i
     if (const int wrong = read_envelope(envelope, e))
         return wrong;
     return with(port, [&](Port &p) {
-        p.drop_pushed(e.message);
+        if (e.withdraws)
+            p.drop_pushed(e.message);
         if (e.after)
             Ticket::find(e.process, e.after).end();
         Header header;

@@ -69,6 +69,12 @@ void Awaiting::advance()
         finish();
 }
 
+void Awaiting::forsake()
+{
+    until_ = Clock::now();
+    port_.ready(*this);
+}
+
 void Awaiting::drop_chunks()
 {
     if (failed())

@@ -18,6 +18,7 @@ public:
 
     void advance() override;
     void drop_chunks() override;
+    void forsake() override;
     int arrived(const Header &, const void *, size_t) override { return HEDDLE_ERR_FORMAT; }
 
 private:

@@ -121,6 +121,12 @@ public:
                (its->second.closed[static_cast<size_t>(mode)] || (own && its->second.own_closed));
     }
 
+    void close(uint64_t process)
+    {
+        const std::lock_guard lock(mutex_);
+        std::erase_if(processes_, [=](const auto &each) { return each.first.second == process; });
+    }
+
 private:
     struct Known {
         std::shared_ptr<const Opened> opened;
@@ -243,6 +249,8 @@ bool borrow_open(gpu::Device &device, uint64_t process, const Loan &loan, int64_
     }
     return borrowed.at;
 }
+
+void close_borrowed(uint64_t process) { Borrower::get().close(process); }
 
 bool cannot_borrow(const gpu::Device &device, uint64_t process, Mode mode, bool own)
 {

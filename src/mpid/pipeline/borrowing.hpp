@@ -26,4 +26,7 @@ bool borrow_open(gpu::Device &device, uint64_t process, const Loan &loan, int64_
 // mode, or, `own`, of what is a caller's own.
 bool cannot_borrow(const gpu::Device &device, uint64_t process, Mode mode, bool own);
 
+// Closes all that is open of that process's, but for what is being read.
+void close_borrowed(uint64_t process);
+
 } // namespace heddle::pipeline

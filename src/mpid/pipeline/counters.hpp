@@ -36,6 +36,7 @@ enum class Counter : uint8_t {
     beyond_limit,  // staging memory taken where the limit allowed none, so that nobody waits for ever
     fallbacks,     // to chunks by value, from others
     strays,        // headers of messages that had ended
+    kept,          // now: messages that a port has for receives that may come, or will throw away when they come
     count
 };
 

@@ -36,6 +36,8 @@ pipeline_sources = \
     src/mpid/pipeline/peers.hpp \
     src/mpid/pipeline/port.cpp \
     src/mpid/pipeline/port.hpp \
+    src/mpid/pipeline/processes.cpp \
+    src/mpid/pipeline/processes.hpp \
     src/mpid/pipeline/pushed.hpp \
     src/mpid/pipeline/receiving.cpp \
     src/mpid/pipeline/receiving.hpp \

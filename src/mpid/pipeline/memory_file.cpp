@@ -9,6 +9,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
@@ -35,6 +36,13 @@ uint64_t inode_of(int file, size_t bytes)
     return keeps ? status.st_ino : 0;
 }
 
+// Making a file longer than this ends the program (SIGXFSZ).
+bool is_longer_than_allowed(size_t bytes)
+{
+    rlimit most{};
+    return getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur != RLIM_INFINITY && bytes > most.rlim_cur;
+}
+
 } // namespace
 
 MemoryFile::~MemoryFile()
@@ -47,6 +55,10 @@ MemoryFile::~MemoryFile()
 
 int MemoryFile::make(const char *name, size_t bytes)
 {
+    if (is_longer_than_allowed(bytes)) {
+        errno = EFBIG;
+        return failed("ulimit -f", HEDDLE_ERR_DEVICE);
+    }
     file_ = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (file_ < 0)
         return failed("memfd_create", HEDDLE_ERR_DEVICE);

@@ -72,11 +72,18 @@ void Message::fail_alone(int error)
     port_.ready(*this);
 }
 
+void Message::forsake()
+{
+    std::erase_if(chunks_, [](const Chunk &chunk) { return chunk.state == Chunk::State::carried; });
+    port_.ready(*this);
+}
+
 void Message::tell(Kind kind)
 {
     Header header;
     header.kind = kind;
     header.to = other_;
+    header.from = id_;
     port_.send(*this, header);
 }
 

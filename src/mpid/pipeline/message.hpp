@@ -50,7 +50,7 @@ public:
     virtual ~Message() = default;
 
     uint64_t id() const { return id_; }
-    const void *peer() const { return peer_; }
+    void *peer() const { return peer_; }
     Mode mode() const { return mode_; }
     // Both ends are this port's.
     virtual bool is_within() const { return false; }
@@ -75,6 +75,10 @@ public:
     void fail_alone(int error);
     // Takes back what the transport and the other end will never give back.
     virtual void drop_chunks() { chunks_.clear(); }
+    // Its other end's process is gone: the same for what the transport has alone.
+    virtual void forsake();
+    // Its caller was not told of its end yet.
+    bool is_awaited() const { return ending_.ended != nullptr; }
 
 protected:
     // What granted() says.

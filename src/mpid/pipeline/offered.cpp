@@ -130,6 +130,7 @@ void Offered::push()
     lost_ = e;
     if (e)
         return fail(e);
+    port_.peers().note_pushed(peer_);
     pushes_ = !carried;
 }
 
@@ -141,6 +142,23 @@ void Offered::abandoned(int error)
         push_failure();
 }
 
+void Offered::forget_pushed()
+{
+    if (!withdrawn_ || within_ || lost_)
+        return;
+    Header header;
+    header.kind = Kind::forget;
+    header.from = id();
+    port_.send(*this, header);
+}
+
+// Its receiver, which does not want it, waits for what is pushed to throw it away.
+void Offered::push_nothing()
+{
+    if (!withdrawn_ && !failed() && !is_over())
+        push_failure();
+}
+
 void Offered::push_failure()
 {
     Header header;
@@ -148,6 +166,18 @@ void Offered::push_failure()
     header.from = id();
     header.error = HEDDLE_ERR_PEER;
     port_.send(*this, header);
+}
+
+void Offered::forsake()
+{
+    pushes_ = false;
+    port_.ready(*this);
+}
+
+Offered::~Offered()
+{
+    if (withdrawn_ && !within_ && !lost_)
+        port_.peers().note_received(peer_);
 }
 
 void Offered::carried(Chunk &, int error)
@@ -201,9 +231,8 @@ int Offered::arrived(const Header &header, const void *, size_t bytes)
         dropped();
         return HEDDLE_SUCCESS;
     case Kind::failed:
-        dropped();
-        return HEDDLE_SUCCESS;
     case Kind::refused:
+        push_nothing();
         refused(header.error);
         return HEDDLE_SUCCESS;
     default:

@@ -24,6 +24,9 @@ public:
     bool look(Clock::time_point now) override;
     bool was_seen_taken() override;
     bool withdraws() const override { return true; }
+    void forget_pushed() override;
+    void forsake() override;
+    ~Offered() override;
     void abandoned(int error) override;
 
     void advance() override;
@@ -39,6 +42,7 @@ private:
     void copy();
     void push();
     void push_failure();
+    void push_nothing();
     void answer(const Header &header);
     void tell_where();
 

@@ -24,6 +24,7 @@ public:
     // Its offer may be withdrawn, which is not free.
     virtual bool withdraws() const { return false; }
     uint64_t key() const { return key_; }
+    int64_t bytes() const { return total_; }
     // It is known to have been matched: its receiver has answered, or said that a probe did.
     bool is_matched() const { return answered_ || probed_; }
     void probed() { probed_ = true; }
@@ -31,6 +32,12 @@ public:
     virtual bool can_be_abandoned() const { return !answered_; }
     // It was matched by nobody who wants any of it.
     void dropped();
+    // Nobody takes it; `error`: why.
+    void refused(int error);
+    // Nor knows its receiver which it is: what was pushed of it is not to be kept.
+    virtual void forget_pushed() {}
+    // Its receiver has not answered.
+    bool waits_for_match() const { return !answered_ && !failed() && is_awaited(); }
     // Its envelope was not sent.
     virtual void abandoned(int error) { fail_alone(error); }
     // A receiver of this port moves so many bytes itself, out of what side() says, until it calls given().
@@ -43,8 +50,6 @@ public:
     void drop_chunks() override;
 
 protected:
-    // The receiver said that nobody takes it, and why.
-    void refused(int error);
     // Where this process is, and its port.
     Envelope addressed() const;
 

@@ -13,6 +13,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int most_refusals = 15;
+constexpr int most_pushed = 64; // some 8 KiB each
 constexpr auto for_a_ticket = std::chrono::microseconds(2);
 
 } // namespace
@@ -35,10 +36,21 @@ void Peers::note_late(const void *peer)
     noted.refusals = noted.late = std::min(2 * noted.late + 1, most_refusals);
 }
 
+void Peers::note_received(const void *peer)
+{
+    const auto noted = noted_.find(peer);
+    if (noted != noted_.end() && noted->second.pushed > 0)
+        --noted->second.pushed;
+}
+
 bool Peers::take_offers(const void *peer)
 {
     const auto noted = noted_.find(peer);
-    if (noted == noted_.end() || noted->second.refusals == 0)
+    if (noted == noted_.end())
+        return true;
+    if (noted->second.pushed >= most_pushed)
+        return false;
+    if (noted->second.refusals == 0)
         return true;
     --noted->second.refusals;
     return false;

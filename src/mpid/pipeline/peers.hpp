@@ -18,7 +18,11 @@ public:
     void note_refusal(const void *peer);
     void note_late(const void *peer);
     void note_taken(const void *peer) { noted_[peer].late = 0; }
-    // Asked once for each message that might be offered.
+    // Bytes were pushed to it, and are there until a receive asks for them.
+    void note_pushed(const void *peer) { ++noted_[peer].pushed; }
+    void note_received(const void *peer);
+    // Asked once for each message that might be offered. Not while many are pushed and nobody has asked for them: its port keeps
+    // no more than those.
     bool take_offers(const void *peer);
     // Whether there is a ticket for what is sent to it after `after`, or may be soon; then it is waited for, a little longer than
     // it saves: where both ends go on at the same time, it comes when its sender looks. After one that did not come the next is
@@ -32,6 +36,7 @@ private:
         Mode mode = Mode::value;
         int refusals = 0;  // messages that are not to be offered
         int late = 0;      // refusals after the last lateness
+        int pushed = 0;    // messages that it has and has not asked for
         int unawaited = 0; // tickets that are not to be waited for
         int missed = 0;    // of these after the last that did not come
     };

@@ -50,6 +50,7 @@ Port::~Port()
     advance_ready();
     inside_ = true;
     tell_endings();
+    count(Counter::kept, -static_cast<int64_t>(pushed_.size()));
 }
 
 // ---- messages ----
@@ -277,12 +278,20 @@ void Port::sent(void *token, int error)
     });
 }
 
-// Where its bytes belong.
+// Where its bytes belong; null: nobody wants them.
 int Port::take_pushed(const Header &header, size_t bytes, void **where)
 {
-    if (!header.bytes == !header.error || bytes != static_cast<size_t>(header.bytes) || pushed_.contains(header.from))
+    if (!header.bytes == !header.error || bytes != static_cast<size_t>(header.bytes))
         return HEDDLE_ERR_FORMAT;
-    Pushed &pushed = pushed_[header.from];
+    const auto [its, is_new] = pushed_.try_emplace(header.from);
+    count(Counter::kept, is_new);
+    Pushed &pushed = its->second;
+    if (!is_new) {
+        if (pushed.at || pushed.whole)
+            return HEDDLE_ERR_FORMAT;
+        erase_pushed(its); // it is not wanted
+        return HEDDLE_SUCCESS;
+    }
     if (header.error)
         return HEDDLE_SUCCESS;
     pushed.at = new_bytes(header.bytes, nullptr);
@@ -297,12 +306,17 @@ int Port::take_pushed(const Header &header, size_t bytes, void **where)
 // What the transport still writes stays until it has.
 void Port::drop_pushed(uint64_t message)
 {
-    const auto its = pushed_.find(message);
-    if (its == pushed_.end())
-        return;
+    const auto [its, is_new] = pushed_.try_emplace(message);
+    count(Counter::kept, is_new);
     its->second.unwanted = true;
     if (its->second.whole)
-        pushed_.erase(its);
+        erase_pushed(its);
+}
+
+void Port::erase_pushed(std::map<uint64_t, Pushed>::iterator its)
+{
+    count(Counter::kept, -1);
+    pushed_.erase(its);
 }
 
 void Port::pushed_came(uint64_t name, int error)
@@ -313,7 +327,7 @@ void Port::pushed_came(uint64_t name, int error)
     its->second.whole = true;
     its->second.error = error;
     if (its->second.unwanted)
-        pushed_.erase(its);
+        erase_pushed(its);
     for (const auto &[id, message] : messages_)
         if (auto *const taking = dynamic_cast<Taking *>(message.get()); taking && taking->name() == name) {
             with(*taking, [&] {
@@ -331,7 +345,7 @@ bool Port::find_pushed(uint64_t message, Pushed &pushed)
     if (its == pushed_.end() || !its->second.whole)
         return false;
     pushed = std::move(its->second);
-    pushed_.erase(its);
+    erase_pushed(its);
     return true;
 }
 
@@ -341,19 +355,22 @@ int Port::arrived(const Header &header, const void *data, size_t bytes)
         void *where = nullptr;
         if (const int e = take_pushed(header, bytes, &where))
             return e;
-        if (header.error) {
-            pushed_came(header.from, HEDDLE_ERR_PEER);
-            return HEDDLE_SUCCESS;
-        }
-        std::memcpy(where, data, bytes);
-        pushed_came(header.from, HEDDLE_SUCCESS);
+        if (where)
+            std::memcpy(where, data, bytes);
+        pushed_came(header.from, header.error ? HEDDLE_ERR_PEER : HEDDLE_SUCCESS);
         return HEDDLE_SUCCESS;
     }
+    if (header.kind == Kind::forget)
+        return drop_pushed(header.from), HEDDLE_SUCCESS;
     if (header.kind == Kind::answer && abandoned_.contains(header.to))
         return tell_abandoned(header);
     Message *const message = find(header.to);
-    if (!message)
+    if (!message) {
+        const auto its = header.kind == Kind::failed ? pushed_.find(header.from) : pushed_.end();
+        if (its != pushed_.end() && its->second.unwanted && !its->second.at) // and pushes nothing
+            erase_pushed(its);
         return count(Counter::strays), HEDDLE_SUCCESS;
+    }
     if (header.kind == Kind::matched) {
         if (auto *const sending = dynamic_cast<Outgoing *>(message))
             sending->probed();
@@ -376,7 +393,7 @@ int Port::place(const Header &header, size_t bytes, void **where, void **token)
     *where = nullptr;
     if (header.kind == Kind::pushed && !header.error) {
         const int e = take_pushed(header, bytes, where);
-        if (!e)
+        if (!e && *where)
             *token = &new_errand(0, nullptr, header.from);
         return e;
     }
@@ -402,13 +419,14 @@ void Port::confirm()
             });
 }
 
-int Port::dropped(const void *peer, uint64_t key)
+int Port::dropped(const void *peer, uint64_t key, int error)
 {
     see_taken();
     Outgoing *const message = find_unmatched(peer, key);
     if (!message || !message->can_be_abandoned())
         return HEDDLE_ERR_RANGE;
-    message->dropped();
+    message->forget_pushed();
+    message->refused(error);
     return HEDDLE_SUCCESS;
 }
 
@@ -420,8 +438,27 @@ void Port::lost(const void *peer, int error)
     peers_.forget(peer);
     std::erase_if(abandoned_, [=](const auto &each) { return !peer || each.second == peer; });
     for (const auto &[id, message] : messages_)
-        if (!peer || message->peer() == peer)
+        if (!peer || message->peer() == peer) {
             message->fail_alone(error ? error : int{HEDDLE_ERR_PEER});
+            if (error == HEDDLE_ERR_LOST)
+                forsake(*message);
+        }
+}
+
+void Port::forsake(Message &message)
+{
+    for (Errand &errand : errands_)
+        if (errand.message == message.id())
+            errand.chunk = nullptr; // if the transport should speak of it after all
+    message.forsake();
+}
+
+const Outgoing *Port::unmatched() const
+{
+    for (const auto &[id, message] : messages_)
+        if (const auto *const sending = dynamic_cast<const Outgoing *>(message.get()); sending && sending->waits_for_match())
+            return sending;
+    return nullptr;
 }
 
 int Port::abandon(uint64_t id, int error)

@@ -40,11 +40,11 @@ public:
     int place(const Header &header, size_t bytes, void **where, void **token);
     void placed(void *token, int error) { sent(token, error); }
     void confirm();
-    int dropped(const void *peer, uint64_t key);
+    int dropped(const void *peer, uint64_t key, int error);
     void lost(const void *peer, int error);
     int abandon(uint64_t message, int error);
-    // Nobody will ask for what came of it.
-    void drop_pushed(uint64_t message);
+    // The oldest that was not answered; null where there is none.
+    const Outgoing *unmatched() const;
     // A header that belongs to no message.
     int send_alone(void *peer, const Header &header);
     const int *active() const { return &active_; }
@@ -74,6 +74,8 @@ public:
     bool can_watch() const { return watched_.size() < most_watched; }
     // Its caller is told of its end before it comes.
     void tell(const Ending &ending) { told_.push_back(ending); }
+    // Nobody asks for what came of it, or comes: its sender says so if nothing does.
+    void drop_pushed(uint64_t message);
     // What came of a message before it was asked for.
     bool find_pushed(uint64_t message, Pushed &pushed);
     // The message that this very port sends, if it is of this process. It stays as long as somebody moves it.
@@ -115,6 +117,8 @@ private:
     int tell_abandoned(const Header &answer);
     int take_pushed(const Header &header, size_t bytes, void **where);
     void pushed_came(uint64_t name, int error);
+    void erase_pushed(std::map<uint64_t, Pushed>::iterator its);
+    void forsake(Message &message);
 
     heddle_transport transport_;
     Limits limits_;

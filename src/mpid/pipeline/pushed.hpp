@@ -20,7 +20,7 @@ inline Bytes new_bytes(int64_t bytes, const void *near)
     return {at, heddle_staging_free};
 }
 
-// A message that came before it was asked for.
+// A message that came before it was asked for; or is not to be kept when it comes.
 struct Pushed {
     Bytes at = no_bytes();
     int64_t bytes = 0;

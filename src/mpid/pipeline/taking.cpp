@@ -99,6 +99,7 @@ void Taking::over()
 
 void Taking::came(Pushed pushed)
 {
+    came_ = true;
     if (pushed.error || pushed.bytes != bytes_)
         return fail(pushed.error ? pushed.error : int{HEDDLE_ERR_FORMAT});
     pushed_ = std::move(pushed);
@@ -123,8 +124,11 @@ void Taking::advance()
     if (!chunks_.empty())
         return;
     if (failed()) {
-        if (!alone_)
+        if (!alone_) {
             tell(Kind::failed);
+            if (!came_)
+                port_.drop_pushed(other_);
+        }
         return finish();
     }
     if (over_)

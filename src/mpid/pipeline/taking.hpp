@@ -37,6 +37,7 @@ private:
     const uint16_t offer_;
     Pushed pushed_;
     bool answered_ = false;
+    bool came_ = false; // what is pushed, or that there is nothing
     bool unpacks_ = false;
     bool over_ = false;
 };

@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint32_t envelope_magic = 0x45646448; // "HddE"
 constexpr uint32_t header_magic = 0x48646448;   // "HddH"
-constexpr uint16_t version = 8;
+constexpr uint16_t version = 9;
 
 struct RawEnvelope {
     uint32_t magic;
@@ -162,7 +162,7 @@ int read_header(const void *bytes, size_t size, Header &h)
     uint64_t check;
     std::memcpy(&check, static_cast<const char *>(bytes) + size - sizeof check, sizeof check);
     if (check != check_of(bytes, size - sizeof check) || raw.kind < static_cast<uint8_t>(Kind::answer) ||
-        raw.kind > static_cast<uint8_t>(Kind::matched) || raw.mode > static_cast<uint8_t>(Mode::reference) ||
+        raw.kind > static_cast<uint8_t>(Kind::forget) || raw.mode > static_cast<uint8_t>(Mode::reference) ||
         raw.offset < 0 || raw.bytes < 0 || raw.chunk < 0 || raw.granted < 0 ||
         raw.offset > INT64_MAX - raw.bytes)
         return HEDDLE_ERR_FORMAT;

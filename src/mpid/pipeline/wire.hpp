@@ -17,6 +17,7 @@
 //   matched   receiver to sender: the message was matched by a probe, and is not received yet
 //   pushed    sender to receiver: all bytes of a message that was on offer, before or after it was matched; it is answered by
 //             returned
+//   forget    sender to receiver: nobody asks for what was pushed, or will be
 #pragma once
 
 #include "../../gpu/backend.hpp"
@@ -66,14 +67,14 @@ void write_envelope(const Envelope &envelope, void *bytes);
 // Errors: FORMAT, VERSION.
 int read_envelope(const void *bytes, Envelope &envelope);
 
-enum class Kind : uint8_t { answer = 1, chunk, returned, declined, failed, refused, pushed, matched };
+enum class Kind : uint8_t { answer = 1, chunk, returned, declined, failed, refused, pushed, matched, forget };
 
 struct Header {
     Kind kind{};
     Mode mode = Mode::value;
     uint16_t round = 0;  // of answers
     uint64_t to = 0;     // the message that it is for, at the end that it goes to
-    uint64_t from = 0;   // answer: the receiver's number for it; pushed: the sender's
+    uint64_t from = 0;   // the sending end's number for it
     int64_t offset = 0;  // chunk, returned: of the packed bytes
     int64_t bytes = 0;   // chunk, returned: its bytes; answer: all that the receiver wants; pushed: all
     int64_t chunk = 0;   // answer: bytes of a chunk

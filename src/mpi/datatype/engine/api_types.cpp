@@ -48,6 +48,8 @@ const char *heddle_strerror(int error)
         return "a device call failed";
     case HEDDLE_ERR_FREED:
         return "the datatype or request was freed already";
+    case HEDDLE_ERR_LOST:
+        return "the process at the other end of the message has ended";
     case HEDDLE_ERR_PEER:
         return "the other end of the message failed, or cannot be reached any more";
     default:

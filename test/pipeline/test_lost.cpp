@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Processes that are killed amid a message: that is seen, and what waits for them ends; and ports whose transport has memory of
+ * messages to somebody who is gone.
+ */
+#include "processes.hpp"
+#include "two.hpp"
+
+#include "../../src/mpid/pipeline/whereabouts.hpp"
+
+#include <csignal>
+#include <sys/resource.h>
+
+using namespace pipeline_test;
+
+namespace {
+
+constexpr gpu::Place device0{gpu::Kind::device, 0}, device1{gpu::Kind::device, 1};
+constexpr int64_t chunk = Wire::chunk, bytes = 100 * chunk;
+
+/* One buffer of bytes with gaps, or dense. */
+struct Side {
+    Side(gpu::Place place, bool is_dense)
+        : spec(is_dense ? dense(place, bytes) : blocks(place, bytes)), type(oracle::build(*spec.type).commit()),
+          memory(place, size_t{3} * bytes), side{memory.at(), spec.count, type.get(), 0}
+    {
+    }
+    const gpu::SideSpec spec;
+    const oracle::Type type;
+    const gpu::Memory memory;
+    const heddle_side side;
+};
+
+int peer_of(const char *name) { return std::atoi(name); }
+
+/* The process that is killed: begins one end of a message, goes on for a while, and is gone. */
+[[noreturn]] void begin_and_die(bool sends, int steps)
+{
+    Wire wire(other_socket(), peer_of(std::getenv("HEDDLE_TEST_PEER")));
+    heddle_process self;
+    heddle_process_self(&self);
+    wire.write(nullptr, 0, &self, sizeof self);
+    const Side own(other_device(), std::getenv("HEDDLE_TEST_DENSE") != nullptr);
+    char envelope[HEDDLE_ENVELOPE_BYTES];
+    End end;
+    if (sends) {
+        gpu::succeeds(heddle_message_send(wire.port, nullptr, &own.side, bytes, 0, 0, envelope, ended, &end, nullptr),
+                      "heddle_message_send");
+        wire.write(nullptr, 0, envelope, sizeof envelope);
+    } else {
+        const std::vector<char> met = wire.next_envelope();
+        gpu::succeeds(heddle_message_receive(wire.port, nullptr, met.data(), &own.side, bytes, nullptr, ended, &end),
+                      "heddle_message_receive");
+    }
+    wire.run([&] { return steps-- == 0; });
+    kill(getpid(), SIGKILL);
+    for (;;)
+        pause();
+}
+
+/* The survivor's end of it. Whoever was quick enough has the message. */
+void outlive(const char *test, bool sends, bool is_dense, int peer)
+{
+    setenv("HEDDLE_TEST_PEER", std::to_string(peer).c_str(), 1);
+    is_dense ? setenv("HEDDLE_TEST_DENSE", "1", 1) : unsetenv("HEDDLE_TEST_DENSE");
+    const Other other(test, 0, "reset");
+    Wire wire(other.socket(), peer);
+    const std::vector<char> name = wire.next_envelope();
+    heddle_process process;
+    REQUIRE(name.size() == sizeof process);
+    std::memcpy(&process, name.data(), sizeof process);
+    int gone = -1;
+    REQUIRE(heddle_process_ended(&process, &gone) == HEDDLE_SUCCESS);
+    const Side own(device0, is_dense);
+    End end;
+    if (sends) {
+        char envelope[HEDDLE_ENVELOPE_BYTES];
+        gpu::succeeds(heddle_message_send(wire.port, nullptr, &own.side, bytes, 0, 0, envelope, ended, &end, nullptr),
+                      "heddle_message_send");
+        wire.write(nullptr, 0, envelope, sizeof envelope);
+    } else {
+        const std::vector<char> met = wire.next_envelope();
+        gpu::succeeds(heddle_message_receive(wire.port, nullptr, met.data(), &own.side, bytes, nullptr, ended, &end),
+                      "heddle_message_receive");
+    }
+    int more = 100; /* what it sent comes first */
+    wire.run([&] {
+        REQUIRE(heddle_process_ended(&process, &gone) == HEDDLE_SUCCESS);
+        if (gone && --more == 0)
+            heddle_port_lost(wire.port, nullptr, HEDDLE_ERR_LOST);
+        return end.over && gone;
+    });
+    CHECK(end.calls == 1);
+    CHECK((end.error == HEDDLE_ERR_LOST || end.error == HEDDLE_ERR_PEER || (end.error == HEDDLE_SUCCESS && end.bytes == bytes)));
+    CHECK(gone == 1);
+}
+
+} // namespace
+
+TEST_CASE("inside: a sender that is killed at once", "[.][inside]") { begin_and_die(true, 0); }
+TEST_CASE("inside: a sender that is killed", "[.][inside]") { begin_and_die(true, 40); }
+TEST_CASE("inside: a receiver that is killed at once", "[.][inside]") { begin_and_die(false, 0); }
+TEST_CASE("inside: a receiver that is killed", "[.][inside]") { begin_and_die(false, 40); }
+
+TEST_CASE("what waits for a process that was killed ends", "[lost][processes]")
+{
+    const Switched on("reset delay_us=200");
+    for (const int peer : all_peers)
+        for (const bool is_dense : {false, true}) {
+            outlive("inside: a sender that is killed at once", false, is_dense, peer);
+            outlive("inside: a sender that is killed", false, is_dense, peer);
+            outlive("inside: a receiver that is killed at once", true, is_dense, peer);
+            outlive("inside: a receiver that is killed", true, is_dense, peer);
+        }
+}
+
+TEST_CASE("whether a process lives", "[lost]")
+{
+    heddle_process self;
+    heddle_process_self(&self);
+    int gone = -1;
+    CHECK(heddle_process_ended(nullptr, &gone) == HEDDLE_ERR_ARG);
+    CHECK(heddle_process_ended(&self, nullptr) == HEDDLE_ERR_ARG);
+    CHECK(heddle_process_ended(&self, &gone) == HEDDLE_SUCCESS);
+    CHECK(gone == 0);
+    int pipes[2];
+    REQUIRE(pipe(pipes) == 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        heddle_process own;
+        heddle_process_self(&own);
+        _exit(write(pipes[1], &own, sizeof own) == sizeof own ? (pause(), 0) : 1);
+    }
+    heddle_process process;
+    REQUIRE(read(pipes[0], &process, sizeof process) == sizeof process);
+    CHECK(heddle_process_ended(&process, &gone) == HEDDLE_SUCCESS);
+    CHECK(gone == 0);
+    heddle_process elsewhere = process;
+    elsewhere.node ^= 2;
+    kill(child, SIGKILL);
+    for (int i = 0; i < 1000 && !gone; ++i) {
+        usleep(1000);
+        CHECK(heddle_process_ended(&process, &gone) == HEDDLE_SUCCESS);
+    }
+    CHECK(gone == 1); /* though nobody has asked for its status */
+    CHECK(heddle_process_ended(&elsewhere, &gone) == HEDDLE_SUCCESS);
+    CHECK(gone == 0);
+    waitpid(child, nullptr, 0);
+    CHECK(heddle_process_ended(&process, &gone) == HEDDLE_SUCCESS);
+    CHECK(gone == 1);
+    close(pipes[0]);
+    close(pipes[1]);
+}
+
+/* The transport holds on to what it was given. */
+TEST_CASE("memory that a transport has for somebody who is gone comes back", "[lost]")
+{
+    const Switched on("reset");
+    for (int steps = 0; steps < 60; steps += 4) {
+        Two network(HEDDLE_PEER_VALUE);
+        Exchange exchange(network, network.a, network.b, spaced(device0, device1, 40 * Two::chunk), 1);
+        exchange.begin();
+        for (int i = 0; i < steps; ++i) {
+            network.progress(network.a);
+            network.progress(network.b);
+            network.step();
+        }
+        network.holds = [](size_t) { return true; };
+        for (const size_t end : {network.a, network.b})
+            heddle_port_lost(network.port(end), network.peer(end == network.a ? network.b : network.a), HEDDLE_ERR_LOST);
+        run(network, [&] { return exchange.over(); });
+        network.holds = nullptr;
+        while (network.step()) /* what it says of it later is no matter */
+            ;
+    }
+}
+
+TEST_CASE("the oldest message that was not answered", "[lost]")
+{
+    Two network(HEDDLE_PEER_VALUE);
+    heddle_unmatched found{};
+    heddle_port *const port = network.port(network.a);
+    CHECK(heddle_port_unmatched(port, nullptr) == HEDDLE_ERR_ARG);
+    CHECK(heddle_port_unmatched(nullptr, &found) == HEDDLE_ERR_ARG);
+    CHECK(heddle_port_unmatched(port, &found) == HEDDLE_ERR_RANGE);
+    Exchange first(network, network.a, network.b, spaced(device0, device1, 20000), 1),
+        second(network, network.a, network.b, spaced(device0, device1, 30000), 2);
+    first.send(5);
+    second.send(6);
+    first.receive();
+    run(network, [&] { return first.over(); });
+    REQUIRE(heddle_port_unmatched(port, &found) == HEDDLE_SUCCESS);
+    CHECK(found.message == second.message());
+    CHECK(found.peer == network.peer(network.b));
+    CHECK(found.key == 6);
+    CHECK(found.bytes == 30000);
+    CHECK(heddle_message_abandon(port, found.message, HEDDLE_ERR_PEER) == HEDDLE_SUCCESS);
+    CHECK(heddle_port_unmatched(port, &found) == HEDDLE_ERR_RANGE);
+    run(network, [&] { return second.sent.over; });
+    second.received.over = true;
+}
+
+/* A file as long as chunks in shared memory need would end the program. */
+TEST_CASE("inside: files may not be long", "[.][inside]")
+{
+    travels(Two(HEDDLE_PEER_VALUE), spaced(device0, device1, 40 * Two::chunk)); /* the simulated device has its own files then */
+    const rlimit most{rlim_t{1} << 20, rlim_t{1} << 20};
+    REQUIRE(setrlimit(RLIMIT_FSIZE, &most) == 0);
+    Two network(HEDDLE_PEER_SHARED);
+    pass(network, spaced(device0, device1, 40 * Two::chunk)); /* finds it out */
+    travels(Two(HEDDLE_PEER_SHARED), spaced(device0, device1, 40 * Two::chunk));
+}
+TEST_CASE("where files may not be long chunks travel", "[shared]")
+{
+    CHECK(run_inside("inside: files may not be long") == 0);
+}
