@@ -9,6 +9,7 @@
 #include "ucx_recv.h"
 
 #if MPICH_DATATYPE_ENGINE == MPICH_DATATYPE_ENGINE_HEDDLE
+#include "heddle_leaving.h"
 #include "heddle_moves.h"
 
 MPL_static_assert(MPIDI_UCX_ENVELOPE_BYTES == HEDDLE_ENVELOPE_BYTES, "the envelope's size is said twice");
@@ -44,15 +45,17 @@ static void message_sent(void *argument, int error, int64_t bytes)
     (void) bytes;
     MPIDI_UCX_vni_gpu[MPIDI_Request_get_vci(sreq)].envelopes--;
     if (error != HEDDLE_SUCCESS)
-        sreq->status.MPI_ERROR = MPIR_Typerep_error(error);
+        sreq->status.MPI_ERROR = MPIDI_UCX_message_error(error, (int) MPIDI_UCX_REQ(sreq).posted.key);
     MPIDIU_request_complete(sreq);
 }
 
 static void envelope_sent(void *request, ucs_status_t status, void *user_data)
 {
     struct outgoing *o = user_data;
-    if (status != UCS_OK)
+    if (status != UCS_OK) {
         heddle_message_abandon(MPIDI_UCX_port(o->vni), o->message, HEDDLE_ERR_PEER);
+        MPIDI_UCX_note_status(o->vni, o->ep, status);
+    }
     if (o->sreq != NULL) {
         if (status != UCS_OK)
             o->sreq->status.MPI_ERROR = MPI_ERR_OTHER;
@@ -98,6 +101,7 @@ int MPIDI_UCX_envelope_send(const void *buf, MPI_Aint count, MPI_Datatype dataty
         MPIR_Request_add_ref(sreq);
     MPIR_ERR_CHKANDSTMT(sreq == NULL, mpi_errno, MPIX_ERR_NOREQ, goto fn_fail, "**nomemreq");
     MPIDI_UCX_REQ(sreq).ucp_request = NULL; /* there is nothing that could be cancelled */
+    MPIDI_UCX_REQ(sreq).posted.key = (unsigned) rank;
 
     const heddle_side from = MPIDI_UCX_side(buf, count, datatype);
     o->turn.post = post_envelope;
@@ -146,8 +150,28 @@ static void message_received(void *argument, int error, int64_t bytes)
     if (error == HEDDLE_ERR_TRUNCATE)
         rreq->status.MPI_ERROR = MPI_ERR_TRUNCATE;
     else if (error != HEDDLE_SUCCESS)
-        rreq->status.MPI_ERROR = MPIR_Typerep_error(error);
+        rreq->status.MPI_ERROR = MPIDI_UCX_message_error(error, rreq->status.MPI_SOURCE);
     MPIDIU_request_complete(rreq);
+}
+
+static int tell_of_matched(int vni, uint64_t sender_tag);
+
+/* The sender of an envelope that was not read is told by what it was matched with, by a receive of that rank. `error` 0: there
+ * was no room for it. */
+static int refuse_unread(int vni, ucp_ep_h ep, int rank, uint64_t sender_tag, int error)
+{
+    heddle_port_confirm(MPIDI_UCX_port(vni));
+    const int untold = tell_of_matched(vni, sender_tag);
+    return untold != HEDDLE_SUCCESS ? untold : MPIDI_UCX_port_refused(vni, ep, key_of(sender_tag, rank), error);
+}
+
+/* Where the sender is to be told: its envelope does not say. */
+static ucp_ep_h sender_ep(int vni, MPIR_Comm *comm, uint64_t sender_tag)
+{
+    const int source = MPIDI_UCX_get_source(sender_tag);
+    const int tag = MPIDI_UCX_get_tag(sender_tag & ~MPIDI_UCX_ENVELOPE_BIT);
+    const int port = MPIDI_UCX_get_vni(SRC_VCI_FROM_RECVER, comm, source, comm->rank, tag);
+    return MPIDI_UCX_COMM_TO_EP(comm, source, vni, port);
 }
 
 static void receive_from(MPIR_Request *rreq, void *buf, MPI_Aint count, MPI_Datatype datatype, int vni, ucp_ep_h ep,
@@ -170,40 +194,36 @@ static void receive_from(MPIR_Request *rreq, void *buf, MPI_Aint count, MPI_Data
     }
 }
 
-static int tell_of_matched(int vni, uint64_t sender_tag);
-
 void MPIDI_UCX_envelope_met(MPIR_Request *rreq, void *buf, MPI_Aint count, MPI_Datatype datatype, MPIR_Comm *comm,
                             int vni, const void *envelope, const struct heddle_ticket *ticket,
                             const ucp_tag_recv_info_t *recv_info)
 {
     const uint64_t sender_tag = recv_info->sender_tag;
     const int source = MPIDI_UCX_get_source(sender_tag);
-    const int tag = MPIDI_UCX_get_tag(sender_tag & ~MPIDI_UCX_ENVELOPE_BIT);
     rreq->status.MPI_ERROR = MPI_SUCCESS;
     rreq->status.MPI_SOURCE = source;
-    rreq->status.MPI_TAG = tag;
+    rreq->status.MPI_TAG = MPIDI_UCX_get_tag(sender_tag & ~MPIDI_UCX_ENVELOPE_BIT);
     MPIR_STATUS_SET_COUNT(rreq->status, 0);
 
     if (envelope == NULL && !MPIDI_UCX_IS_FAILED(recv_info)) {
-        const int port = MPIDI_UCX_get_vni(SRC_VCI_FROM_RECVER, comm, source, comm->rank, tag);
-        heddle_port_confirm(MPIDI_UCX_port(vni));
-        int error = tell_of_matched(vni, sender_tag);
-        if (error == HEDDLE_SUCCESS)
-            error = MPIDI_UCX_port_dropped(vni, MPIDI_UCX_COMM_TO_EP(comm, source, vni, port),
-                                           key_of(sender_tag, comm->rank));
+        const int error = refuse_unread(vni, sender_ep(vni, comm, sender_tag), comm->rank, sender_tag, HEDDLE_SUCCESS);
         fail(rreq, error == HEDDLE_SUCCESS ? MPI_ERR_TRUNCATE : MPIR_Typerep_error(error));
         return;
     }
     heddle_envelope_info info;
-    const int error = MPIDI_UCX_IS_FAILED(recv_info) ? HEDDLE_ERR_PEER : heddle_envelope_read(envelope, &info);
-    if (error != HEDDLE_SUCCESS || info.number >= (uint32_t) MPIDI_UCX_global.num_vnis) {
-        if (ticket != NULL)
-            (void) heddle_ticket_end(ticket);
-        fail(rreq, MPIR_Typerep_error(error != HEDDLE_SUCCESS ? error : HEDDLE_ERR_FORMAT));
-    } else {
+    int error = MPIDI_UCX_IS_FAILED(recv_info) ? HEDDLE_ERR_PEER : heddle_envelope_read(envelope, &info);
+    if (error == HEDDLE_SUCCESS && info.number >= (uint32_t) MPIDI_UCX_global.num_vnis)
+        error = HEDDLE_ERR_FORMAT;
+    if (error == HEDDLE_SUCCESS) {
         MPIDI_UCX_note_matched(vni, sender_tag, &info.next);
         receive_from(rreq, buf, count, datatype, vni, MPIDI_UCX_COMM_TO_EP(comm, source, vni, info.number), envelope, ticket);
+        return;
     }
+    if (!MPIDI_UCX_IS_FAILED(recv_info))
+        (void) refuse_unread(vni, sender_ep(vni, comm, sender_tag), comm->rank, sender_tag, error);
+    if (ticket != NULL)
+        (void) heddle_ticket_end(ticket);
+    fail(rreq, MPIR_Typerep_error(error));
 }
 
 void MPIDI_UCX_host_met_envelope(MPIR_Request *rreq, const ucp_tag_recv_info_t *info)
@@ -237,7 +257,8 @@ struct MPIDI_UCX_parked {
     ucp_tag_message_h message; /* null: it is an envelope */
     char envelope[HEDDLE_ENVELOPE_BYTES];
     ucp_ep_h ep;
-    bool failed; /* the sender could not pack it */
+    int error; /* PEER: the sender could not pack it; or it cannot be read */
+    int rank;  /* that it was sent to */
     heddle_ticket ticket; /* for what follows it */
     struct MPIDI_UCX_parked *next;
 };
@@ -259,7 +280,7 @@ static int tell_of_matched(int vni, uint64_t sender_tag)
 {
     int error = HEDDLE_SUCCESS;
     for (struct MPIDI_UCX_parked *p = MPIDI_UCX_vni_gpu[vni].matched; p != NULL && error == HEDDLE_SUCCESS; p = p->next)
-        if (p->tag == (sender_tag & ~MPIDI_UCX_ENVELOPE_BIT) && !p->failed)
+        if (p->tag == (sender_tag & ~MPIDI_UCX_ENVELOPE_BIT) && p->error == HEDDLE_SUCCESS)
             error = heddle_message_probed(MPIDI_UCX_port(vni), p->ep, p->envelope);
     return error;
 }
@@ -310,20 +331,28 @@ static struct MPIDI_UCX_parked *read_envelope(MPIR_Comm *comm, int vni, ucp_tag_
     };
     heddle_envelope_info about = {0};
 
-    p->failed = MPIDI_UCX_IS_FAILED(info);
     void *request = ucp_tag_msg_recv_nbx(worker, p->envelope, HEDDLE_ENVELOPE_BYTES, message, &param);
     if (UCS_PTR_IS_ERR(request))
         status = UCS_PTR_STATUS(request);
     while (status == UCS_INPROGRESS)
         ucp_worker_progress(worker);
-    if (p->failed)
+    if (MPIDI_UCX_IS_FAILED(info))
+        p->error = HEDDLE_ERR_PEER;
+    else if (status != UCS_OK)
+        p->error = HEDDLE_ERR_FORMAT;
+    else
+        p->error = heddle_envelope_read(p->envelope, &about);
+    if (p->error == HEDDLE_SUCCESS && about.number >= (uint32_t) MPIDI_UCX_global.num_vnis)
+        p->error = HEDDLE_ERR_FORMAT;
+    if (p->error != HEDDLE_SUCCESS)
+        about = (heddle_envelope_info) {0}; /* its receive will say what is wrong */
+    if (MPIDI_UCX_IS_FAILED(info))
         memcpy(&about.bytes, p->envelope, MPL_MIN(info->length, sizeof(about.bytes)));
-    else if (status != UCS_OK || heddle_envelope_read(p->envelope, &about) != HEDDLE_SUCCESS
-             || about.number >= (uint32_t) MPIDI_UCX_global.num_vnis)
-        about.bytes = about.number = 0; /* its receive will say what is wrong */
+    p->rank = comm->rank;
     p->bytes = about.bytes;
     p->ticket = about.next;
-    p->ep = MPIDI_UCX_COMM_TO_EP(comm, MPIDI_UCX_get_source(p->tag), vni, about.number);
+    p->ep = p->error == HEDDLE_SUCCESS ? MPIDI_UCX_COMM_TO_EP(comm, MPIDI_UCX_get_source(p->tag), vni, about.number)
+                                       : sender_ep(vni, comm, p->tag);
     return p;
 }
 
@@ -386,8 +415,10 @@ static void receive_parked(MPIR_Request *rreq, void *buf, MPI_Aint count, MPI_Da
     rreq->status.MPI_TAG = MPIDI_UCX_get_tag(p->tag);
     MPIR_STATUS_SET_COUNT(rreq->status, 0);
     MPIDI_UCX_RECV_SET_CAME(rreq);
-    if (p->failed) {
-        fail(rreq, MPIR_Typerep_error(HEDDLE_ERR_PEER));
+    if (p->error != HEDDLE_SUCCESS) {
+        if (p->error != HEDDLE_ERR_PEER)
+            (void) refuse_unread(vni, p->ep, p->rank, p->tag, p->error);
+        fail(rreq, MPIR_Typerep_error(p->error));
     } else {
         MPIDI_UCX_note_matched(vni, p->tag, &p->ticket);
         receive_from(rreq, buf, count, datatype, vni, p->ep, p->envelope, NULL);

@@ -14,6 +14,15 @@ static inline heddle_side MPIDI_UCX_side(const void *buf, MPI_Aint count, MPI_Da
     return side;
 }
 
+/* MPI's error for how a message ended; `rank`: of its other end. */
+static inline int MPIDI_UCX_message_error(int error, int rank)
+{
+    if (error == HEDDLE_ERR_LOST)
+        return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__, MPIX_ERR_PROC_FAILED,
+                                    "**comm_fail", "**comm_fail %d", rank);
+    return MPIR_Typerep_error(error);
+}
+
 /* ---- heddle_tickets.c */
 
 void MPIDI_UCX_tickets_forget(int vni);

@@ -8,7 +8,9 @@
 #include "ucx_send.h"
 
 #if MPICH_DATATYPE_ENGINE == MPICH_DATATYPE_ENGINE_HEDDLE
+#include "heddle_leaving.h"
 #include "heddle_moves.h"
+#include "utlist.h"
 
 /*
 === BEGIN_MPI_T_CVAR_INFO_BLOCK ===
@@ -337,7 +339,11 @@ struct receive {
     int vni;
     bool enveloped;
     heddle_ticket ticket; /* that the request points to */
+    uint64_t ucx_tag, tag_mask; /* that it was posted for */
+    bool lost;            /* nobody is left to send it */
+    struct receive *prev, *next;
 };
+static struct receive *posted[MPIDI_CH4_MAX_VCIS]; /* that UCX has not matched */
 
 static void free_receive(struct receive *r)
 {
@@ -370,6 +376,11 @@ static bool has_data(struct receive *r, ucs_status_t status, const ucp_tag_recv_
     MPIR_Request *rreq = r->rreq;
 
     rreq->status.MPI_ERROR = MPI_SUCCESS;
+    if (status == UCS_ERR_CANCELED && r->lost) {
+        rreq->status.MPI_SOURCE = MPIDI_UCX_get_source(r->ucx_tag);
+        rreq->status.MPI_ERROR = MPIDI_UCX_message_error(HEDDLE_ERR_LOST, rreq->status.MPI_SOURCE);
+        return false;
+    }
     if (status == UCS_ERR_CANCELED) {
         MPIR_STATUS_SET_CANCEL_BIT(rreq->status, TRUE);
         return false;
@@ -389,6 +400,7 @@ static void received(void *request, ucs_status_t status, const ucp_tag_recv_info
     MPIDI_UCX_ucp_request_t *ucp_request = request;
     struct receive *r = user_data;
 
+    DL_DELETE(posted[r->vni], r);
     const heddle_ticket *ticket = MPIDI_UCX_REQ(r->rreq).posted.ticket;
     MPIDI_UCX_REQ(r->rreq).posted.ticket = NULL;
     MPIDI_UCX_note_unposted(r->rreq);
@@ -412,6 +424,19 @@ static void received(void *request, ucs_status_t status, const ucp_tag_recv_info
     ucp_request_release(ucp_request); /* and `info` with it */
 }
 
+void MPIDI_UCX_receives_lost(int vni, int world_rank)
+{
+    const MPIDI_av_entry_t *lost = &MPIDIU_get_av(0, world_rank);
+    struct receive *r, *next;
+    DL_FOREACH_SAFE(posted[vni], r, next) {
+        const bool is_from_one = (r->tag_mask & MPIDI_UCX_RANK_MASK) == MPIDI_UCX_RANK_MASK;
+        if (!is_from_one || MPIDIU_comm_rank_to_av(r->comm, MPIDI_UCX_get_source(r->ucx_tag)) != lost)
+            continue;
+        r->lost = true;
+        ucp_request_cancel(MPIDI_UCX_global.ctx[vni].worker, MPIDI_UCX_REQ(r->rreq).ucp_request);
+    }
+}
+
 int MPIDI_UCX_oneshot_recv(void *buf, MPI_Aint count, MPI_Datatype datatype, uint64_t ucx_tag, uint64_t tag_mask,
                            ucp_tag_message_h matched, MPIR_Comm *comm, int vni, const heddle_ticket *ticket,
                            MPIR_Request *rreq)
@@ -425,7 +450,7 @@ int MPIDI_UCX_oneshot_recv(void *buf, MPI_Aint count, MPI_Datatype datatype, uin
     *r = (struct receive) {
         .unpack.moved = unpacked, .rreq = rreq, .buf = buf, .count = count, .datatype = datatype, .comm = comm,
         .staging = bytes > MPIR_CVAR_CH4_UCX_GPU_ONESHOT ? take_landing(vni, bytes) : (struct landing) {NULL, bytes},
-        .vni = vni,
+        .vni = vni, .ucx_tag = ucx_tag, .tag_mask = matched != NULL ? 0 : tag_mask,
     };
     MPIR_Datatype_add_ref_if_not_builtin(datatype);
     if (r->staging.memory == NULL)
@@ -441,10 +466,12 @@ int MPIDI_UCX_oneshot_recv(void *buf, MPI_Aint count, MPI_Datatype datatype, uin
         .cb.recv = received,
         .user_data = r,
     };
+    DL_APPEND(posted[vni], r);
     MPIDI_UCX_ucp_request_t *ucp_request =
         matched != NULL ? ucp_tag_msg_recv_nbx(worker, r->staging.memory, bytes, matched, &param)
                         : ucp_tag_recv_nbx(worker, r->staging.memory, bytes, ucx_tag, tag_mask, &param);
     if (UCS_PTR_IS_ERR(ucp_request)) {
+        DL_DELETE(posted[vni], r);
         MPIDI_UCX_REQ(rreq).posted.ticket = NULL;
         MPIDI_UCX_note_unposted(rreq);
     }

@@ -6,6 +6,7 @@
 #include "ucx_impl.h"
 
 #if MPICH_DATATYPE_ENGINE == MPICH_DATATYPE_ENGINE_HEDDLE
+#include "heddle_leaving.h"
 #include "heddle_moves.h"
 
 /* MPICH's own active messages are number 0. */
@@ -20,19 +21,23 @@ static heddle_port *ports[MPIDI_CH4_MAX_VCIS];
 struct sending {
     heddle_port *port;
     void *token;
+    ucp_ep_h ep;
+    int vni;
     char header[HEDDLE_HEADER_BYTES];
 };
 
 static void sent(void *request, ucs_status_t status, void *user_data)
 {
     struct sending *s = user_data;
-    if (s->port != NULL)
+    if (s->port != NULL) {
         heddle_port_sent(s->port, s->token, status == UCS_OK ? HEDDLE_SUCCESS : HEDDLE_ERR_PEER);
+        MPIDI_UCX_note_status(s->vni, s->ep, status);
+    }
     MPL_free(s);
     ucp_request_release(request);
 }
 
-static int send_am(unsigned id, ucp_ep_h ep, heddle_port *port, const void *header, size_t header_bytes,
+static int send_am(unsigned id, ucp_ep_h ep, int vni, heddle_port *port, const void *header, size_t header_bytes,
                    const void *data, size_t bytes, void *token, int *done)
 {
     struct sending *s = MPL_malloc(sizeof(*s), MPL_MEM_BUFFER);
@@ -40,6 +45,8 @@ static int send_am(unsigned id, ucp_ep_h ep, heddle_port *port, const void *head
         return HEDDLE_ERR_NO_MEMORY;
     s->port = port;
     s->token = token;
+    s->ep = ep;
+    s->vni = vni;
     memcpy(s->header, header, header_bytes);
     ucp_request_param_t param = {
         .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA,
@@ -64,7 +71,7 @@ static int send_to_port(void *context, void *peer, const void *header, size_t he
                         size_t bytes, void *token, int *done)
 {
     const int vni = (int) (intptr_t) context;
-    return send_am(AM_PORT, peer, ports[vni], header, header_bytes, data, bytes, token, done);
+    return send_am(AM_PORT, peer, vni, ports[vni], header, header_bytes, data, bytes, token, done);
 }
 
 /* Who has dropped it says who that is: contexts are the receiver's, so others whom its sender knows may have the same key. */
@@ -72,13 +79,19 @@ struct dropped {
     uint64_t key;
     uint32_t rank; /* in the job */
     uint32_t vni;
+    int32_t error; /* 0: there was no room for its envelope */
 };
+
+int MPIDI_UCX_port_refused(int vni, ucp_ep_h ep, uint64_t key, int error)
+{
+    const struct dropped it = {key, (uint32_t) MPIR_Process.rank, (uint32_t) vni, error};
+    int done;
+    return send_am(AM_DROPPED, ep, vni, NULL, &it, sizeof(it), NULL, 0, NULL, &done);
+}
 
 int MPIDI_UCX_port_dropped(int vni, ucp_ep_h ep, uint64_t key)
 {
-    const struct dropped it = {key, (uint32_t) MPIR_Process.rank, (uint32_t) vni};
-    int done;
-    return send_am(AM_DROPPED, ep, NULL, &it, sizeof(it), NULL, 0, NULL, &done);
+    return MPIDI_UCX_port_refused(vni, ep, key, HEDDLE_SUCCESS);
 }
 
 /* ---- in ----------------------------------------------------------------------------------------- */
@@ -148,23 +161,23 @@ static ucs_status_t dropped_arrived(void *arg, const void *header, size_t header
         return UCS_OK;
     memcpy(&it, header, sizeof(it));
     if (it.rank < (uint32_t) MPIR_Process.size && it.vni < (uint32_t) MPIDI_UCX_global.num_vnis)
-        (void) heddle_port_dropped(port, MPIDI_UCX_AV(&MPIDIU_get_av(0, (int) it.rank)).dest[vni][it.vni], it.key);
+        (void) heddle_port_dropped(port, MPIDI_UCX_AV(&MPIDIU_get_av(0, (int) it.rank)).dest[vni][it.vni], it.key,
+                                   it.error);
     return UCS_OK;
 }
-
-/* Rounds of leave_together in which this process was told. */
-static uint64_t leaving;
 
 static ucs_status_t leaving_arrived(void *arg, const void *header, size_t header_bytes, void *data, size_t bytes,
                                     const ucp_am_recv_param_t *param)
 {
-    uint64_t round;
     (void) arg, (void) data, (void) bytes, (void) param;
-    if (header_bytes == sizeof(round)) {
-        memcpy(&round, header, sizeof(round));
-        leaving |= round;
-    }
+    MPIDI_UCX_leaving_arrived(header, header_bytes);
     return UCS_OK;
+}
+
+bool MPIDI_UCX_leaving_send(ucp_ep_h ep, const void *header, size_t header_bytes)
+{
+    int done;
+    return send_am(AM_LEAVING, ep, 0, NULL, header, header_bytes, NULL, 0, NULL, &done) == HEDDLE_SUCCESS;
 }
 
 /* ---- start and end ------------------------------------------------------------------------------ */
@@ -191,7 +204,9 @@ int MPIDI_UCX_port_init(int vni)
 
     if (vni == 0) { /* the others begin after gpu_post_init */
         MPIDI_UCX_watch |= MPIDI_UCX_WATCH_GPU; /* until it is known better */
-        leaving = 0;
+        MPIDI_UCX_leaving_init();
+        mpi_errno = MPIDI_UCX_ended_init();
+        MPIR_ERR_CHECK(mpi_errno);
     }
     for (size_t i = 0; i < sizeof(handlers) / sizeof(handlers[0]); i++) {
         const ucp_am_handler_param_t param = {
@@ -220,80 +235,14 @@ int MPIDI_UCX_gpu_post_init(void)
     MPIR_ERR_CHECK(mpi_errno);
     if (!devices)
         MPIDI_UCX_watch &= ~MPIDI_UCX_WATCH_GPU;
+    mpi_errno = MPIDI_UCX_ended_post_init(devices);
+    MPIR_ERR_CHECK(mpi_errno);
     if (ENABLE_GPU)
         MPIDI_UCX_direct_init();
   fn_exit:
     return mpi_errno;
   fn_fail:
     goto fn_exit;
-}
-
-static void progress_all(void)
-{
-    for (int vni = 0; vni < MPIDI_UCX_global.num_vnis; vni++)
-        MPIDI_UCX_watch_progress(vni);
-}
-
-static void flushed(void *request, ucs_status_t status)
-{
-    (void) request, (void) status;
-}
-
-static void flush(ucp_ep_h ep)
-{
-    void *request = ucp_ep_flush_nb(ep, 0, flushed);
-    if (request == NULL || UCS_PTR_IS_ERR(request))
-        return;
-    while (ucp_request_check_status(request) == UCS_INPROGRESS)
-        progress_all();
-    ucp_request_free(request);
-}
-
-/* Waits until UCX needs nothing more for what was sent. Connection by connection, as they are closed: over TCP a worker's
- * flush does not ask the other end whether it has what was written there, and a connection's does. */
-static void flush_all(void)
-{
-    const int n = MPIDI_UCX_global.num_vnis;
-    for (int rank = 0; rank < MPIR_Process.size; rank++)
-        for (int from = 0; from < n; from++)
-            for (int to = 0; to < n; to++)
-                flush(MPIDI_UCX_AV(&MPIDIU_get_av(0, rank)).dest[from][to]);
-}
-
-/* A barrier in which everybody makes progress (by dissemination: Hensgen, Finkel, Manber 1988). There is no
- * MPI_COMM_WORLD any more. Who cannot reach somebody waits for nobody, but the others still hear of it. */
-static void leave_together(void)
-{
-    const uint64_t size = (uint64_t) MPIR_Process.size, rank = (uint64_t) MPIR_Process.rank;
-    bool waits = true;
-    for (uint64_t round = 1; round < size; round *= 2) {
-        ucp_ep_h next = MPIDI_UCX_AV(&MPIDIU_get_av(0, (int) ((rank + round) % size))).dest[0][0];
-        int done;
-        if (send_am(AM_LEAVING, next, NULL, &round, sizeof(round), NULL, 0, NULL, &done) != HEDDLE_SUCCESS)
-            waits = false;
-        while (waits && !(leaving & round))
-            progress_all();
-    }
-}
-
-/* A process that has closed its connections makes no more progress, which others may need for theirs (seen over TCP after
- * chunks of 1 MiB). So nobody begins to close before all are through. */
-void MPIDI_UCX_gpu_drain(void)
-{
-    bool any;
-    do {
-        any = false;
-        for (int vni = 0; vni < MPIDI_UCX_global.num_vnis; vni++) {
-            MPIDI_UCX_wait_turn(vni);
-            any |= MPIDI_UCX_vni_gpu[vni].envelopes > 0;
-        }
-        if (any)
-            progress_all();
-    } while (any);
-    if (!(MPIDI_UCX_watch & MPIDI_UCX_WATCH_GPU))
-        return;
-    flush_all();
-    leave_together();
 }
 
 /* After the worker is gone. */
@@ -307,6 +256,8 @@ void MPIDI_UCX_port_finalize(int vni)
     MPIDI_UCX_landings_free(vni);
     MPIDI_UCX_parked_free(vni);
     MPIDI_UCX_tickets_forget(vni);
+    if (vni == MPIDI_UCX_global.num_vnis - 1)
+        MPIDI_UCX_ended_finalize();
 }
 
 void MPIDI_UCX_gpu_move_on(int vni)

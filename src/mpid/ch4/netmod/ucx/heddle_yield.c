@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "mpidimpl.h"
 #include "ucx_impl.h"
+#include "heddle_leaving.h"
 
 #include <sched.h>
 #include <unistd.h>
@@ -64,8 +65,10 @@ void MPIDI_UCX_watched(int vni, unsigned events)
 {
     if (MPIDI_UCX_watch & MPIDI_UCX_WATCH_YIELD)
         MPIDI_UCX_yield_count(events);
-    if (MPIDI_UCX_watch & MPIDI_UCX_WATCH_GPU)
+    if (MPIDI_UCX_watch & MPIDI_UCX_WATCH_GPU) {
         MPIDI_UCX_gpu_move_on(vni);
+        MPIDI_UCX_look(vni);
+    }
 }
 
 void MPIDI_UCX_yield_count(unsigned events)
