@@ -34,7 +34,9 @@ template <class Start> int wait_for(Start start, MPI_Datatype type, MPI_Status *
 }
 
 #define HEDDLE_TEST_CALL(call)                                                                               \
-    [](MPI_File f, [[maybe_unused]] MPI_Offset o, void *b, int n, MPI_Datatype t, MPI_Status *s) { return call; }
+    [](MPI_File f, [[maybe_unused]] MPI_Offset o, void *b, int n, MPI_Datatype t, MPI_Status *s) {           \
+        return call;                                                                                         \
+    }
 #define HEDDLE_TEST_ICALL(call)                                                                              \
     [](MPI_File f, [[maybe_unused]] MPI_Offset o, void *b, int n, MPI_Datatype type, MPI_Status *s) {        \
         return wait_for([&](MPI_Datatype t, MPI_Request *q) { return call; }, type, s);                      \
@@ -47,35 +49,45 @@ template <class Start> int wait_for(Start start, MPI_Datatype type, MPI_Status *
 #define HEDDLE_TEST_FORMS(large)                                                                             \
     {"" #large, Pointer::individual, false, HEDDLE_TEST_CALL(MPI_File_write##large(f, b, n, t, s)),          \
      HEDDLE_TEST_CALL(MPI_File_read##large(f, b, n, t, s))},                                                 \
-    {"_all" #large, Pointer::individual, true, HEDDLE_TEST_CALL(MPI_File_write_all##large(f, b, n, t, s)),   \
-     HEDDLE_TEST_CALL(MPI_File_read_all##large(f, b, n, t, s))},                                             \
-    {"_at" #large, Pointer::offset, false, HEDDLE_TEST_CALL(MPI_File_write_at##large(f, o, b, n, t, s)),     \
-     HEDDLE_TEST_CALL(MPI_File_read_at##large(f, o, b, n, t, s))},                                           \
-    {"_at_all" #large, Pointer::offset, true, HEDDLE_TEST_CALL(MPI_File_write_at_all##large(f, o, b, n, t, s)), \
-     HEDDLE_TEST_CALL(MPI_File_read_at_all##large(f, o, b, n, t, s))},                                       \
-    {"_shared" #large, Pointer::shared, false, HEDDLE_TEST_CALL(MPI_File_write_shared##large(f, b, n, t, s)), \
-     HEDDLE_TEST_CALL(MPI_File_read_shared##large(f, b, n, t, s))},                                          \
-    {"_ordered" #large, Pointer::shared, true, HEDDLE_TEST_CALL(MPI_File_write_ordered##large(f, b, n, t, s)), \
-     HEDDLE_TEST_CALL(MPI_File_read_ordered##large(f, b, n, t, s))},                                         \
-    {", i" #large, Pointer::individual, false, HEDDLE_TEST_ICALL(MPI_File_iwrite##large(f, b, n, t, q)),     \
-     HEDDLE_TEST_ICALL(MPI_File_iread##large(f, b, n, t, q))},                                               \
-    {"_all, i" #large, Pointer::individual, true, HEDDLE_TEST_ICALL(MPI_File_iwrite_all##large(f, b, n, t, q)), \
-     HEDDLE_TEST_ICALL(MPI_File_iread_all##large(f, b, n, t, q))},                                           \
-    {"_at, i" #large, Pointer::offset, false, HEDDLE_TEST_ICALL(MPI_File_iwrite_at##large(f, o, b, n, t, q)), \
-     HEDDLE_TEST_ICALL(MPI_File_iread_at##large(f, o, b, n, t, q))},                                         \
-    {"_at_all, i" #large, Pointer::offset, true, HEDDLE_TEST_ICALL(MPI_File_iwrite_at_all##large(f, o, b, n, t, q)), \
-     HEDDLE_TEST_ICALL(MPI_File_iread_at_all##large(f, o, b, n, t, q))},                                     \
-    {"_shared, i" #large, Pointer::shared, false, HEDDLE_TEST_ICALL(MPI_File_iwrite_shared##large(f, b, n, t, q)), \
-     HEDDLE_TEST_ICALL(MPI_File_iread_shared##large(f, b, n, t, q))},                                        \
-    {"_all, split" #large, Pointer::individual, true,                                                        \
-     HEDDLE_TEST_SPLIT(MPI_File_write_all_begin##large(f, b, n, t), MPI_File_write_all_end),                 \
-     HEDDLE_TEST_SPLIT(MPI_File_read_all_begin##large(f, b, n, t), MPI_File_read_all_end)},                  \
-    {"_at_all, split" #large, Pointer::offset, true,                                                         \
-     HEDDLE_TEST_SPLIT(MPI_File_write_at_all_begin##large(f, o, b, n, t), MPI_File_write_at_all_end),        \
-     HEDDLE_TEST_SPLIT(MPI_File_read_at_all_begin##large(f, o, b, n, t), MPI_File_read_at_all_end)},         \
-    {"_ordered, split" #large, Pointer::shared, true,                                                        \
-     HEDDLE_TEST_SPLIT(MPI_File_write_ordered_begin##large(f, b, n, t), MPI_File_write_ordered_end),         \
-     HEDDLE_TEST_SPLIT(MPI_File_read_ordered_begin##large(f, b, n, t), MPI_File_read_ordered_end)}
+        {"_all" #large, Pointer::individual, true,                                                           \
+         HEDDLE_TEST_CALL(MPI_File_write_all##large(f, b, n, t, s)),                                         \
+         HEDDLE_TEST_CALL(MPI_File_read_all##large(f, b, n, t, s))},                                         \
+        {"_at" #large, Pointer::offset, false, HEDDLE_TEST_CALL(MPI_File_write_at##large(f, o, b, n, t, s)), \
+         HEDDLE_TEST_CALL(MPI_File_read_at##large(f, o, b, n, t, s))},                                       \
+        {"_at_all" #large, Pointer::offset, true,                                                            \
+         HEDDLE_TEST_CALL(MPI_File_write_at_all##large(f, o, b, n, t, s)),                                   \
+         HEDDLE_TEST_CALL(MPI_File_read_at_all##large(f, o, b, n, t, s))},                                   \
+        {"_shared" #large, Pointer::shared, false,                                                           \
+         HEDDLE_TEST_CALL(MPI_File_write_shared##large(f, b, n, t, s)),                                      \
+         HEDDLE_TEST_CALL(MPI_File_read_shared##large(f, b, n, t, s))},                                      \
+        {"_ordered" #large, Pointer::shared, true,                                                           \
+         HEDDLE_TEST_CALL(MPI_File_write_ordered##large(f, b, n, t, s)),                                     \
+         HEDDLE_TEST_CALL(MPI_File_read_ordered##large(f, b, n, t, s))},                                     \
+        {", i" #large, Pointer::individual, false, HEDDLE_TEST_ICALL(MPI_File_iwrite##large(f, b, n, t, q)), \
+         HEDDLE_TEST_ICALL(MPI_File_iread##large(f, b, n, t, q))},                                           \
+        {"_all, i" #large, Pointer::individual, true,                                                        \
+         HEDDLE_TEST_ICALL(MPI_File_iwrite_all##large(f, b, n, t, q)),                                       \
+         HEDDLE_TEST_ICALL(MPI_File_iread_all##large(f, b, n, t, q))},                                       \
+        {"_at, i" #large, Pointer::offset, false,                                                            \
+         HEDDLE_TEST_ICALL(MPI_File_iwrite_at##large(f, o, b, n, t, q)),                                     \
+         HEDDLE_TEST_ICALL(MPI_File_iread_at##large(f, o, b, n, t, q))},                                     \
+        {"_at_all, i" #large, Pointer::offset, true,                                                         \
+         HEDDLE_TEST_ICALL(MPI_File_iwrite_at_all##large(f, o, b, n, t, q)),                                 \
+         HEDDLE_TEST_ICALL(MPI_File_iread_at_all##large(f, o, b, n, t, q))},                                 \
+        {"_shared, i" #large, Pointer::shared, false,                                                        \
+         HEDDLE_TEST_ICALL(MPI_File_iwrite_shared##large(f, b, n, t, q)),                                    \
+         HEDDLE_TEST_ICALL(MPI_File_iread_shared##large(f, b, n, t, q))},                                    \
+        {"_all, split" #large, Pointer::individual, true,                                                    \
+         HEDDLE_TEST_SPLIT(MPI_File_write_all_begin##large(f, b, n, t), MPI_File_write_all_end),             \
+         HEDDLE_TEST_SPLIT(MPI_File_read_all_begin##large(f, b, n, t), MPI_File_read_all_end)},              \
+        {"_at_all, split" #large, Pointer::offset, true,                                                     \
+         HEDDLE_TEST_SPLIT(MPI_File_write_at_all_begin##large(f, o, b, n, t), MPI_File_write_at_all_end),    \
+         HEDDLE_TEST_SPLIT(MPI_File_read_at_all_begin##large(f, o, b, n, t), MPI_File_read_at_all_end)},     \
+    {                                                                                                        \
+        "_ordered, split" #large, Pointer::shared, true,                                                     \
+            HEDDLE_TEST_SPLIT(MPI_File_write_ordered_begin##large(f, b, n, t), MPI_File_write_ordered_end),  \
+            HEDDLE_TEST_SPLIT(MPI_File_read_ordered_begin##large(f, b, n, t), MPI_File_read_ordered_end)     \
+    }
 
 inline const std::vector<Form> &forms()
 {
@@ -86,11 +98,11 @@ inline const std::vector<Form> &forms()
 /* A file of all processes that vanishes when it is closed; errors are returned. */
 class File {
 public:
-    explicit File(const std::string &name)
-        : path_("./" + name + "." + std::to_string(leader()))
+    explicit File(const std::string &name) : path_("./" + name + "." + std::to_string(leader()))
     {
         check_success(MPI_File_open(MPI_COMM_WORLD, path_.c_str(),
-                                    MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, &file_),
+                                    MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL,
+                                    &file_),
                       "MPI_File_open");
     }
     File(const File &) = delete;
@@ -114,7 +126,8 @@ public:
         MPI_Barrier(MPI_COMM_WORLD);
         if (rank == 0) {
             FILE *out = std::fopen(path_.c_str(), "r+b");
-            if (!out || ftruncate(fileno(out), 0) != 0 || std::fwrite(bytes.data(), 1, bytes.size(), out) != bytes.size())
+            if (!out || ftruncate(fileno(out), 0) != 0 ||
+                std::fwrite(bytes.data(), 1, bytes.size(), out) != bytes.size())
                 throw std::runtime_error("cannot write " + path_);
             std::fclose(out);
         }

@@ -13,7 +13,8 @@ using namespace standard_test;
 
 namespace {
 
-/* An element of a buffer: where it lies, its size in memory and in a file. All hold numbers that fit 31 bits. */
+/* An element of a buffer: where it lies, its size in memory and in a file. All hold numbers that fit 31 bits.
+ */
 struct Element {
     MPI_Aint at;
     int size, in_file;
@@ -47,7 +48,10 @@ Buffer make(const std::string &name, MPI_Datatype type, int count, const std::ve
 std::vector<Buffer> buffers()
 {
     const Element i{0, 4, 4, false}, l{0, sizeof(long), 4, false}, d{0, 8, 8, true};
-    const auto at = [](Element e, MPI_Aint a) { e.at = a; return e; };
+    const auto at = [](Element e, MPI_Aint a) {
+        e.at = a;
+        return e;
+    };
     const MPI_Aint apart[2] = {64, 16}, before[2] = {-24, 8}, places[3] = {0, 16, 40};
     const int lengths[2] = {1, 2}, members[3] = {1, 2, 1};
     const MPI_Datatype kinds[3] = {MPI_LONG, MPI_DOUBLE, MPI_INT};
@@ -132,14 +136,16 @@ void there_and_back(const File &file, const Form &form, const Buffer &b)
     const auto full = memory_image(b, b.elements.size());
     const Memory out(full.size()), in(full.size(), kUntouched);
     out.put(full);
-    if (check_success(file.run(form, form.write, offset, out.at() - b.lowest, b.count, b.type, &status), "write" + what)) {
+    if (check_success(file.run(form, form.write, offset, out.at() - b.lowest, b.count, b.type, &status),
+                      "write" + what)) {
         MPI_Get_count(&status, b.type, &elements);
         check_equal(elements, b.count, "write" + what + ": count");
     }
     check(file.get() == image, "write" + what + ": the file differs");
     file.put(image);
     rewind();
-    if (check_success(file.run(form, form.read, offset, in.at() - b.lowest, b.count, b.type, &status), "read" + what)) {
+    if (check_success(file.run(form, form.read, offset, in.at() - b.lowest, b.count, b.type, &status),
+                      "read" + what)) {
         MPI_Get_count(&status, b.type, &elements);
         check_equal(elements, b.count, "read" + what + ": count");
     }
@@ -169,7 +175,8 @@ void short_file(const File &file, const Buffer &b)
     }();
     for (const bool later : {false, true}) {
         const Memory in(expected.size(), kUntouched);
-        const std::string what = std::string(later ? "MPI_File_iread_at" : "MPI_File_read_at") + " of a short file, " + b.name;
+        const std::string what =
+            std::string(later ? "MPI_File_iread_at" : "MPI_File_read_at") + " of a short file, " + b.name;
         MPI_Status status;
         MPI_Request request;
         const int error = later ? MPI_File_iread_at(file, 0, in.at() - b.lowest, b.count, b.type, &request)
@@ -183,7 +190,8 @@ void short_file(const File &file, const Buffer &b)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* Etypes and file types have their elements' sizes in the file; what get_view tells is what set_view was given. */
+/* Etypes and file types have their elements' sizes in the file; what get_view tells is what set_view was
+ * given. */
 void long_views(const File &file)
 {
     MPI_Datatype apart, told_etype, told_type;
@@ -193,7 +201,8 @@ void long_views(const File &file)
     MPI_Type_vector(3, 1, 2 * size, MPI_LONG, &apart);
     MPI_Type_commit(&apart);
     file.put({});
-    check_success(MPI_File_set_view(file, 4 * rank, MPI_LONG, apart, "external32", MPI_INFO_NULL), "set_view of longs");
+    check_success(MPI_File_set_view(file, 4 * rank, MPI_LONG, apart, "external32", MPI_INFO_NULL),
+                  "set_view of longs");
     check_success(MPI_File_get_type_extent(file, MPI_LONG, &extent), "MPI_File_get_type_extent");
     check_equal(extent, 4, "extent of MPI_LONG in the file");
     check_success(MPI_File_get_type_extent(file, apart, &extent), "MPI_File_get_type_extent");
@@ -217,9 +226,11 @@ void long_views(const File &file)
     for (size_t i = 0; i < 3; ++i) {
         const auto bytes = bytes_of({0, sizeof(long), 4, false}, number(rank, i), true);
         const size_t at = 4 * (rank + 2 * size * i);
-        check(found.size() >= at + 4 && std::equal(bytes.begin(), bytes.end(), found.begin() + at), "a long in a view");
+        check(found.size() >= at + 4 && std::equal(bytes.begin(), bytes.end(), found.begin() + at),
+              "a long in a view");
     }
-    check_success(MPI_File_read_at_all(file, 1, back, 2, MPI_LONG, MPI_STATUS_IGNORE), "read_at_all of longs");
+    check_success(MPI_File_read_at_all(file, 1, back, 2, MPI_LONG, MPI_STATUS_IGNORE),
+                  "read_at_all of longs");
     check(back[0] == numbers[1] && back[1] == numbers[2], "longs read through a view");
     MPI_Type_free(&apart);
 }
@@ -230,7 +241,8 @@ int main(int argc, char **argv)
 {
     return run(argc, argv, [] {
         const File file("file_external32");
-        check_success(MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "external32", MPI_INFO_NULL), "MPI_File_set_view");
+        check_success(MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "external32", MPI_INFO_NULL),
+                      "MPI_File_set_view");
         const std::vector<Buffer> all = buffers();
         size_t turn = 0;
         for (const Form &form : forms())

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Data calls that move nothing: zero counts, types without data, null buffers, views without data, on some processes or on
- * all. They succeed, end, and leave the file and its pointers as they are.
+ * Data calls that move nothing: zero counts, types without data, null buffers, views without data, on some
+ * processes or on all. They succeed, end, and leave the file and its pointers as they are.
  *
  * processes: 1 2 3 5
  */
@@ -33,10 +33,17 @@ std::vector<Empty> empty_buffers()
     MPI_Type_contiguous_c(5, vector, &nested);
     MPI_Type_dup(resized, &copy);
     MPI_Type_vector(3, 1, 2, MPI_INT, &stepped);
-    std::vector<Empty> all = {{"no ints", MPI_INT, 0}, {"no vectors", stepped, 0}, {"contiguous(0)", contiguous, 2},
-                              {"vector(0)", vector, 2}, {"vector of no ints", blocks, 3}, {"indexed", indexed, 2},
-                              {"struct of nothing", record, 2}, {"struct of no members", no_record, 1},
-                              {"resized", resized, 3}, {"nested", nested, 2}, {"duplicate", copy, 4}};
+    std::vector<Empty> all = {{"no ints", MPI_INT, 0},
+                              {"no vectors", stepped, 0},
+                              {"contiguous(0)", contiguous, 2},
+                              {"vector(0)", vector, 2},
+                              {"vector of no ints", blocks, 3},
+                              {"indexed", indexed, 2},
+                              {"struct of nothing", record, 2},
+                              {"struct of no members", no_record, 1},
+                              {"resized", resized, 3},
+                              {"nested", nested, 2},
+                              {"duplicate", copy, 4}};
     for (Empty &e : all)
         MPI_Type_commit(&e.type);
     return all;
@@ -51,7 +58,8 @@ void moves_nothing(const File &file, const Form &form, const Empty &e, bool null
     for (const bool writes : {true, false}) {
         MPI_Status status;
         MPI_Count bytes = -1;
-        const int error = file.run(form, writes ? form.write : form.read, 1, null ? nullptr : memory, e.count, e.type, &status);
+        const int error = file.run(form, writes ? form.write : form.read, 1, null ? nullptr : memory, e.count,
+                                   e.type, &status);
         if (!check_success(error, (writes ? "write" : "read") + what))
             continue;
         MPI_Get_elements_x(&status, MPI_BYTE, &bytes);
@@ -74,14 +82,18 @@ void nothing_to_move(const File &file)
     MPI_Type_create_resized(MPI_INT, 0, 4 * size, &interleaved);
     MPI_Type_commit(&apart);
     MPI_Type_commit(&interleaved);
-    const std::vector<std::pair<std::string, MPI_Datatype>> views = {{"through ints", MPI_INT}, {"through holes", apart}, {"in turns", interleaved}};
+    const std::vector<std::pair<std::string, MPI_Datatype>> views = {
+        {"through ints", MPI_INT}, {"through holes", apart}, {"in turns", interleaved}};
     const auto buffers = empty_buffers();
     size_t turn = 0;
     for (const char *datarep : {"native", "external32"})
         for (const auto &[name, view] : views) {
-            check_success(MPI_File_set_view(file, 4 * rank, MPI_INT, view, datarep, MPI_INFO_NULL), "set_view " + name);
+            check_success(MPI_File_set_view(file, 4 * rank, MPI_INT, view, datarep, MPI_INFO_NULL),
+                          "set_view " + name);
             for (const Form &form : forms())
-                moves_nothing(file, form, buffers[turn % buffers.size()], turn / buffers.size() % 2, name + ", " + datarep), ++turn;
+                moves_nothing(file, form, buffers[turn % buffers.size()], turn / buffers.size() % 2,
+                              name + ", " + datarep),
+                    ++turn;
         }
 }
 
@@ -98,11 +110,14 @@ void some_move_nothing(const File &file)
             continue;
         const bool shared = form.pointer == Pointer::shared;
         file.put(std::vector<unsigned char>(8 * size)); /* what a gap holds at first is not said */
-        MPI_File_set_view(file, shared ? 0 : 4 * rank, MPI_INT, shared ? MPI_INT : interleaved, "native", MPI_INFO_NULL);
+        MPI_File_set_view(file, shared ? 0 : 4 * rank, MPI_INT, shared ? MPI_INT : interleaved, "native",
+                          MPI_INFO_NULL);
         const Empty &e = buffers[turn++ % buffers.size()];
         const bool has = rank % 2 == 0;
         int numbers[2] = {rank + 1, rank + 1};
-        check_success(file.run(form, form.write, 0, has ? numbers : nullptr, has ? 2 : e.count, has ? MPI_INT : e.type, MPI_STATUS_IGNORE), "write" + form.name + " by some");
+        check_success(file.run(form, form.write, 0, has ? numbers : nullptr, has ? 2 : e.count,
+                               has ? MPI_INT : e.type, MPI_STATUS_IGNORE),
+                      "write" + form.name + " by some");
         const auto found = file.get();
         int sum = 0, expected = 0;
         for (size_t i = 0; i + 4 <= found.size(); i += 4) {
@@ -125,7 +140,8 @@ void views_without_data(const File &file)
     size_t turn = 0;
     for (const Form &form : forms()) {
         const MPI_Datatype view = empty[2 + turn++ % (empty.size() - 2)].type;
-        check_success(MPI_File_set_view(file, 0, turn % 2 ? MPI_INT : view, view, "native", MPI_INFO_NULL), "set_view without data");
+        check_success(MPI_File_set_view(file, 0, turn % 2 ? MPI_INT : view, view, "native", MPI_INFO_NULL),
+                      "set_view without data");
         moves_nothing(file, form, turn % 3 ? some : empty[turn % empty.size()], false, "a view without data");
         MPI_Offset offset = -1;
         MPI_File_seek(file, 0, MPI_SEEK_END);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * File views: what each data call leaves in a file through a view of any type, and finds there, element by element.
+ * File views: what each data call leaves in a file through a view of any type, and finds there, element by
+ * element.
  *
  * processes: 1 2 3 5
  */
@@ -65,10 +66,7 @@ std::string text(const std::vector<long> &numbers)
     return s + "]";
 }
 
-template <class T, class From> std::vector<T> as(const From &from)
-{
-    return {from.begin(), from.end()};
-}
+template <class T, class From> std::vector<T> as(const From &from) { return {from.begin(), from.end()}; }
 
 Offsets scaled(const std::vector<long> &displacements, MPI_Aint unit)
 {
@@ -97,7 +95,8 @@ Typed vector(const Typed &old, int count, int length, int stride, bool large)
 
 Typed indexed(const Typed &old, const std::vector<long> &lengths, const std::vector<long> &places, bool large)
 {
-    Typed t{MPI_DATATYPE_NULL, blocks(old, scaled(places, old.extent()), lengths), "indexed" + text(lengths) + text(places) + " of " + old.name};
+    Typed t{MPI_DATATYPE_NULL, blocks(old, scaled(places, old.extent()), lengths),
+            "indexed" + text(lengths) + text(places) + " of " + old.name};
     const auto n = static_cast<int>(lengths.size());
     if (large)
         MPI_Type_indexed_c(n, as<MPI_Count>(lengths).data(), as<MPI_Count>(places).data(), old.type, &t.type);
@@ -108,10 +107,12 @@ Typed indexed(const Typed &old, const std::vector<long> &lengths, const std::vec
 
 Typed hindexed(const Typed &old, const std::vector<long> &lengths, const std::vector<long> &bytes, bool large)
 {
-    Typed t{MPI_DATATYPE_NULL, blocks(old, as<MPI_Aint>(bytes), lengths), "hindexed" + text(lengths) + text(bytes) + " of " + old.name};
+    Typed t{MPI_DATATYPE_NULL, blocks(old, as<MPI_Aint>(bytes), lengths),
+            "hindexed" + text(lengths) + text(bytes) + " of " + old.name};
     const auto n = static_cast<int>(lengths.size());
     if (large)
-        MPI_Type_create_hindexed_c(n, as<MPI_Count>(lengths).data(), as<MPI_Count>(bytes).data(), old.type, &t.type);
+        MPI_Type_create_hindexed_c(n, as<MPI_Count>(lengths).data(), as<MPI_Count>(bytes).data(), old.type,
+                                   &t.type);
     else
         MPI_Type_create_hindexed(n, as<int>(lengths).data(), as<MPI_Aint>(bytes).data(), old.type, &t.type);
     return t;
@@ -119,7 +120,8 @@ Typed hindexed(const Typed &old, const std::vector<long> &lengths, const std::ve
 
 Typed hindexed_block(const Typed &old, int length, const std::vector<long> &bytes, bool large)
 {
-    Typed t{MPI_DATATYPE_NULL, blocks(old, as<MPI_Aint>(bytes), std::vector<long>(bytes.size(), length)), "hindexed_block" + text(bytes) + " of " + old.name};
+    Typed t{MPI_DATATYPE_NULL, blocks(old, as<MPI_Aint>(bytes), std::vector<long>(bytes.size(), length)),
+            "hindexed_block" + text(bytes) + " of " + old.name};
     const auto n = static_cast<int>(bytes.size());
     if (large)
         MPI_Type_create_hindexed_block_c(n, length, as<MPI_Count>(bytes).data(), old.type, &t.type);
@@ -128,7 +130,8 @@ Typed hindexed_block(const Typed &old, int length, const std::vector<long> &byte
     return t;
 }
 
-Typed structure(const std::vector<Typed> &members, const std::vector<long> &lengths, const std::vector<long> &bytes, bool large)
+Typed structure(const std::vector<Typed> &members, const std::vector<long> &lengths,
+                const std::vector<long> &bytes, bool large)
 {
     Typed t{MPI_DATATYPE_NULL, {}, "struct" + text(lengths) + text(bytes) + " of"};
     std::vector<MPI_Datatype> types;
@@ -140,7 +143,8 @@ Typed structure(const std::vector<Typed> &members, const std::vector<long> &leng
     }
     const auto n = static_cast<int>(members.size());
     if (large)
-        MPI_Type_create_struct_c(n, as<MPI_Count>(lengths).data(), as<MPI_Count>(bytes).data(), types.data(), &t.type);
+        MPI_Type_create_struct_c(n, as<MPI_Count>(lengths).data(), as<MPI_Count>(bytes).data(), types.data(),
+                                 &t.type);
     else
         MPI_Type_create_struct(n, as<int>(lengths).data(), as<MPI_Aint>(bytes).data(), types.data(), &t.type);
     return t;
@@ -156,7 +160,8 @@ Typed resized(const Typed &old, MPI_Aint lower, MPI_Aint extent, bool large)
     return t;
 }
 
-Typed subarray(const Typed &old, int rows, int columns, int part_rows, int part_columns, int row, int column, bool fortran, bool large)
+Typed subarray(const Typed &old, int rows, int columns, int part_rows, int part_columns, int row, int column,
+               bool fortran, bool large)
 {
     Typed t{MPI_DATATYPE_NULL, {}, std::string(fortran ? "Fortran" : "C") + " subarray of " + old.name};
     std::vector<int> whole = {rows, columns}, part = {part_rows, part_columns}, start = {row, column};
@@ -165,7 +170,8 @@ Typed subarray(const Typed &old, int rows, int columns, int part_rows, int part_
             std::swap((*dims)[0], (*dims)[1]);
     const int order = fortran ? MPI_ORDER_FORTRAN : MPI_ORDER_C;
     if (large)
-        MPI_Type_create_subarray_c(2, as<MPI_Count>(whole).data(), as<MPI_Count>(part).data(), as<MPI_Count>(start).data(), order, old.type, &t.type);
+        MPI_Type_create_subarray_c(2, as<MPI_Count>(whole).data(), as<MPI_Count>(part).data(),
+                                   as<MPI_Count>(start).data(), order, old.type, &t.type);
     else
         MPI_Type_create_subarray(2, whole.data(), part.data(), start.data(), order, old.type, &t.type);
     for (int i = row; i < row + part_rows; ++i) {
@@ -175,15 +181,19 @@ Typed subarray(const Typed &old, int rows, int columns, int part_rows, int part_
     return t;
 }
 
-/* The elements of the first dimension go round among four processes, two at a time; this is the second of them. */
+/* The elements of the first dimension go round among four processes, two at a time; this is the second of
+ * them. */
 Typed darray(const Typed &old, int rows, int columns, bool large)
 {
     Typed t{MPI_DATATYPE_NULL, {}, "darray of " + old.name};
-    const std::vector<int> whole = {rows, columns}, kinds = {MPI_DISTRIBUTE_CYCLIC, MPI_DISTRIBUTE_NONE}, parts = {2, MPI_DISTRIBUTE_DFLT_DARG}, grid = {4, 1};
+    const std::vector<int> whole = {rows, columns}, kinds = {MPI_DISTRIBUTE_CYCLIC, MPI_DISTRIBUTE_NONE},
+                           parts = {2, MPI_DISTRIBUTE_DFLT_DARG}, grid = {4, 1};
     if (large)
-        MPI_Type_create_darray_c(4, 1, 2, as<MPI_Count>(whole).data(), kinds.data(), parts.data(), grid.data(), MPI_ORDER_C, old.type, &t.type);
+        MPI_Type_create_darray_c(4, 1, 2, as<MPI_Count>(whole).data(), kinds.data(), parts.data(),
+                                 grid.data(), MPI_ORDER_C, old.type, &t.type);
     else
-        MPI_Type_create_darray(4, 1, 2, whole.data(), kinds.data(), parts.data(), grid.data(), MPI_ORDER_C, old.type, &t.type);
+        MPI_Type_create_darray(4, 1, 2, whole.data(), kinds.data(), parts.data(), grid.data(), MPI_ORDER_C,
+                               old.type, &t.type);
     for (int i = 0; i < rows; ++i)
         if (i / 2 % 4 == 1) {
             const Offsets at = blocks(old, {i * columns * old.extent()}, {columns});
@@ -195,7 +205,8 @@ Typed darray(const Typed &old, int rows, int columns, bool large)
 std::vector<Typed> named_types(bool large)
 {
     const Typed i = one_int();
-    const Typed part = subarray(i, 4, 6, 2, 3, 1, 2, false, large), column = subarray(i, 5, 4, 3, 2, 2, 1, true, large);
+    const Typed part = subarray(i, 4, 6, 2, 3, 1, 2, false, large),
+                column = subarray(i, 5, 4, 3, 2, 2, 1, true, large);
     const Typed holes = resized(i, 0, 12, large), pair = resized(vector(i, 2, 1, 1, large), 0, 16, large);
     const Typed stepped = vector(i, 2, 1, 2, large), block = indexed(i, {1, 2}, {0, 3}, large);
     return {holes,
@@ -230,12 +241,23 @@ Typed random_type(std::mt19937 &random)
         const bool large = below(2);
         const long unit = t.extent(), a = below(3), b = below(3), gap = below(3);
         switch (below(6)) {
-        case 0: t = vector(t, 1 + a, 1 + b, 1 + b + gap, large); break;
-        case 1: t = indexed(t, {a, b, 1}, {gap, gap + a, gap + a + b + 1}, large); break;
-        case 2: t = hindexed(t, {1, b}, {4 * a, 4 * a + (1 + gap) * unit}, large); break;
-        case 3: t = subarray(t, 2 + a, 3, 1 + a, 2, gap % 2, 1, below(2), large); break;
-        case 4: t = resized(t, gap % 2 ? -4 : 0, unit + 4 * (1 + a), large); break;
-        default: t = structure({t, one_int()}, {1 + a, 1}, {0, (2 + a) * unit}, large);
+        case 0:
+            t = vector(t, 1 + a, 1 + b, 1 + b + gap, large);
+            break;
+        case 1:
+            t = indexed(t, {a, b, 1}, {gap, gap + a, gap + a + b + 1}, large);
+            break;
+        case 2:
+            t = hindexed(t, {1, b}, {4 * a, 4 * a + (1 + gap) * unit}, large);
+            break;
+        case 3:
+            t = subarray(t, 2 + a, 3, 1 + a, 2, gap % 2, 1, below(2), large);
+            break;
+        case 4:
+            t = resized(t, gap % 2 ? -4 : 0, unit + 4 * (1 + a), large);
+            break;
+        default:
+            t = structure({t, one_int()}, {1 + a, 1}, {0, (2 + a) * unit}, large);
         }
     }
     return t;
@@ -247,8 +269,7 @@ int value(int process, long element) { return process * 100003 + static_cast<int
 
 /* Where ints lie in memory: side by side, or apart and from behind. */
 struct Layout {
-    explicit Layout(bool apart)
-        : apart_(apart)
+    explicit Layout(bool apart) : apart_(apart)
     {
         MPI_Type_contiguous(1, MPI_INT, &type_);
         if (apart)
@@ -258,7 +279,10 @@ struct Layout {
     ~Layout() { MPI_Type_free(&type_); }
     Layout(const Layout &) = delete;
     MPI_Datatype type() const { return type_; }
-    size_t index(long element, long elements) const { return apart_ ? 2 * (elements - 1 - element) : element; }
+    size_t index(long element, long elements) const
+    {
+        return apart_ ? 2 * (elements - 1 - element) : element;
+    }
     size_t ints(long elements) const { return apart_ ? 2 * elements : elements; }
 
 private:
@@ -282,7 +306,9 @@ public:
             return;
         const std::vector<unsigned char> expected = image();
         file_.put(std::vector<unsigned char>(expected.size(), 0xCC));
-        if (!check_success(MPI_File_set_view(file_, displacement(rank), MPI_INT, view_.type, "native", MPI_INFO_NULL), what_ + ": set_view"))
+        if (!check_success(
+                MPI_File_set_view(file_, displacement(rank), MPI_INT, view_.type, "native", MPI_INFO_NULL),
+                what_ + ": set_view"))
             return;
         move(form_.write);
         check(file_.get() == expected, what_ + ": the file differs");
@@ -321,7 +347,9 @@ private:
             ints = full;
         MPI_Status status;
         int moved = -1;
-        if (check_success(file_.run(form_, call, 0, &ints[layout_.index(0, elements_)], static_cast<int>(elements_), layout_.type(), &status), what_)) {
+        if (check_success(file_.run(form_, call, 0, &ints[layout_.index(0, elements_)],
+                                    static_cast<int>(elements_), layout_.type(), &status),
+                          what_)) {
             MPI_Get_count(&status, layout_.type(), &moved);
             check_equal(moved, elements_, what_ + ": count");
             check(ints == full, what_ + ": memory differs");
@@ -368,11 +396,15 @@ void interleaved(const File &file, const Typed &view, const Form &form)
     std::vector<int> ints(elements), back(elements, -1);
     for (long i = 0; i < elements; ++i)
         ints[i] = value(rank, i);
-    check_success(file.run(form, form.write, 0, ints.data(), static_cast<int>(elements), MPI_INT, MPI_STATUS_IGNORE), "write" + what);
+    check_success(
+        file.run(form, form.write, 0, ints.data(), static_cast<int>(elements), MPI_INT, MPI_STATUS_IGNORE),
+        "write" + what);
     check(file.get() == expected, "write" + what + ": the file differs");
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_File_seek(file, 0, MPI_SEEK_SET);
-    check_success(file.run(form, form.read, 0, back.data(), static_cast<int>(elements), MPI_INT, MPI_STATUS_IGNORE), "read" + what);
+    check_success(
+        file.run(form, form.read, 0, back.data(), static_cast<int>(elements), MPI_INT, MPI_STATUS_IGNORE),
+        "read" + what);
     check(back == ints, "read" + what + ": memory differs");
     MPI_Type_free(&wide.type);
 }
@@ -413,7 +445,8 @@ void wrong_views(const File &file)
     for (Typed &t : wrong) {
         MPI_Type_commit(&t.type);
         const MPI_Datatype type = rank == size - 1 ? t.type : MPI_INT;
-        check(MPI_File_set_view(file, 0, MPI_INT, type, "native", MPI_INFO_NULL) != MPI_SUCCESS, t.name + " as a view: no error");
+        check(MPI_File_set_view(file, 0, MPI_INT, type, "native", MPI_INFO_NULL) != MPI_SUCCESS,
+              t.name + " as a view: no error");
     }
     MPI_File_write(file, good, 1, MPI_INT, MPI_STATUS_IGNORE);
     MPI_Barrier(MPI_COMM_WORLD);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Data calls on files in external32: the buffer is converted as a whole, and bytes are read or written in its place.
+ * Data calls on files in external32: the buffer is converted as a whole, and bytes are read or written in its
+ * place.
  */
+#include "heddle_files.h"
 #include "mpioimpl.h"
 #include "mpiu_greq.h"
-#include "heddle_files.h"
 
 #include <limits.h>
 
@@ -71,8 +72,8 @@ int MPIO_External32_begin(MPI_File file, const void *buf, int count, MPI_Datatyp
     if (err == MPI_SUCCESS && bytes > 0) {
         x->bytes = MPL_malloc(bytes, MPL_MEM_IO);
         if (x->bytes == NULL)
-            err = MPIO_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, "MPI_FILE", __LINE__, MPI_ERR_NO_MEM,
-                                       "**nomem", 0);
+            err = MPIO_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, "MPI_FILE", __LINE__,
+                                       MPI_ERR_NO_MEM, "**nomem", 0);
         else if (!reads)
             err = PMPI_Pack_external("external32", buf, count, datatype, x->bytes, bytes, &position);
     }
@@ -96,8 +97,10 @@ static int finish(struct MPIO_External32 *x, MPI_Count bytes)
     if (bytes == 0 || !x->reads)
         return MPI_SUCCESS;
     if (bytes == all)
-        return PMPI_Unpack_external("external32", x->bytes, bytes, &position, x->user, x->user_count, x->user_type);
-    int err = MPIR_Typerep_unpack_external_part(x->bytes, bytes, x->user, x->user_count, x->user_type, &moved);
+        return PMPI_Unpack_external("external32", x->bytes, bytes, &position, x->user, x->user_count,
+                                    x->user_type);
+    int err =
+        MPIR_Typerep_unpack_external_part(x->bytes, bytes, x->user, x->user_count, x->user_type, &moved);
     x->moved = moved;
     return err;
 }
@@ -122,7 +125,8 @@ int MPIO_External32_split(struct MPIO_External32 *x, int error, MPI_Status *stat
     return MPIO_External32_end(x, error, status);
 }
 
-/* ---- nonblocking calls: a generalized request that ends when the one on bytes has ended, and the buffer is converted */
+/* ---- nonblocking calls: a generalized request that ends when the one on bytes has ended, and the buffer is
+ * converted */
 
 static int poll_one(void *state, MPI_Status *status)
 {

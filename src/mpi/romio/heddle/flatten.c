@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A datatype's blocks as ROMIO's file code goes through them, taken from the datatype engine. It takes the place of
- * adio/common/flatten.c, which followed the constructors of a type.
+ * A datatype's blocks as ROMIO's file code goes through them, taken from the datatype engine. It takes the
+ * place of adio/common/flatten.c, which followed the constructors of a type.
  *
- * The list holds the runs of memory of one instance, in the type's order; runs that touch are one. Bounds are no part of
- * it: who repeats a type goes on by its extent. A type without data has one block, without bytes.
+ * The list holds the runs of memory of one instance, in the type's order; runs that touch are one. Bounds are
+ * no part of it: who repeats a type goes on by its extent. A type without data has one block, without bytes.
  */
 #include "adio.h"
 #include "adio_extern.h"

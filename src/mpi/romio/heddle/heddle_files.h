@@ -26,8 +26,8 @@ struct MPIO_External32 {
     int error;
 };
 
-/* What each data call asks first. Where the type or the view has no data nothing moves: *count becomes 0. A type of too many
- * blocks is an error. */
+/* What each data call asks first. Where the type or the view has no data nothing moves: *count becomes 0. A
+ * type of too many blocks is an error. */
 int MPIO_Data_call(MPI_File file, MPI_Datatype datatype, int *count);
 
 int MPIO_External32_begin(MPI_File file, const void *buf, int count, MPI_Datatype datatype, int reads,
@@ -40,8 +40,8 @@ int MPIO_External32_split(struct MPIO_External32 *conversion, int error, MPI_Sta
 int MPIO_External32_iend(struct MPIO_External32 *conversion, int error, MPI_Request *request);
 
 /* MPI_File_set_view, once it has looked at its arguments. */
-void MPIO_Set_view(MPI_File file, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype, const char *datarep,
-                   MPI_Info info, int *error_code);
+void MPIO_Set_view(MPI_File file, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype,
+                   const char *datarep, MPI_Info info, int *error_code);
 /* What the program gave in the place of a type that a file keeps. */
 MPI_Datatype MPIO_Native_type(MPI_Datatype kept);
 /* The extent of a type in the file. */
@@ -49,11 +49,12 @@ int MPIO_Type_get_extent(MPI_File file, MPI_Datatype type, MPI_Aint *lb, MPI_Ain
 /* At the end of the program. */
 void MPIO_View_end(void);
 
-/* The etype and the file type of a view in external32, as they lie in the file: of elements that have other sizes there. */
+/* The etype and the file type of a view in external32, as they lie in the file: of elements that have other
+ * sizes there. */
 int MPIO_External32_type(MPI_Datatype native, MPI_Datatype *external);
 
-/* What a data call does once it has looked at its arguments: `call` is the same call, on the bytes of `x`. The call is made
- * without ROMIO's lock, which it takes itself. */
+/* What a data call does once it has looked at its arguments: `call` is the same call, on the bytes of `x`.
+ * The call is made without ROMIO's lock, which it takes itself. */
 #define MPIO_DATA_CALL(reads, call, end, result)                                                             \
     do {                                                                                                     \
         error_code = MPIO_Data_call(adio_fh, datatype, &count);                                              \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * MPI_File_set_view's work. It takes the place of adio/common/ad_set_view.c, which gave up the old view before it had
- * looked at the new one, and told one process alone of an error.
+ * MPI_File_set_view's work. It takes the place of adio/common/ad_set_view.c, which gave up the old view
+ * before it had looked at the new one, and told one process alone of an error.
  */
 #include "adio.h"
 #include "adio_extern.h"
@@ -129,8 +129,8 @@ static int agree(MPI_Comm comm, int error)
     return error != MPI_SUCCESS ? error : worst;
 }
 
-void MPIO_Set_view(ADIO_File fd, ADIO_Offset disp, MPI_Datatype etype, MPI_Datatype filetype, const char *datarep,
-                   MPI_Info info, int *error_code)
+void MPIO_Set_view(ADIO_File fd, ADIO_Offset disp, MPI_Datatype etype, MPI_Datatype filetype,
+                   const char *datarep, MPI_Info info, int *error_code)
 {
     const int external32 = !strcmp(datarep, "external32") || !strcmp(datarep, "EXTERNAL32");
     MPI_Datatype kept_etype = MPI_DATATYPE_NULL, kept_filetype = MPI_DATATYPE_NULL;

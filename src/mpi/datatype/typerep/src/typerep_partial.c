@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What file calls ask of datatypes beyond MPICH's own typerep.h: what their elements are, and part of a buffer out of
- * external32.
+ * What file calls ask of datatypes beyond MPICH's own typerep.h: what their elements are, and part of a
+ * buffer out of external32.
  */
-#include "typerep_internal.h"
 #include "typerep_files.h"
+#include "typerep_internal.h"
 
 int MPIR_Typerep_is_bytes(MPI_Datatype datatype)
 {
@@ -13,15 +13,9 @@ int MPIR_Typerep_is_bytes(MPI_Datatype datatype)
     return basic == MPI_BYTE;
 }
 
-void MPIR_Typerep_hold(MPI_Datatype datatype)
-{
-    MPIR_Datatype_add_ref_if_not_builtin(datatype);
-}
+void MPIR_Typerep_hold(MPI_Datatype datatype) { MPIR_Datatype_add_ref_if_not_builtin(datatype); }
 
-void MPIR_Typerep_let_go(MPI_Datatype datatype)
-{
-    MPIR_Datatype_release_if_not_builtin(datatype);
-}
+void MPIR_Typerep_let_go(MPI_Datatype datatype) { MPIR_Datatype_release_if_not_builtin(datatype); }
 
 int MPIR_Typerep_unpack_external_part(const void *inbuf, MPI_Aint insize, void *outbuf, MPI_Aint outcount,
                                       MPI_Datatype datatype, MPI_Aint *actual_unpack_bytes)
