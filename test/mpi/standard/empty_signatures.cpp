@@ -4,7 +4,7 @@
  * by a type without data: the type signature is the same, so the call is right. Buffers may be null then, or
  * the same. After each such call the same call with data shows that no message was left behind.
  *
- * memory: host device mixed
+ * memory: host mixed
  */
 #include "collective_test.hpp"
 
@@ -226,6 +226,35 @@ void not_significant(Memory &from, Memory &to, int root)
     }
 }
 
+/* A block of nothing needs no type. */
+void null_types(Memory &from, Memory &to)
+{
+    const size_t ranks = static_cast<size_t>(size);
+    const std::vector<int> none(ranks, 0), at(ranks, 0);
+    const std::vector<MPI_Datatype> null(ranks, MPI_DATATYPE_NULL);
+    std::vector<int> counts(none);
+    std::vector<MPI_Datatype> types(null); /* but to itself */
+    counts[rank] = 1, types[rank] = MPI_INT;
+    const void *const sources[] = {from.at(), MPI_IN_PLACE};
+    for (const void *const source : sources)
+        for (const Form form : kForms) {
+            const Algorithms &algorithms =
+                Algorithms::of(form == Form::blocking ? "Alltoallw" : "Ialltoallw", false);
+            for (int i = 0; i < algorithms.count(); i++) {
+                algorithms.choose(i);
+                const std::string what =
+                    std::string(name(form)) + " Alltoallw, null types, algorithm " + std::to_string(i);
+                perform(what, form,
+                        COLLECTIVE(Alltoallw, MPI_COMM_WORLD, source, none.data(), at.data(), null.data(),
+                                   to.at(), none.data(), at.data(), null.data()));
+                perform(what, form,
+                        COLLECTIVE(Alltoallw, MPI_COMM_WORLD, source, counts.data(), at.data(), types.data(),
+                                   to.at(), counts.data(), at.data(), types.data()));
+            }
+            algorithms.choose(0);
+        }
+}
+
 } // namespace
 
 int main(int argc, char **argv)
@@ -246,6 +275,7 @@ int main(int argc, char **argv)
                     trial.run(call);
                 Memory from(4 * static_cast<size_t>(size)), to(4 * static_cast<size_t>(size));
                 not_significant(from, to, root);
+                null_types(from, to);
             }
             reduce_nothing();
         }

@@ -6,7 +6,7 @@
 #ifndef HEDDLE_COLL_H_INCLUDED
 #define HEDDLE_COLL_H_INCLUDED
 
-/* Bytes of data in one instance. A type that is not committed, or null, has none. */
+/* Bytes of data in one instance. A null type has none. */
 static inline MPI_Aint MPIR_Coll_size(MPI_Datatype datatype)
 {
     MPI_Aint size;
@@ -34,6 +34,14 @@ static inline bool MPIR_Coll_any(const void *counts, size_t bytes)
         if (byte[i] != 0)
             return true;
     return false;
+}
+
+static inline bool MPIR_Coll_all_equal(const MPI_Aint *counts, int n)
+{
+    for (int i = 1; i < n; i++)
+        if (counts[i] != counts[0])
+            return false;
+    return true;
 }
 
 /* Whether any of the types has data. */
