@@ -240,8 +240,14 @@ inline bool in_host_memory()
     return memory == nullptr || std::strcmp(memory, "host") == 0;
 }
 
-/* The same in all forms and by all algorithms; in other than host memory by MPI's own choice and one more, in
- * turn. */
+/* Whether the turn-th call is made by algorithm `i`: by all in host memory on few ranks, otherwise by MPI's
+ * own choice and by one more, in turn. */
+inline bool is_made_by(int i, int turn, const Algorithms &algorithms)
+{
+    return (in_host_memory() && size <= 3) || i == 0 || i == turn % algorithms.count();
+}
+
+/* The same in all forms and by all algorithms. */
 template <class Call, class Before, class After>
 void make_calls(const std::string &name_of_call, bool between_groups, const std::string &detail, Call call,
                 std::vector<Row *> rows, Before before, After after)
@@ -252,7 +258,7 @@ void make_calls(const std::string &name_of_call, bool between_groups, const std:
         const Algorithms &algorithms =
             Algorithms::of((form == Form::blocking ? "" : "I") + name_of_call, between_groups);
         for (int i = 0; i < algorithms.count(); i++) {
-            if (i > 0 && !in_host_memory() && i != turn % algorithms.count())
+            if (!is_made_by(i, turn, algorithms))
                 continue;
             algorithms.choose(i);
             make_call(std::string(name(form)) + " " + name_of_call + ", algorithm " + std::to_string(i) +

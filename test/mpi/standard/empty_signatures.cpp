@@ -80,10 +80,13 @@ public:
 
     void run(const Call &call)
     {
+        turn_++;
         for (const Form form : kForms) {
             const Algorithms &algorithms =
                 Algorithms::of((form == Form::blocking ? "" : "I") + std::string(call.name), false);
             for (int i = 0; i < algorithms.count(); i++) {
+                if (!is_made_by(i, turn_, algorithms))
+                    continue;
                 algorithms.choose(i);
                 const std::string what =
                     std::string(name(form)) + " " + call.name + ", algorithm " + std::to_string(i);
@@ -134,6 +137,7 @@ private:
 
     size_t ints_; /* bytes, of one int for each rank */
     Memory from_, to_;
+    int turn_ = 0;
     MPI_Datatype empty_, gaps_;
 };
 
