@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * libFuzzer target: calls of heddle.h in any order, with valid, invalid and freed arguments. Each ends with an error or
- * does what it says; an error leaves the outputs alone, and no memory but the arguments' is touched.
+ * libFuzzer target: calls of heddle.h in any order, with valid, invalid and freed arguments. Each ends with
+ * an error or does what it says; an error leaves the outputs alone, and no memory but the arguments' is
+ * touched.
  */
 #include <heddle.h>
 
@@ -39,12 +40,15 @@ public:
 
     int64_t number()
     {
-        static constexpr int64_t limits[] = {0,         -1,        1LL << 31, -(1LL << 31), (1LL << 31) - 1, 1LL << 32,
-                                             1LL << 40, 1LL << 61, 1LL << 62, INT64_MAX,    INT64_MIN,       INT64_MAX - 1};
+        static constexpr int64_t limits[] = {
+            0,         -1,        1LL << 31, -(1LL << 31), (1LL << 31) - 1, 1LL << 32,
+            1LL << 40, 1LL << 61, 1LL << 62, INT64_MAX,    INT64_MIN,       INT64_MAX - 1};
         const unsigned kind = byte();
         if (kind < std::size(limits))
             return limits[kind];
-        return kind < 64 ? static_cast<int8_t>(byte()) : kind < 72 ? below(256) * 256 + below(256) : below(12);
+        return kind < 64   ? static_cast<int8_t>(byte())
+               : kind < 72 ? below(256) * 256 + below(256)
+                           : below(12);
     }
 
     std::vector<int64_t> numbers(int64_t n)
@@ -91,7 +95,8 @@ private:
         if (kind < 16 && !freed_.empty())
             return freed_[kind % freed_.size()];
         if (kind < 80 || held_.empty())
-            return heddle_type_predefined(static_cast<heddle_predefined>(in_.byte() % HEDDLE_PREDEFINED_COUNT));
+            return heddle_type_predefined(
+                static_cast<heddle_predefined>(in_.byte() % HEDDLE_PREDEFINED_COUNT));
         return held_[in_.byte() % held_.size()];
     }
 
@@ -116,7 +121,8 @@ private:
         REQUIRE(heddle_type_get_info(made, &info) == HEDDLE_SUCCESS);
         REQUIRE(info.size >= 0 && info.alignment >= 1 && info.elements >= (info.size > 0));
         REQUIRE(info.true_extent >= (info.size > 0));
-        freed_.erase(std::remove(freed_.begin(), freed_.end(), made), freed_.end()); /* its place is another's now */
+        freed_.erase(std::remove(freed_.begin(), freed_.end(), made),
+                     freed_.end()); /* its place is another's now */
         held_.push_back(made);
         while (held_.size() > 24)
             release(0);
@@ -168,7 +174,8 @@ private:
         const int n = count();
         const auto entries = static_cast<int64_t>(std::max(n, 0));
         const std::vector<int64_t> lens = in_.numbers(entries), at = in_.numbers(entries);
-        const int64_t *const l = in_.rarely() ? nullptr : lens.data(), *const d = in_.rarely() ? nullptr : at.data();
+        const int64_t *const l = in_.rarely() ? nullptr : lens.data(), *const d =
+                                                                           in_.rarely() ? nullptr : at.data();
         const bool usable = is_usable(old);
         switch (in_.below(6)) {
         case 0:
@@ -176,9 +183,11 @@ private:
         case 1:
             return construct(usable, [&](auto **t) { return heddle_type_hindexed(n, l, d, old, t); });
         case 2:
-            return construct(usable, [&](auto **t) { return heddle_type_indexed_block(n, in_.number(), d, old, t); });
+            return construct(usable,
+                             [&](auto **t) { return heddle_type_indexed_block(n, in_.number(), d, old, t); });
         case 3:
-            return construct(usable, [&](auto **t) { return heddle_type_hindexed_block(n, in_.number(), d, old, t); });
+            return construct(
+                usable, [&](auto **t) { return heddle_type_hindexed_block(n, in_.number(), d, old, t); });
         case 4: {
             const std::vector<int64_t> starts = in_.numbers(entries);
             const int order = static_cast<int>(in_.below(3));
@@ -252,7 +261,8 @@ private:
             break;
         case 7:
             if (both)
-                error = heddle_accumulate(from_.middle(), n, in_.rarely() ? nullptr : t, to_.middle(), m, u, op());
+                error = heddle_accumulate(from_.middle(), n, in_.rarely() ? nullptr : t, to_.middle(), m, u,
+                                          op());
             return;
         case 8:
             if (fit)
@@ -265,7 +275,11 @@ private:
         REQUIRE(error == HEDDLE_SUCCESS || actual == -7);
     }
 
-    heddle_op op() { return static_cast<heddle_op>(in_.rarely() ? static_cast<int>(in_.number()) : in_.byte() % HEDDLE_OP_COUNT); }
+    heddle_op op()
+    {
+        return static_cast<heddle_op>(in_.rarely() ? static_cast<int>(in_.number())
+                                                   : in_.byte() % HEDDLE_OP_COUNT);
+    }
 
     void transfer()
     {
@@ -321,7 +335,8 @@ private:
         REQUIRE(heddle_strerror(any) && heddle_error_detail());
         heddle_type *const named = heddle_type_predefined(static_cast<heddle_predefined>(any));
         REQUIRE((named != nullptr) == (any >= 0 && any < HEDDLE_PREDEFINED_COUNT));
-        const int defined = heddle_op_is_defined(static_cast<heddle_op>(other), static_cast<heddle_predefined>(any));
+        const int defined =
+            heddle_op_is_defined(static_cast<heddle_op>(other), static_cast<heddle_predefined>(any));
         REQUIRE(!defined || (named && other >= 0 && other < HEDDLE_OP_COUNT));
         REQUIRE(!heddle_device_combines(static_cast<heddle_op>(other), static_cast<heddle_predefined>(any)));
         heddle_counter counter{};
@@ -342,13 +357,16 @@ private:
     {
         const bool staging = in_.below(2) == 0;
         const int64_t asked = in_.number();
-        const int64_t bytes = asked > half ? asked | 1LL << 61 : asked; /* what there is, or what there never is */
+        const int64_t bytes =
+            asked > half ? asked | 1LL << 61 : asked; /* what there is, or what there never is */
         const void *const near = in_.rarely() ? from_.middle() : nullptr;
         void *const untouched = &in_;
         void *got = untouched;
-        const int error = staging ? heddle_staging_alloc(bytes, near, &got) : heddle_scratch_alloc(bytes, near, &got);
+        const int error =
+            staging ? heddle_staging_alloc(bytes, near, &got) : heddle_scratch_alloc(bytes, near, &got);
         REQUIRE(error == HEDDLE_SUCCESS || got == untouched);
-        REQUIRE(bytes >= 0 ? error == HEDDLE_SUCCESS || error == HEDDLE_ERR_NO_MEMORY : error == HEDDLE_ERR_ARG);
+        REQUIRE(bytes >= 0 ? error == HEDDLE_SUCCESS || error == HEDDLE_ERR_NO_MEMORY
+                           : error == HEDDLE_ERR_ARG);
         if (error != HEDDLE_SUCCESS)
             return;
         std::memset(got, 1, static_cast<size_t>(std::min<int64_t>(bytes, half)));

@@ -2,8 +2,8 @@
  *
  * processes: 1
  *
- * Types of very many members, very deep ones and very many of them: they are made in linear time, move the right bytes, and
- * leave no memory behind. What does not fit an MPI_Aint is an error.
+ * Types of very many members, very deep ones and very many of them: they are made in linear time, move the
+ * right bytes, and leave no memory behind. What does not fit an MPI_Aint is an error.
  */
 #include "standard_test.hpp"
 
@@ -14,7 +14,8 @@ using namespace standard_test;
 
 namespace {
 
-/* Members of one to three elements, with gaps between them: where they lie, and how many elements they have. */
+/* Members of one to three elements, with gaps between them: where they lie, and how many elements they have.
+ */
 struct Members {
     explicit Members(int count)
     {
@@ -51,8 +52,8 @@ void check_packed(const Members &members, MPI_Datatype type)
     }
     packed.resize(expected.size());
     int position = 0;
-    check_success(MPI_Pack(memory.data(), 1, type, packed.data(), static_cast<int>(8 * packed.size()), &position,
-                           MPI_COMM_SELF),
+    check_success(MPI_Pack(memory.data(), 1, type, packed.data(), static_cast<int>(8 * packed.size()),
+                           &position, MPI_COMM_SELF),
                   "MPI_Pack");
     check_equal(position, static_cast<long long>(8 * expected.size()), "packed bytes");
     check(packed == expected, "packed other bytes than the members'");
@@ -124,14 +125,15 @@ void check_too_large()
                 starts(sizes.size(), none), all(sizes.size(), MPI_DISTRIBUTE_NONE),
                 arguments(sizes.size(), MPI_DISTRIBUTE_DFLT_DARG), processes(sizes.size(), one);
             const std::string what = std::to_string(ndims) + " dimensions of 2^30";
-            check(MPI_Type_create_subarray(ndims, sizes.data(), subsizes.data(), starts.data(), order, MPI_INT,
-                                           &type) != MPI_SUCCESS,
+            check(MPI_Type_create_subarray(ndims, sizes.data(), subsizes.data(), starts.data(), order,
+                                           MPI_INT, &type) != MPI_SUCCESS,
                   "a subarray of " + what + " is made");
             check(MPI_Type_create_darray(1, 0, ndims, sizes.data(), all.data(), arguments.data(),
                                          processes.data(), order, MPI_INT, &type) != MPI_SUCCESS,
                   "a distributed array of " + what + " is made");
         }
-    check(MPI_Type_vector(large, 1, large, MPI_LONG_DOUBLE, &type) != MPI_SUCCESS, "a vector of 2^64 bytes is made");
+    check(MPI_Type_vector(large, 1, large, MPI_LONG_DOUBLE, &type) != MPI_SUCCESS,
+          "a vector of 2^64 bytes is made");
 }
 
 } // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Digests of sequences of words, by which layouts are compared: a polynomial modulo the prime 2^127 - 1, at a secret
-// point. Two different sequences of n words, chosen without knowing the point, have equal digests with a probability of
-// at most n / 2^126. No digest leaves the process, so nobody learns the point.
+// Digests of sequences of words, by which layouts are compared: a polynomial modulo the prime 2^127 - 1, at a
+// secret point. Two different sequences of n words, chosen without knowing the point, have equal digests with
+// a probability of at most n / 2^126. No digest leaves the process, so nobody learns the point.
 #pragma once
 
 #include "checked.hpp"
