@@ -103,6 +103,9 @@ static void files(const char *asserted)
     MPI_File_open(MPI_COMM_WORLD, "says.file", mode, MPI_INFO_NULL, &file);
     MPI_File_get_info(file, &info);
     print_kinds("file", info);
+    MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "native", said);
+    MPI_File_get_info(file, &info);
+    print_kinds("file set_view", info);
     MPI_File_set_info(file, said);
     MPI_File_get_info(file, &info);
     print_kinds("file set_info", info);

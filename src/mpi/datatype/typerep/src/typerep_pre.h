@@ -87,7 +87,7 @@ extern MPL_TLS int MPIR_Typerep_sender_waits ATTRIBUTE((visibility("hidden"), tl
 #define MPIR_TYPEREP_SENDER_WAITS(yes) (MPIR_Typerep_sender_waits = (yes))
 
 /* Whether messages take device buffers wherever they go: through the netmod, with no shared memory module beside it. */
-#if defined(MPIDI_CH4_DIRECT_NETMOD)
+#if defined(MPIDI_CH4_DIRECT_NETMOD) && MPIR_TYPEREP_TAKES_DEVICES
 #define MPIR_TYPEREP_SENDS_DEVICE 1
 #else
 #define MPIR_TYPEREP_SENDS_DEVICE 0

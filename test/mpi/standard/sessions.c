@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Sessions without the world model, two at a time, each with a communicator of its own.
+ * processes: 1 2 3
+ */
+#include <mpi.h>
+#include <stdio.h>
+
+static int wrong;
+
+static MPI_Session begin(void)
+{
+    MPI_Session session;
+    if (MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session) != MPI_SUCCESS)
+        wrong++;
+    return session;
+}
+
+/* All processes add up their ranks. */
+static void use(MPI_Session session, const char *name)
+{
+    MPI_Group group;
+    MPI_Comm comm;
+    int rank, size, sum = -1;
+    MPI_Group_from_session_pset(session, "mpi://WORLD", &group);
+    MPI_Comm_create_from_group(group, name, MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm);
+    MPI_Group_free(&group);
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+    MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, comm);
+    if (sum != size * (size - 1) / 2) {
+        printf("rank %d, %s: the sum is %d\n", rank, name, sum);
+        wrong++;
+    }
+    MPI_Comm_free(&comm);
+}
+
+int main(void)
+{
+    MPI_Session one = begin();
+    use(one, "one");
+    MPI_Session other = begin();
+    use(other, "other");
+    MPI_Session_finalize(&one);
+    use(other, "again");
+    MPI_Session_finalize(&other);
+    return wrong != 0;
+}
