@@ -5,6 +5,9 @@
 #ifndef HEDDLE_FILES_H_INCLUDED
 #define HEDDLE_FILES_H_INCLUDED
 
+/* Before mpi.h: ROMIO defines some of its names as well. */
+#include "adio.h"
+
 #include "../../datatype/typerep/src/typerep_files.h"
 
 /* A buffer in external32 and what a data call is given for it: bytes. */
