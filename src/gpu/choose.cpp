@@ -114,8 +114,8 @@ bool can(Method method, const Move &m, const Work *work)
     case Method::copy_engine:
         return work && plain && m.from.dense() && m.to.dense();
     case Method::blocks:
-        return work && plain && ((m.from.dense() && is_of_blocks(work->to, m.bytes)) ||
-                                 (m.to.dense() && is_of_blocks(work->from, m.bytes)));
+        return work && plain && ((m.from.dense() && !m.to.memory.several && is_of_blocks(work->to, m.bytes)) ||
+                                 (m.to.dense() && !m.from.memory.several && is_of_blocks(work->from, m.bytes)));
     case Method::kernel:
         return work != nullptr;
     case Method::chunked:

@@ -19,8 +19,10 @@ bool Place::add(const Memory &memory, const Backend &backend)
 {
     if ((kind == MemoryKind::host) != (memory.kind == MemoryKind::host))
         return false;
+    const bool is_another = !base || memory.base != base;
     if (kind != MemoryKind::device || memory.kind != MemoryKind::device) {
         mixed = mixed || memory.kind != kind;
+        several = several || is_another;
         if (memory.kind == MemoryKind::device)
             static_cast<Memory &>(*this) = memory;
         return true;
@@ -33,6 +35,7 @@ bool Place::add(const Memory &memory, const Backend &backend)
     if (is_new)
         also.set(static_cast<size_t>(memory.device));
     mixed = mixed || is_new || memory.imported != imported;
+    several = several || is_another;
     imported = imported || memory.imported;
     closed |= memory.closed;
     return true;

@@ -12,6 +12,7 @@ namespace heddle::gpu {
 struct Place : Memory { // of that first device, if there is one
     std::bitset<64> also; // further devices that have a part of it
     bool mixed = false;   // a part of it is another device's memory or of another kind
+    bool several = false; // it is of several allocations: no copy of rows may lead from one to the next
 
     Place() = default;
     Place(const Memory &memory) : Memory(memory) {}

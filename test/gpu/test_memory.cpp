@@ -237,6 +237,37 @@ void absolute_and_packed()
     }
 }
 
+/* Blocks at one stride that leads from one allocation into the next, which no copy of rows may cross. */
+void one_block_in_each_of_two()
+{
+    constexpr size_t block = 400;
+    for (const Place &place : Machine::get().places())
+        for (const Place &packed_in : Machine::get().places()) {
+            Buffer first(place, block, 1), second(place, block, 2), packed(packed_in, 2 * block, 3);
+            Buffer *const blocks[] = {&first, &second};
+            const int64_t lengths[] = {block, block};
+            const int64_t addresses[] = {static_cast<int64_t>(reinterpret_cast<uintptr_t>(first.at())),
+                                         static_cast<int64_t>(reinterpret_cast<uintptr_t>(second.at()))};
+            Type type = Type::from(
+                [&](auto **t) {
+                    return heddle_type_hindexed(2, lengths, addresses, heddle_type_predefined(HEDDLE_BYTE), t);
+                },
+                "hindexed");
+            type.commit();
+            const heddle_side both = side_of(nullptr, 1, type), bytes = bytes_at(packed.at(), 2 * block);
+            for (size_t i = 0; i < 2 * block; ++i)
+                packed.expected[i] = blocks[i / block]->expected[i % block];
+            transfer_all(Way::blocking, {{both, bytes, 2 * block, HEDDLE_OP_REPLACE}});
+            packed.check("packed out of two allocations in ", to_text(place));
+            Buffer other(packed_in, 2 * block, 4);
+            for (size_t i = 0; i < 2 * block; ++i)
+                blocks[i / block]->expected[i % block] = other.expected[i];
+            transfer_all(Way::blocking, {{bytes_at(other.at(), 2 * block), both, 2 * block, HEDDLE_OP_REPLACE}});
+            for (const Buffer *buffer : blocks)
+                buffer->check("unpacked into two allocations in ", to_text(place));
+        }
+}
+
 /* Elements that lie in each of some buffers in turn: their packed bytes, and a type of absolute addresses. */
 struct Dealt {
     std::deque<Buffer> buffers;
@@ -439,6 +470,7 @@ const AddTests tests{{"memory kinds", memory_kinds},
                      {"scratch memory", scratch_memory},
                      {"absolute addresses", absolute_addresses},
                      {"absolute addresses and packed bytes", absolute_and_packed},
+                     {"absolute addresses, a block in each of two", one_block_in_each_of_two},
                      {"elements in two memories", elements_in_two_memories},
                      {"one launch for many arrays", one_launch_for_many_arrays},
                      {"inside: arrays of several devices", inside_arrays_of_devices},

@@ -265,10 +265,23 @@ Error run_kernel(const Memories &memories, int device, Kernel kernel, const Work
     return work.op == HEDDLE_OP_REPLACE ? move(work, from, to) : reduce(work, from, to);
 }
 
+// From the first byte of a copy's rows to behind the last one.
+static size_t extent_of(const Layers &copy, size_t pitch, size_t rows_of_layer)
+{
+    return ((copy.layers - 1) * rows_of_layer + copy.rows - 1) * pitch + copy.width;
+}
+
 Error run_copy(const Memories &memories, int device, Limits limits, const Layers &copy)
 {
     Access from(memories, device, "copy reads", limits);
     Access to(memories, device, "copy writes", limits);
+    // CUDA refuses rows that lead from one allocation into another.
+    if (copy.layers * copy.rows > 1 && copy.width > 0 &&
+        !from.reach(reinterpret_cast<uintptr_t>(copy.from), extent_of(copy, copy.from_pitch, copy.from_rows)))
+        return from.error();
+    if (copy.layers * copy.rows > 1 && copy.width > 0 &&
+        !to.reach(reinterpret_cast<uintptr_t>(copy.to), extent_of(copy, copy.to_pitch, copy.to_rows)))
+        return to.error();
     for (size_t i = 0; i < copy.layers * copy.rows && copy.width > 0; ++i) {
         const size_t layer = i / copy.rows, row = i % copy.rows;
         const std::byte *source = from.reach(
