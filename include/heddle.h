@@ -292,7 +292,8 @@ typedef enum heddle_op HEDDLE_ENUM_BASE {
     HEDDLE_OP_COUNT
 } heddle_op;
 
-/* 1 where MPI allows `op` on elements of `basic` (MPI 4.0, section 6.9.2), else 0. */
+/* 1 where MPI allows `op` on elements of `basic` (MPI 4.0, section 6.9.2), else 0. What only moves (REPLACE, NO_OP) may be of
+ * HEDDLE_MIXED. */
 HEDDLE_API int heddle_op_is_defined(heddle_op op, heddle_predefined basic);
 
 /* target = target op source, element by element in packed order: `outcount` instances of `outtype`

@@ -337,7 +337,8 @@ private:
         REQUIRE((named != nullptr) == (any >= 0 && any < HEDDLE_PREDEFINED_COUNT));
         const int defined =
             heddle_op_is_defined(static_cast<heddle_op>(other), static_cast<heddle_predefined>(any));
-        REQUIRE(!defined || (named && other >= 0 && other < HEDDLE_OP_COUNT));
+        const bool moves = other == HEDDLE_OP_REPLACE || other == HEDDLE_OP_NO_OP; /* whatever the elements are */
+        REQUIRE(!defined || ((named || (moves && any == HEDDLE_MIXED)) && other >= 0 && other < HEDDLE_OP_COUNT));
         REQUIRE(!heddle_device_combines(static_cast<heddle_op>(other), static_cast<heddle_predefined>(any)));
         heddle_counter counter{};
         (void)heddle_counter_read(in_.number(), &counter);

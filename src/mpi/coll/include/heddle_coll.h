@@ -26,6 +26,14 @@ static inline MPI_Datatype MPIR_Coll_block_type(MPI_Aint count, MPI_Datatype dat
     return count > 0 ? datatype : MPI_BYTE;
 }
 
+/* Where a block lies, `displ` extents from the buffer. */
+static inline void *MPIR_Coll_displaced(void *buf, MPI_Aint displ, MPI_Datatype datatype)
+{
+    MPI_Aint extent;
+    MPIR_Datatype_get_extent_macro(datatype, extent);
+    return (char *)buf + displ * extent;
+}
+
 /* Whether any of the counts is not zero; they may be of any integer type. */
 static inline bool MPIR_Coll_any(const void *counts, size_t bytes)
 {
