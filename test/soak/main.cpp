@@ -102,25 +102,53 @@ extern "C" void tell_step(int)
  * grows for ever. */
 constexpr int64_t caches = 1 << 20;
 
-void judge(const Resources &then, const Resources &now, int64_t messages)
-{
-    if (messages < 2000)
-        return;
-    const std::string what = "after the first half " + to_text(then) + "; at the end " + to_text(now) +
-                             "; between them " + std::to_string(messages) + " verified";
-    device_test::check(now.heap - then.heap <= messages + caches, "memory leaks: " + what);
-    device_test::check(now.descriptors - then.descriptors <= 2, "descriptors leak: " + what);
-    device_test::check(now.resident - then.resident <= messages + (64 << 20),
-                       "resident memory grows: " + what);
-}
+/* The least that a process held in the second quarter of the time, and in the last one. */
+class Growth {
+public:
+    explicit Growth(double seconds) : seconds_(seconds) {}
+
+    void look(double spent)
+    {
+        const int quarter = static_cast<int>(4 * spent / seconds_);
+        if (quarter != 1 && quarter < 3)
+            return;
+        Quarter &q = quarter == 1 ? second_ : last_;
+        if (q.samples++ == 0)
+            q.least = Resources::now(), q.verified = verified;
+        else
+            q.least.lower_to(Resources::now());
+    }
+
+    void judge() const
+    {
+        const int64_t messages = last_.verified - second_.verified;
+        if (second_.samples == 0 || last_.samples == 0 || messages < 2000)
+            return;
+        const Resources &then = second_.least, &now = last_.least;
+        const std::string what = "in the second quarter " + to_text(then) + "; in the last one " +
+                                 to_text(now) + "; between them " + std::to_string(messages) + " verified";
+        device_test::check(now.heap - then.heap <= messages + caches, "memory leaks: " + what);
+        device_test::check(now.descriptors <= then.descriptors, "descriptors leak: " + what);
+        device_test::check(now.resident - then.resident <= messages + (64 << 20),
+                           "resident memory grows: " + what);
+    }
+
+private:
+    struct Quarter {
+        Resources least;
+        int64_t samples = 0, verified = 0;
+    };
+    const double seconds_;
+    Quarter second_, last_;
+};
 
 void soak_for(const Run &run)
 {
     const auto begun = std::chrono::steady_clock::now();
     std::signal(SIGTERM, tell_step);
     std::signal(SIGSEGV, tell_step);
-    Resources then{};
-    int64_t number = run.first, verified_then = -1, failed_at = -1;
+    Growth growth(run.seconds);
+    int64_t number = run.first, failed_at = -1;
     for (; goes_on(run, number, begun); ++number) {
         current_step = static_cast<sig_atomic_t>(number);
         step(run, number);
@@ -131,22 +159,20 @@ void soak_for(const Run &run)
             std::fflush(stdout);
         }
         const double spent = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
-        if (verified_then < 0 && spent > run.seconds / 2) {
-            then = Resources::now();
-            verified_then = verified;
-        }
-        if (rank == 0 && number % 500 == 499)
+        if (run.end < 0 && number % 20 == 0)
+            growth.look(spent);
+        if (rank == 0 && number % 500 == 499) {
             std::printf("%.0f s: %ld steps, %ld verified\n", spent, static_cast<long>(number + 1),
-                        static_cast<long>(verified)),
-                std::fflush(stdout);
+                        static_cast<long>(verified));
+            std::fflush(stdout);
+        }
     }
     MPI_Barrier(MPI_COMM_WORLD);
-    const Resources now = Resources::now();
-    if (run.end < 0 && verified_then >= 0)
-        judge(then, now, verified - verified_then);
+    growth.judge();
     std::printf("rank %d: steps %ld to %ld of seed %lu: %ld verified, %ld errors told; %s\n", rank,
                 static_cast<long>(run.first), static_cast<long>(number), run.seed,
-                static_cast<long>(verified), static_cast<long>(errors_told), to_text(now).c_str());
+                static_cast<long>(verified), static_cast<long>(errors_told),
+                to_text(Resources::now()).c_str());
 }
 
 } // namespace

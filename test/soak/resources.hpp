@@ -22,6 +22,15 @@ struct Resources {
     int64_t mappings = 0;
     int64_t descriptors = 0;
 
+    /* The least of two samples: what is on its way, or kept for a while, comes and goes. */
+    void lower_to(const Resources &other)
+    {
+        heap = std::min(heap, other.heap);
+        resident = std::min(resident, other.resident);
+        mappings = std::min(mappings, other.mappings);
+        descriptors = std::min(descriptors, other.descriptors);
+    }
+
     static Resources now()
     {
         Resources r;
