@@ -19,18 +19,10 @@ struct contents {
     MPI_Datatype *type;
 };
 
-static void drop_type(MPI_Datatype *type)
-{
-    int integers, addresses, types, combiner;
-    MPI_Type_get_envelope(*type, &integers, &addresses, &types, &combiner);
-    if (combiner != MPI_COMBINER_NAMED)
-        MPI_Type_free(type);
-}
-
 static void drop_contents(struct contents *c)
 {
     for (MPI_Count i = 0; c->type != NULL && i < c->types; i++)
-        drop_type(&c->type[i]);
+        MPIO_Drop_type(&c->type[i]);
     MPL_free(c->integer);
     MPL_free(c->address);
     MPL_free(c->number);
@@ -136,7 +128,7 @@ static int convert_parts(const struct contents *c, MPI_Datatype *newtype)
     if (err == MPI_SUCCESS)
         err = rebuild(c, parts, newtype);
     while (made > 0)
-        drop_type(&parts[--made]);
+        MPIO_Drop_type(&parts[--made]);
     MPL_free(parts);
     return err;
 }

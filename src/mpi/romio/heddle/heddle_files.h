@@ -47,6 +47,10 @@ void MPIO_Set_view(MPI_File file, MPI_Offset disp, MPI_Datatype etype, MPI_Datat
                    const char *datarep, MPI_Info info, int *error_code);
 /* What the program gave in the place of a type that a file keeps. */
 MPI_Datatype MPIO_Native_type(MPI_Datatype kept);
+/* How a type was made, by a large-count constructor too: MPI_Type_get_envelope is an error for those. */
+int MPIO_Combiner(MPI_Datatype type);
+/* Frees what a program, or this code, made. */
+void MPIO_Drop_type(MPI_Datatype *type);
 /* The extent of a type in the file. */
 int MPIO_Type_get_extent(MPI_File file, MPI_Datatype type, MPI_Aint *lb, MPI_Aint *extent);
 /* At the end of the program. */

@@ -9,14 +9,17 @@
 
 #include <stdio.h>
 
-static int is_predefined(MPI_Datatype type)
+int MPIO_Combiner(MPI_Datatype type)
 {
-    int integers, addresses, types, combiner;
-    MPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
-    return combiner == MPI_COMBINER_NAMED;
+    MPI_Count integers, addresses, counts, types;
+    int combiner;
+    PMPI_Type_get_envelope_c(type, &integers, &addresses, &counts, &types, &combiner);
+    return combiner;
 }
 
-static void drop_type(MPI_Datatype *type)
+static int is_predefined(MPI_Datatype type) { return MPIO_Combiner(type) == MPI_COMBINER_NAMED; }
+
+void MPIO_Drop_type(MPI_Datatype *type)
 {
     if (*type != MPI_DATATYPE_NULL && !is_predefined(*type))
         MPI_Type_free(type);
@@ -30,7 +33,7 @@ static int drop_native(MPI_Datatype type, int keyval, void *attribute, void *ext
     MPL_UNREFERENCED_ARG(type);
     MPL_UNREFERENCED_ARG(keyval);
     MPL_UNREFERENCED_ARG(extra_state);
-    drop_type(attribute);
+    MPIO_Drop_type(attribute);
     MPL_free(attribute);
     return MPI_SUCCESS;
 }
@@ -77,7 +80,7 @@ int MPIO_Type_get_extent(MPI_File file, MPI_Datatype type, MPI_Aint *lb, MPI_Ain
     if (err != MPI_SUCCESS)
         return MPIO_Err_return_file(file, err);
     err = MPI_Type_get_extent(external, lb, extent);
-    drop_type(&external);
+    MPIO_Drop_type(&external);
     return err;
 }
 
@@ -143,13 +146,13 @@ void MPIO_Set_view(ADIO_File fd, ADIO_Offset disp, MPI_Datatype etype, MPI_Datat
         err = check_type(kept_filetype, fd->orig_access_mode, "filetype");
     *error_code = agree(fd->comm, err);
     if (*error_code != MPI_SUCCESS) {
-        drop_type(&kept_etype);
-        drop_type(&kept_filetype);
+        MPIO_Drop_type(&kept_etype);
+        MPIO_Drop_type(&kept_filetype);
         return;
     }
 
-    drop_type(&fd->etype);
-    drop_type(&fd->filetype);
+    MPIO_Drop_type(&fd->etype);
+    MPIO_Drop_type(&fd->filetype);
     fd->etype = kept_etype;
     fd->filetype = kept_filetype;
     ADIO_SetInfo(fd, info, &err);
