@@ -101,6 +101,8 @@ extern "C" void tell_step(int)
 /* Caches have limits of some hundred KiB (4096 exported allocations, 152 bytes each); what grows beyond them
  * grows for ever. */
 constexpr int64_t caches = 1 << 20;
+/* Verified by then; before, pools and caches fill. */
+constexpr int64_t warm = 5000;
 
 /* The least that a process held in the second quarter of the time, and in the last one. */
 class Growth {
@@ -122,8 +124,10 @@ public:
     void judge() const
     {
         const int64_t messages = last_.verified - second_.verified;
-        if (second_.samples == 0 || last_.samples == 0 || messages < 2000)
+        if (second_.samples == 0 || last_.samples == 0 || second_.verified < warm) {
+            std::printf("rank %d: too short to tell whether anything grows\n", rank);
             return;
+        }
         const Resources &then = second_.least, &now = last_.least;
         const std::string what = "in the second quarter " + to_text(then) + "; in the last one " +
                                  to_text(now) + "; between them " + std::to_string(messages) + " verified";
