@@ -186,6 +186,12 @@ int main(int argc, char **argv)
               "MPI_SUM of structs");
         check_class(MPI_Accumulate(from.data(), 1, vector, rank, 0, 1, vector, MPI_BXOR, win), MPI_ERR_OP,
                     "MPI_BXOR of a vector of doubles");
+        /* Of nothing it matters to nobody what it is; mpi4py's tests do so. */
+        check_success(MPI_Accumulate(from.data(), 0, MPI_BYTE, rank, 0, 0, MPI_BYTE, MPI_SUM, win),
+                      "Accumulate of no bytes");
+        check_success(MPI_Get_accumulate(from.data(), 0, MPI_BYTE, from.data(), 0, MPI_BYTE, rank, 0, 0, MPI_BYTE,
+                                         MPI_SUM, win),
+                      "Get_accumulate of no bytes");
         check_success(MPI_Accumulate(from.data(), 1, vector, rank, 0, 1, vector, MPI_SUM, win),
                       "MPI_SUM of a vector");
         MPI_Win_fence(0, win);
