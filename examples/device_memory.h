@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A GPU's memory by CUDA's driver, found at run time: the program needs no toolkit to be built, and no driver to start.
+ * A GPU's memory by CUDA's driver, found at run time: the program needs no toolkit to be built, and
+ * no driver to start.
  */
 #ifndef EXAMPLES_DEVICE_MEMORY_H
 #define EXAMPLES_DEVICE_MEMORY_H
@@ -11,10 +12,12 @@
 struct device_memory {
     int (*allocate)(unsigned long long *at, size_t bytes);
     int (*release)(unsigned long long at);
-    int (*copy)(unsigned long long to, unsigned long long from, size_t bytes); /* between any two memories */
+    int (*copy)(unsigned long long to, unsigned long long from, size_t bytes); /* between any two
+                                                                                  memories */
 };
 
-/* The memory of one GPU: number `turn`, or as many further where there are fewer. Null, or what is missing. */
+/* The memory of one GPU: number `turn`, or as many further where there are fewer. Null, or what is
+ * missing. */
 static inline const char *device_memory_open(int turn, struct device_memory *memory)
 {
     void *cuda = dlopen("libcuda.so.1", RTLD_NOW);
@@ -27,7 +30,8 @@ static inline const char *device_memory_open(int turn, struct device_memory *mem
     memory->allocate = (int (*)(unsigned long long *, size_t))dlsym(cuda, "cuMemAlloc_v2");
     memory->release = (int (*)(unsigned long long))dlsym(cuda, "cuMemFree_v2");
     memory->copy = (int (*)(unsigned long long, unsigned long long, size_t))dlsym(cuda, "cuMemcpy");
-    if (!init || !count || !retain || !use || !memory->allocate || !memory->release || !memory->copy)
+    if (!init || !count || !retain || !use || !memory->allocate || !memory->release ||
+        !memory->copy)
         return "the CUDA driver is too old";
     int devices = 0;
     void *context = NULL;

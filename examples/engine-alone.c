@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * engine-alone: Heddle's datatype engine without MPI. It packs one component of the velocity out of an array
- * of particles on a plane of a 3-D grid, and puts it back. To compile it against an installed Heddle in
- * PREFIX:
+ * engine-alone: Heddle's datatype engine without MPI. It packs one component of the velocity out of
+ * an array of particles on a plane of a 3-D grid, and puts it back. To compile it against an
+ * installed Heddle in PREFIX:
  *
  *     export PKG_CONFIG_PATH=PREFIX/lib/pkgconfig
  *     cc engine-alone.c $(pkg-config --cflags --libs heddle) -Wl,-rpath,PREFIX/lib -o engine-alone
@@ -41,8 +41,8 @@ static heddle_type *velocity_of_plane(void)
     heddle_type *number = heddle_type_predefined(HEDDLE_FLOAT);
     CHECK(heddle_type_struct(1, &one, &at, &number, &component));
     CHECK(heddle_type_resized(component, 0, sizeof(struct particle), &particle));
-    CHECK(heddle_type_subarray(3, (int64_t[]){NZ, NY, NX}, (int64_t[]){NZ, 1, NX}, (int64_t[]){0, PLANE, 0},
-                               HEDDLE_ORDER_C, particle, &plane));
+    CHECK(heddle_type_subarray(3, (int64_t[]){NZ, NY, NX}, (int64_t[]){NZ, 1, NX},
+                               (int64_t[]){0, PLANE, 0}, HEDDLE_ORDER_C, particle, &plane));
     CHECK(heddle_type_commit(plane));
     heddle_type_release(component); /* plane keeps what it needs */
     heddle_type_release(particle);
@@ -60,8 +60,8 @@ static void print_type(const heddle_type *type)
         exit(EXIT_FAILURE);
     CHECK(heddle_type_describe(type, text, length + 1, &length));
     printf("layout: %s\n", text);
-    printf("size %" PRId64 ", extent %" PRId64 ", %" PRId64 " elements in %" PRId64 " runs, %" PRId64
-           " bytes of memory\n",
+    printf("size %" PRId64 ", extent %" PRId64 ", %" PRId64 " elements in %" PRId64
+           " runs, %" PRId64 " bytes of memory\n",
            info.size, info.extent, info.elements, info.runs, info.memory);
     free(text);
 }
@@ -96,8 +96,9 @@ int main(void)
     for (int z = 0; z < NZ; z++)
         for (int y = 0; y < NY; y++)
             for (int x = 0; x < NX; x++)
-                wrong += back[z][y][x].velocity[1] != (y == PLANE ? grid[z][y][x].velocity[1] : 0.0f) ||
-                         back[z][y][x].id != 0; /* nothing else may be touched */
+                wrong +=
+                    back[z][y][x].velocity[1] != (y == PLANE ? grid[z][y][x].velocity[1] : 0.0f) ||
+                    back[z][y][x].id != 0; /* nothing else may be touched */
 
     int64_t displacement, run, tenth = 10 * sizeof(float);
     CHECK(heddle_locate(1, plane, tenth, &displacement, &run));

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * halo3d: a periodic 3-D halo exchange with 26 neighbours, as the stencil code Astaroth does it: several
- * quantities on one grid, a halo of several cells, each region described by MPI_Type_create_subarray.
+ * halo3d: a periodic 3-D halo exchange with 26 neighbours, as the stencil code Astaroth does it:
+ * several quantities on one grid, a halo of several cells, each region described by
+ * MPI_Type_create_subarray.
  *
- * It exchanges in three ways that a program may choose from (see `methods` below), checks every cell of every
- * quantity after every exchange against a value that follows from its global coordinates, and prints the
- * times. Any number of processes works, one included: an axis with one or two processes then makes the same
- * process a neighbour several times over, or a process its own neighbour.
+ * It exchanges in three ways that a program may choose from (see `methods` below), checks every
+ * cell of every quantity after every exchange against a value that follows from its global
+ * coordinates, and prints the times. Any number of processes works, one included: an axis with one
+ * or two processes then makes the same process a neighbour several times over, or a process its own
+ * neighbour.
  *
  * Exit status: 0 all cells right, 1 some wrong, 2 wrong usage, 3 an MPI call failed.
  */
@@ -41,13 +43,15 @@ static void *allocate(size_t count, size_t size)
 {
     void *memory = calloc(count ? count : 1, size);
     if (!memory) {
-        fprintf(stderr, "halo3d: out of memory: %zu x %zu bytes; choose a smaller --size\n", count, size);
+        fprintf(stderr, "halo3d: out of memory: %zu x %zu bytes; choose a smaller --size\n", count,
+                size);
         MPI_Abort(MPI_COMM_WORLD, EXIT_MPI);
     }
     return memory;
 }
 
-/* ---- options ------------------------------------------------------------------------------------------- */
+/* ---- options
+ * ------------------------------------------------------------------------------------------- */
 
 struct options {
     int size[3]; /* interior cells of one process: z, y, x */
@@ -64,7 +68,8 @@ static const char usage[] =
     "  --iterations N     exchanges with each method (default 20)\n"
     "  --radius N         cells in the halo (default 3)\n"
     "  --quantities N     double-precision values of each cell (default 8)\n"
-    "  --device           the grid in the memory of a GPU (CUDA), of another one for each process of a node\n"
+    "  --device           the grid in the memory of a GPU (CUDA), of another one for each process "
+    "of a node\n"
     "  --break N          spoil N halo cells of rank 0 before each verification, to see it fail\n"
     "  --help             this text\n"
     "\n"
@@ -85,14 +90,10 @@ static int parse_number(const char *text, int least, const char **end)
 static int parse_options(int argc, char **argv, int rank, struct options *options)
 {
     static const struct option known[] = {
-        {"size", required_argument, NULL, 's'},
-        {"iterations", required_argument, NULL, 'i'},
-        {"radius", required_argument, NULL, 'r'},
-        {"quantities", required_argument, NULL, 'q'},
-        {"break", required_argument, NULL, 'b'},
-        {"device", no_argument, NULL, 'd'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
+        {"size", required_argument, NULL, 's'},   {"iterations", required_argument, NULL, 'i'},
+        {"radius", required_argument, NULL, 'r'}, {"quantities", required_argument, NULL, 'q'},
+        {"break", required_argument, NULL, 'b'},  {"device", no_argument, NULL, 'd'},
+        {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0},
     };
     *options = (struct options){{64, 64, 64}, 20, 3, 8, 0, 0};
     opterr = rank == 0;
@@ -151,7 +152,8 @@ static int parse_options(int argc, char **argv, int rank, struct options *option
     return good ? -1 : EXIT_USAGE;
 }
 
-/* ---- the grid ------------------------------------------------------------------------------------------ */
+/* ---- the grid
+ * ------------------------------------------------------------------------------------------ */
 
 /* Axes are ordered z, y, x, as they lie in memory: cells[quantity][z][y][x], halo included. */
 struct grid {
@@ -235,7 +237,8 @@ static void grid_create(struct grid *grid, const struct options *options)
     grid->cells = allocate(grid->cell_count, sizeof(double));
     if (options->device)
         grid_open_device(grid);
-    grid->buffer = grid->device ? grid_memory(grid, grid->cell_count * sizeof(double)) : (char *)grid->cells;
+    grid->buffer =
+        grid->device ? grid_memory(grid, grid->cell_count * sizeof(double)) : (char *)grid->cells;
 }
 
 static void grid_free(struct grid *grid)
@@ -259,8 +262,9 @@ static int64_t global_index(const struct grid *grid, int axis, int index)
     return (at % length + length) % length;
 }
 
-/* What the first cell of a global row holds at an exchange; the others count up from there. No two cells of
- * an exchange hold the same, and neighbouring exchanges differ, so that nothing old passes for new. */
+/* What the first cell of a global row holds at an exchange; the others count up from there. No two
+ * cells of an exchange hold the same, and neighbouring exchanges differ, so that nothing old passes
+ * for new. */
 static double row_value(const struct grid *grid, int exchange, int quantity, int64_t z, int64_t y)
 {
     int64_t length[3];
@@ -272,8 +276,8 @@ static double row_value(const struct grid *grid, int exchange, int quantity, int
 
 enum walk { FILL, VERIFY };
 
-/* FILL gives the interior its values and the halo a mark that is none of them. VERIFY returns how many cells
- * do not hold what they should, and tells of the first unless `method` is null. */
+/* FILL gives the interior its values and the halo a mark that is none of them. VERIFY returns how
+ * many cells do not hold what they should, and tells of the first unless `method` is null. */
 static int64_t grid_walk(struct grid *grid, int exchange, enum walk walk, const char *method)
 {
     int64_t wrong = 0;
@@ -281,19 +285,22 @@ static int64_t grid_walk(struct grid *grid, int exchange, enum walk walk, const 
     for (int q = 0; q < grid->quantities; q++)
         for (int z = 0; z < grid->whole[0]; z++)
             for (int y = 0; y < grid->whole[1]; y++) {
-                double row = row_value(grid, exchange, q, global_index(grid, 0, z), global_index(grid, 1, y));
+                double row = row_value(grid, exchange, q, global_index(grid, 0, z),
+                                       global_index(grid, 1, y));
                 int halo_row = in_halo(grid, 0, z) || in_halo(grid, 1, y);
-                int64_t first = global_index(grid, 2, 0), length = (int64_t)grid->dims[2] * grid->interior[2];
+                int64_t first = global_index(grid, 2, 0),
+                        length = (int64_t)grid->dims[2] * grid->interior[2];
                 for (int x = 0; x < grid->whole[2]; x++, cell++) {
                     double right = row + (double)first;
                     first = first + 1 == length ? 0 : first + 1;
                     if (walk == FILL)
                         *cell = halo_row || in_halo(grid, 2, x) ? -1.0 : right;
                     else if (*cell != right && wrong++ == 0 && method)
-                        fprintf(stderr,
-                                "halo3d: %s: rank %d: quantity %d, cell (%d, %d, %d), halo included: "
-                                "holds %.15g, should hold %.15g\n",
-                                method, grid->rank, q, x, y, z, *cell, right);
+                        fprintf(
+                            stderr,
+                            "halo3d: %s: rank %d: quantity %d, cell (%d, %d, %d), halo included: "
+                            "holds %.15g, should hold %.15g\n",
+                            method, grid->rank, q, x, y, z, *cell, right);
                 }
             }
     return wrong;
@@ -306,12 +313,13 @@ static void grid_break(struct grid *grid, int count)
         grid->cells[i] += 0.5;
 }
 
-/* ---- the exchange -------------------------------------------------------------------------------------- */
+/* ---- the exchange
+ * -------------------------------------------------------------------------------------- */
 
-/* Message i travels in direction i: from the interior cells next to that side, to the process on that side,
- * into the halo of its opposite side. So its source is the process on our opposite side. Where one process
- * stands on several sides, its messages to us and our expectations come in the same order: that of the
- * directions. */
+/* Message i travels in direction i: from the interior cells next to that side, to the process on
+ * that side, into the halo of its opposite side. So its source is the process on our opposite side.
+ * Where one process stands on several sides, its messages to us and our expectations come in the
+ * same order: that of the directions. */
 struct exchange {
     MPI_Comm comm; /* a graph of the 26 edges in and out */
     int sources[DIRECTIONS], destinations[DIRECTIONS];
@@ -365,8 +373,9 @@ static void exchange_create(struct exchange *exchange, const struct grid *grid)
         exchange->packed_at[i] = (int)packed;
         packed += exchange->packed_bytes[i];
         if (size > INT_MAX || packed > INT_MAX) {
-            fprintf(stderr, "halo3d: the packed halo exceeds 2 GiB, which MPI_Pack's int cannot count; "
-                            "choose a smaller --size\n");
+            fprintf(stderr,
+                    "halo3d: the packed halo exceeds 2 GiB, which MPI_Pack's int cannot count; "
+                    "choose a smaller --size\n");
             MPI_Abort(MPI_COMM_WORLD, EXIT_USAGE);
         }
         exchange->bytes += size;
@@ -375,8 +384,8 @@ static void exchange_create(struct exchange *exchange, const struct grid *grid)
     exchange->send_buffer = grid_memory(grid, (size_t)packed);
     exchange->receive_buffer = grid_memory(grid, (size_t)packed);
     CHECK(MPI_Dist_graph_create_adjacent(grid->comm, DIRECTIONS, exchange->sources, MPI_UNWEIGHTED,
-                                         DIRECTIONS, exchange->destinations, MPI_UNWEIGHTED, MPI_INFO_NULL, 0,
-                                         &exchange->comm));
+                                         DIRECTIONS, exchange->destinations, MPI_UNWEIGHTED,
+                                         MPI_INFO_NULL, 0, &exchange->comm));
 }
 
 static void exchange_free(struct exchange *exchange, const struct grid *grid)
@@ -394,11 +403,11 @@ static void by_isend(const struct exchange *exchange, void *cells)
 {
     MPI_Request requests[2 * DIRECTIONS];
     for (int i = 0; i < DIRECTIONS; i++)
-        CHECK(MPI_Irecv(cells, 1, exchange->receive_types[i], exchange->sources[i], i, exchange->comm,
-                        &requests[i]));
+        CHECK(MPI_Irecv(cells, 1, exchange->receive_types[i], exchange->sources[i], i,
+                        exchange->comm, &requests[i]));
     for (int i = 0; i < DIRECTIONS; i++)
-        CHECK(MPI_Isend(cells, 1, exchange->send_types[i], exchange->destinations[i], i, exchange->comm,
-                        &requests[DIRECTIONS + i]));
+        CHECK(MPI_Isend(cells, 1, exchange->send_types[i], exchange->destinations[i], i,
+                        exchange->comm, &requests[DIRECTIONS + i]));
     MPI_Status statuses[2 * DIRECTIONS];
     int error = MPI_Waitall(2 * DIRECTIONS, requests, statuses);
     for (int i = 0; error == MPI_ERR_IN_STATUS && i < 2 * DIRECTIONS; i++)
@@ -409,25 +418,29 @@ static void by_isend(const struct exchange *exchange, void *cells)
 
 static void by_alltoallw(const struct exchange *exchange, void *cells)
 {
-    CHECK(MPI_Neighbor_alltoallw(cells, exchange->ones, exchange->zeros, exchange->send_types, cells,
-                                 exchange->ones, exchange->zeros, exchange->receive_types, exchange->comm));
+    CHECK(MPI_Neighbor_alltoallw(cells, exchange->ones, exchange->zeros, exchange->send_types,
+                                 cells, exchange->ones, exchange->zeros, exchange->receive_types,
+                                 exchange->comm));
 }
 
 static void by_packing(const struct exchange *exchange, void *cells)
 {
     for (int i = 0; i < DIRECTIONS; i++) {
         int position = 0;
-        CHECK(MPI_Pack(cells, 1, exchange->send_types[i], exchange->send_buffer + exchange->packed_at[i],
-                       exchange->packed_bytes[i], &position, exchange->comm));
+        CHECK(MPI_Pack(cells, 1, exchange->send_types[i],
+                       exchange->send_buffer + exchange->packed_at[i], exchange->packed_bytes[i],
+                       &position, exchange->comm));
     }
-    /* All processes are of one shape, so what travels in direction i is of one length everywhere. */
+    /* All processes are of one shape, so what travels in direction i is of one length everywhere.
+     */
     CHECK(MPI_Neighbor_alltoallv(exchange->send_buffer, exchange->packed_bytes, exchange->packed_at,
                                  MPI_PACKED, exchange->receive_buffer, exchange->packed_bytes,
                                  exchange->packed_at, MPI_PACKED, exchange->comm));
     for (int i = 0; i < DIRECTIONS; i++) {
         int position = 0;
-        CHECK(MPI_Unpack(exchange->receive_buffer + exchange->packed_at[i], exchange->packed_bytes[i],
-                         &position, cells, 1, exchange->receive_types[i], exchange->comm));
+        CHECK(MPI_Unpack(exchange->receive_buffer + exchange->packed_at[i],
+                         exchange->packed_bytes[i], &position, cells, 1, exchange->receive_types[i],
+                         exchange->comm));
     }
 }
 
@@ -441,7 +454,8 @@ static const struct method {
 };
 enum { METHODS = sizeof methods / sizeof methods[0] };
 
-/* ---- the run ------------------------------------------------------------------------------------------- */
+/* ---- the run
+ * ------------------------------------------------------------------------------------------- */
 
 static int by_value(const void *a, const void *b)
 {
@@ -449,10 +463,10 @@ static int by_value(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-/* Exchanges `iterations` times, each after a barrier, each verified; `seconds` receives what the slowest
- * process took for each. Returns how many cells were wrong on all processes together. */
-static int64_t run_method(const struct method *method, const struct exchange *exchange, struct grid *grid,
-                          const struct options *options, double *seconds)
+/* Exchanges `iterations` times, each after a barrier, each verified; `seconds` receives what the
+ * slowest process took for each. Returns how many cells were wrong on all processes together. */
+static int64_t run_method(const struct method *method, const struct exchange *exchange,
+                          struct grid *grid, const struct options *options, double *seconds)
 {
     int64_t wrong = 0;
     for (int i = 0; i <= options->iterations; i++) { /* the first one warms up, and is not timed */
@@ -468,7 +482,8 @@ static int64_t run_method(const struct method *method, const struct exchange *ex
             grid_break(grid, options->broken);
         wrong += grid_walk(grid, i, VERIFY, wrong ? NULL : method->name);
     }
-    CHECK(MPI_Allreduce(MPI_IN_PLACE, seconds, options->iterations, MPI_DOUBLE, MPI_MAX, grid->comm));
+    CHECK(
+        MPI_Allreduce(MPI_IN_PLACE, seconds, options->iterations, MPI_DOUBLE, MPI_MAX, grid->comm));
     CHECK(MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT64_T, MPI_SUM, grid->comm));
     qsort(seconds, (size_t)options->iterations, sizeof *seconds, by_value);
     return wrong;
@@ -483,9 +498,10 @@ static int64_t run_all(struct grid *grid, const struct options *options)
     if (grid->rank == 0) {
         printf("%d process%s as %d x %d x %d, each %d x %d x %d cells of %d doubles, halo of %d; "
                "%.2f MB sent by each%s\n",
-               grid->ranks, grid->ranks == 1 ? "" : "es", grid->dims[2], grid->dims[1], grid->dims[0],
-               grid->interior[2], grid->interior[1], grid->interior[0], grid->quantities, grid->radius,
-               1e-6 * (double)exchange.bytes, grid->device ? "; on GPUs" : "");
+               grid->ranks, grid->ranks == 1 ? "" : "es", grid->dims[2], grid->dims[1],
+               grid->dims[0], grid->interior[2], grid->interior[1], grid->interior[0],
+               grid->quantities, grid->radius, 1e-6 * (double)exchange.bytes,
+               grid->device ? "; on GPUs" : "");
         printf("%-32s %10s %12s %12s %10s %13s\n", "method", "exchanges", "median, us", "least, us",
                "GB/s each", "wrong cells");
     }
@@ -494,8 +510,9 @@ static int64_t run_all(struct grid *grid, const struct options *options)
         double least = seconds[0], median = seconds[options->iterations / 2];
         wrong_in_all += wrong;
         if (grid->rank == 0) {
-            printf("%-32s %10d %12.1f %12.1f %10.2f %13" PRId64 "\n", methods[m].name, options->iterations,
-                   1e6 * median, 1e6 * least, 1e-9 * (double)exchange.bytes / median, wrong);
+            printf("%-32s %10d %12.1f %12.1f %10.2f %13" PRId64 "\n", methods[m].name,
+                   options->iterations, 1e6 * median, 1e6 * least,
+                   1e-9 * (double)exchange.bytes / median, wrong);
             fflush(stdout);
         }
     }
@@ -507,7 +524,8 @@ static int64_t run_all(struct grid *grid, const struct options *options)
 int main(int argc, char **argv)
 {
     check_mpi(MPI_Init(&argc, &argv), "MPI_Init", __LINE__);
-    CHECK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN)); /* what comes from it inherits this */
+    CHECK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN)); /* what comes from it
+                                                                          inherits this */
     int rank;
     CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
 

@@ -20,22 +20,27 @@ int make(const Tree &t, const std::vector<heddle_type *> &old, heddle_type **typ
     case Maker::hvector:
         return heddle_type_hvector(t.count, t.blocklength, t.stride, old[0], type);
     case Maker::indexed:
-        return heddle_type_indexed(blocks, t.blocklengths.data(), t.displacements.data(), old[0], type);
+        return heddle_type_indexed(blocks, t.blocklengths.data(), t.displacements.data(), old[0],
+                                   type);
     case Maker::hindexed:
-        return heddle_type_hindexed(blocks, t.blocklengths.data(), t.displacements.data(), old[0], type);
+        return heddle_type_hindexed(blocks, t.blocklengths.data(), t.displacements.data(), old[0],
+                                    type);
     case Maker::indexed_block:
-        return heddle_type_indexed_block(blocks, t.blocklength, t.displacements.data(), old[0], type);
+        return heddle_type_indexed_block(blocks, t.blocklength, t.displacements.data(), old[0],
+                                         type);
     case Maker::hindexed_block:
-        return heddle_type_hindexed_block(blocks, t.blocklength, t.displacements.data(), old[0], type);
+        return heddle_type_hindexed_block(blocks, t.blocklength, t.displacements.data(), old[0],
+                                          type);
     case Maker::structure:
-        return heddle_type_struct(blocks, t.blocklengths.data(), t.displacements.data(), old.data(), type);
+        return heddle_type_struct(blocks, t.blocklengths.data(), t.displacements.data(), old.data(),
+                                  type);
     case Maker::resized:
         return heddle_type_resized(old[0], t.lb, t.extent, type);
     case Maker::dup:
         return heddle_type_dup(old[0], type);
     case Maker::subarray:
-        return heddle_type_subarray(static_cast<int>(t.sizes.size()), t.sizes.data(), t.subsizes.data(),
-                                    t.starts.data(), t.order, old[0], type);
+        return heddle_type_subarray(static_cast<int>(t.sizes.size()), t.sizes.data(),
+                                    t.subsizes.data(), t.starts.data(), t.order, old[0], type);
     }
     return HEDDLE_ERR_ARG;
 }
@@ -61,7 +66,8 @@ bool build(const Tree &tree, Built &built, TextError &error)
     }
     heddle_type *type = nullptr;
     if (const int status = make(tree, old, &type); status != HEDDLE_SUCCESS) {
-        error = {tree.at, std::string(constructor_of(tree.maker).name) + ": " + heddle_strerror(status)};
+        error = {tree.at,
+                 std::string(constructor_of(tree.maker).name) + ": " + heddle_strerror(status)};
         return false;
     }
     built.type = Type(type);

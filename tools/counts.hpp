@@ -7,8 +7,8 @@
 
 namespace heddle::tools {
 
-// The methods and kernels that were chosen between two texts of heddle_info: "method kernel, kernel strided".
-// Empty where none was.
+// The methods and kernels that were chosen between two texts of heddle_info: "method kernel, kernel
+// strided". Empty where none was.
 std::string done_between(std::string_view before, std::string_view after);
 
 } // namespace heddle::tools

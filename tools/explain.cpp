@@ -14,7 +14,8 @@ using namespace heddle::tools;
 
 constexpr const char *description =
     "Shows what Heddle makes of a datatype: its size and extent, its layout as written and after\n"
-    "canonicalization, the plan that moves it and, where a device is open, how long that takes there.\n";
+    "canonicalization, the plan that moves it and, where a device is open, how long that takes "
+    "there.\n";
 
 constexpr const char *footer = R"(
 A type is written as MPI's constructors take it; counts that an array's length tells are left out:
@@ -99,8 +100,8 @@ int main(int argc, char **argv)
     CLI::App app(description, "heddle-explain");
     app.footer(footer);
     auto *text = app.add_option("TYPE", options.text, "The type");
-    auto *file =
-        app.add_option("-f,--file", options.file, "Read the type from a file; - is the standard input");
+    auto *file = app.add_option("-f,--file", options.file,
+                                "Read the type from a file; - is the standard input");
     file->excludes(text);
     app.add_option("-n,--count", options.count, "Instances to move (default 1)")
         ->check(CLI::Range(int64_t{0}, INT64_MAX));

@@ -11,7 +11,8 @@ namespace {
 int describe(const heddle_type *type, std::string &text)
 {
     size_t length = 0;
-    if (const int status = heddle_type_describe(type, nullptr, 0, &length); status != HEDDLE_SUCCESS)
+    if (const int status = heddle_type_describe(type, nullptr, 0, &length);
+        status != HEDDLE_SUCCESS)
         return status;
     text.resize(length + 1);
     const int status = heddle_type_describe(type, text.data(), text.size(), &length);
@@ -48,7 +49,8 @@ std::variant<Facts, TextError> facts_of(const Type &type, int64_t count)
         return wrong("commit", status);
     if (const int status = heddle_type_get_info(type.get(), &facts.info); status != HEDDLE_SUCCESS)
         return wrong("get_info", status);
-    if (const int status = heddle_type_device_memory(type.get(), &facts.device_memory); status != HEDDLE_SUCCESS)
+    if (const int status = heddle_type_device_memory(type.get(), &facts.device_memory);
+        status != HEDDLE_SUCCESS)
         return wrong("device_memory", status);
     if (const int status = describe(type.get(), facts.layout); status != HEDDLE_SUCCESS)
         return wrong("describe", status);

@@ -76,7 +76,8 @@ struct Gpu::Driver {
                find(device_name, "cuDeviceGetName", reason) &&
                find(retain, "cuDevicePrimaryCtxRetain", reason) &&
                find(release, "cuDevicePrimaryCtxRelease_v2", reason) &&
-               find(set_current, "cuCtxSetCurrent", reason) && find(memory_info, "cuMemGetInfo_v2", reason) &&
+               find(set_current, "cuCtxSetCurrent", reason) &&
+               find(memory_info, "cuMemGetInfo_v2", reason) &&
                find(allocate, "cuMemAlloc_v2", reason) && find(free, "cuMemFree_v2", reason) &&
                find(fill, "cuMemsetD8_v2", reason) && find(copy, "cuMemcpyDtoDAsync_v2", reason) &&
                find(stream_create, "cuStreamCreate", reason) &&
@@ -104,7 +105,8 @@ struct Gpu::Driver {
         constexpr unsigned non_blocking = 1;
         void *context = nullptr;
         char text[256] = "";
-        if (!check(init(0), "cuInit", reason) || !check(device_get(&device, 0), "cuDeviceGet", reason) ||
+        if (!check(init(0), "cuInit", reason) ||
+            !check(device_get(&device, 0), "cuDeviceGet", reason) ||
             !check(device_name(text, sizeof text, device), "cuDeviceGetName", reason) ||
             !check(retain(&context, device), "cuDevicePrimaryCtxRetain", reason))
             return false;
@@ -154,20 +156,22 @@ void *Gpu::allocate(size_t bytes)
 
 bool Gpu::copy(void *to, const void *from, size_t bytes, std::string &reason)
 {
-    return driver_->check(
-        driver_->copy(reinterpret_cast<Address>(to), reinterpret_cast<Address>(from), bytes, driver_->stream),
-        "cuMemcpyDtoDAsync", reason);
+    return driver_->check(driver_->copy(reinterpret_cast<Address>(to),
+                                        reinterpret_cast<Address>(from), bytes, driver_->stream),
+                          "cuMemcpyDtoDAsync", reason);
 }
 
 bool Gpu::begin(std::string &reason)
 {
-    return driver_->check(driver_->event_record(driver_->first, driver_->stream), "cuEventRecord", reason);
+    return driver_->check(driver_->event_record(driver_->first, driver_->stream), "cuEventRecord",
+                          reason);
 }
 
 bool Gpu::end(double &seconds, std::string &reason)
 {
     float milliseconds = 0;
-    if (!driver_->check(driver_->event_record(driver_->last, driver_->stream), "cuEventRecord", reason) ||
+    if (!driver_->check(driver_->event_record(driver_->last, driver_->stream), "cuEventRecord",
+                        reason) ||
         !driver_->check(driver_->event_wait(driver_->last), "cuEventSynchronize", reason) ||
         !driver_->check(driver_->event_elapsed(&milliseconds, driver_->first, driver_->last),
                         "cuEventElapsedTime", reason))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Device memory, a stream and events of the first GPU, by the driver's own library, which is looked for at
-// run time: the program needs no CUDA to be built or to start.
+// Device memory, a stream and events of the first GPU, by the driver's own library, which is looked
+// for at run time: the program needs no CUDA to be built or to start.
 #pragma once
 
 #include <cstddef>

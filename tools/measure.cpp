@@ -37,7 +37,8 @@ bool check(int status, const char *call, std::string &reason)
     if (status == HEDDLE_SUCCESS)
         return true;
     const std::string detail = heddle_error_detail();
-    reason = std::string(call) + ": " + heddle_strerror(status) + (detail.empty() ? "" : " (" + detail + ")");
+    reason = std::string(call) + ": " + heddle_strerror(status) +
+             (detail.empty() ? "" : " (" + detail + ")");
     return false;
 }
 
@@ -79,7 +80,8 @@ bool time_move(Gpu &gpu, const heddle_move &move, Timing &timing, std::string &r
            });
 }
 
-bool time_copy(Gpu &gpu, void *to, const void *from, size_t bytes, Timing &timing, std::string &reason)
+bool time_copy(Gpu &gpu, void *to, const void *from, size_t bytes, Timing &timing,
+               std::string &reason)
 {
     return median(timing.gpu, [&](double &seconds) {
         return gpu.begin(reason) && gpu.copy(to, from, bytes, reason) && gpu.end(seconds, reason);
@@ -101,9 +103,9 @@ std::optional<Measured> measure(const Type &type, const Facts &facts, std::strin
     const auto gpu = Gpu::open(reason);
     if (!gpu)
         return std::nullopt;
-    const __int128 needed =
-        static_cast<__int128>(facts.end) - facts.begin + 2 * static_cast<__int128>(facts.bytes) +
-        static_cast<__int128>(facts.touched.value_or(0)) + (1 << 20);
+    const __int128 needed = static_cast<__int128>(facts.end) - facts.begin +
+                            2 * static_cast<__int128>(facts.bytes) +
+                            static_cast<__int128>(facts.touched.value_or(0)) + (1 << 20);
     if (needed > static_cast<__int128>(gpu->free_bytes())) {
         reason = "it lies in " + std::to_string(facts.begin) + " to " + std::to_string(facts.end) +
                  " from the buffer's address, more than the device has free";
@@ -114,9 +116,11 @@ std::optional<Measured> measure(const Type &type, const Facts &facts, std::strin
     const int64_t begin = facts.begin - ((facts.begin % alignment) + alignment) % alignment;
     const auto bytes = static_cast<size_t>(facts.bytes);
     char *const memory = static_cast<char *>(gpu->allocate(static_cast<size_t>(facts.end - begin)));
-    // A copy reads and writes each byte: one that moves as much as the layout's sectors and the packed bytes.
+    // A copy reads and writes each byte: one that moves as much as the layout's sectors and the
+    // packed bytes.
     const int64_t touched = facts.touched.value_or(facts.bytes);
-    const auto moved = static_cast<size_t>(touched / 2 + facts.bytes / 2), most = std::max(bytes, moved);
+    const auto moved = static_cast<size_t>(touched / 2 + facts.bytes / 2),
+               most = std::max(bytes, moved);
     void *const packed = gpu->allocate(most), *const other = gpu->allocate(most);
     if (!memory || !packed || !other) {
         reason = "device memory ran out";

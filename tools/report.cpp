@@ -68,8 +68,8 @@ void print_tree(std::ostream &out, const Built &built, int depth, size_t most)
     size_t shown = 0;
     for (const Built &each : built.old) {
         if (shown++ == most) {
-            out << std::string(4 + 2 * static_cast<size_t>(depth), ' ') << "... " << built.old.size()
-                << " in all\n";
+            out << std::string(4 + 2 * static_cast<size_t>(depth), ' ') << "... "
+                << built.old.size() << " in all\n";
             break;
         }
         print_tree(out, each, depth + 1, most);
@@ -80,7 +80,8 @@ void print_time(std::ostream &out, const char *what, const Timing &timing, const
 {
     // Read and written once each.
     const double rate = 2e-9 * static_cast<double>(report.facts.bytes) / timing.gpu;
-    out << "  " << what << format("%10.2f us on the GPU", 1e6 * timing.gpu) << format(", %8.1f GB/s", rate);
+    out << "  " << what << format("%10.2f us on the GPU", 1e6 * timing.gpu)
+        << format(", %8.1f GB/s", rate);
     if (timing.wall > 0)
         out << format(", %.2f of the memory's limit", report.measured->limit.gpu / timing.gpu)
             << format("; the call %.2f us", 1e6 * timing.wall)
@@ -99,21 +100,24 @@ void print_text(std::ostream &out, const Report &report)
     out << "canonical\n  "
         << (report.whole || facts.layout.size() <= short_layout
                 ? facts.layout
-                : facts.layout.substr(0, short_layout) + "... " + std::to_string(facts.layout.size()) +
-                      " characters in all (--whole)")
+                : facts.layout.substr(0, short_layout) + "... " +
+                      std::to_string(facts.layout.size()) + " characters in all (--whole)")
         << "\n\n";
-    out << "size           " << bytes(info.size) << ", " << info.elements << " predefined elements ("
-        << name_of(info.basic) << ")\n";
+    out << "size           " << bytes(info.size) << ", " << info.elements
+        << " predefined elements (" << name_of(info.basic) << ")\n";
     out << "extent         " << bytes(info.extent) << " from " << info.lb << "; true extent "
-        << bytes(info.true_extent) << " from " << info.true_lb << "; alignment " << info.alignment << '\n';
+        << bytes(info.true_extent) << " from " << info.true_lb << "; alignment " << info.alignment
+        << '\n';
     out << "plan           " << name_of_plan(info.plan);
     if (info.plan == HEDDLE_PLAN_STRIDED)
         out << ", " << info.dimensions << (info.dimensions == 1 ? " dimension" : " dimensions");
     out << "; words of " << info.word << " B; " << info.runs << (info.runs == 1 ? " run" : " runs")
         << (info.contiguous ? "; contiguous for any count" : "") << '\n';
-    out << "metadata       " << bytes(info.memory) << "; on a GPU " << bytes(facts.device_memory) << '\n';
-    out << "moved          " << facts.count << (facts.count == 1 ? " instance" : " instances") << ", "
-        << bytes(facts.bytes) << ", in bytes [" << facts.begin << ", " << facts.end << ") of the buffer\n";
+    out << "metadata       " << bytes(info.memory) << "; on a GPU " << bytes(facts.device_memory)
+        << '\n';
+    out << "moved          " << facts.count << (facts.count == 1 ? " instance" : " instances")
+        << ", " << bytes(facts.bytes) << ", in bytes [" << facts.begin << ", " << facts.end
+        << ") of the buffer\n";
     if (facts.touched)
         out << "touched        " << bytes(*facts.touched) << " in sectors of " << sector << '\n';
     out << '\n';
@@ -121,13 +125,15 @@ void print_text(std::ostream &out, const Report &report)
         out << "not measured: " << report.not_measured << '\n';
         return;
     }
-    out << "measured on " << report.measured->device << " (medians; rates count bytes read and written)\n";
+    out << "measured on " << report.measured->device
+        << " (medians; rates count bytes read and written)\n";
     print_time(out, "pack    ", report.measured->pack, report);
     print_time(out, "unpack  ", report.measured->unpack, report);
     print_time(out, "copy    ", report.measured->copy, report);
     out << "  limit   " << format("%10.2f us on the GPU", 1e6 * report.measured->limit.gpu)
-        << (facts.touched ? ": a copy that moves as much as those sectors and the packed bytes\n"
-                          : ": a copy of as many bytes, for there are too many runs to count sectors\n");
+        << (facts.touched
+                ? ": a copy that moves as much as those sectors and the packed bytes\n"
+                : ": a copy of as many bytes, for there are too many runs to count sectors\n");
 }
 
 } // namespace heddle::tools

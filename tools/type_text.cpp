@@ -13,7 +13,8 @@ std::span<const Constructor> constructors()
     using enum Argument::Kind;
     static const Argument count{number, "the count", "", &Tree::count};
     static const Argument blocklength{number, "the block length", "instances", &Tree::blocklength};
-    static const Argument blocklengths{numbers, "the block lengths", "instances", {}, &Tree::blocklengths};
+    static const Argument blocklengths{
+        numbers, "the block lengths", "instances", {}, &Tree::blocklengths};
     static const Argument displs{numbers, "the displacements", "extents", {}, &Tree::displacements};
     static const Argument hdispls{numbers, "the displacements", "bytes", {}, &Tree::displacements};
     static const Argument old{type, "the old type", ""};
@@ -69,8 +70,8 @@ std::vector<std::string_view> all_names()
     return all;
 }
 
-// Recursive descent. Each member function reads one thing from the place it stands at; false means that
-// `error` says what was wrong.
+// Recursive descent. Each member function reads one thing from the place it stands at; false means
+// that `error` says what was wrong.
 class Parser {
 public:
     explicit Parser(std::string_view text) : text_(text) {}
@@ -125,8 +126,9 @@ private:
     bool expected(const std::string &what)
     {
         const std::string_view found = next();
-        return fail(at_, "expected " + what + ", found " +
-                             (found.empty() ? "the end of the text" : "'" + std::string(found) + "'"));
+        return fail(at_,
+                    "expected " + what + ", found " +
+                        (found.empty() ? "the end of the text" : "'" + std::string(found) + "'"));
     }
 
     bool take(std::string_view sign)
@@ -141,10 +143,12 @@ private:
     {
         std::string_view word = next();
         const std::string_view digits = word.substr(word.starts_with('+'));
-        const auto [end, status] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+        const auto [end, status] =
+            std::from_chars(digits.data(), digits.data() + digits.size(), value);
         if (status == std::errc::result_out_of_range)
             return fail(at_, what + ": " + std::string(word) + " does not fit in 64 bits");
-        if (status != std::errc{} || end != digits.data() + digits.size() || digits.starts_with('+'))
+        if (status != std::errc{} || end != digits.data() + digits.size() ||
+            digits.starts_with('+'))
             return expected(what);
         at_ += word.size();
         return true;
@@ -191,11 +195,13 @@ private:
             count = length;
         }
         return length == count ||
-               fail(at, std::string(argument.what) + ": expected " + std::to_string(count) + ", as many as " +
-                            std::string(first->what) + ", found " + std::to_string(length));
+               fail(at, std::string(argument.what) + ": expected " + std::to_string(count) +
+                            ", as many as " + std::string(first->what) + ", found " +
+                            std::to_string(length));
     }
 
-    bool argument(Tree &tree, const Argument &argument, const Argument *&first, size_t &count, int depth)
+    bool argument(Tree &tree, const Argument &argument, const Argument *&first, size_t &count,
+                  int depth)
     {
         std::string what(argument.what);
         if (!argument.unit.empty())
@@ -244,7 +250,8 @@ private:
         if (found == all.end())
             return unknown(word, what);
         if (depth > max_nesting)
-            return fail(at_, "more than " + std::to_string(max_nesting) + " constructors in each other");
+            return fail(at_,
+                        "more than " + std::to_string(max_nesting) + " constructors in each other");
         tree.maker = found->maker;
         at_ += word.size();
         const std::string name(found->name);
@@ -266,7 +273,8 @@ private:
         if (word[0] >= '0' && word[0] <= '9')
             return expected(what);
         const std::string_view guess = nearest(word, all_names());
-        return fail(at_, "expected " + what + ", and no type is called '" + std::string(word) + "'" +
+        return fail(at_, "expected " + what + ", and no type is called '" + std::string(word) +
+                             "'" +
                              (guess.empty() ? "" : "; did you mean '" + std::string(guess) + "'?"));
     }
 };
@@ -290,8 +298,8 @@ std::string show(const TextError &error, std::string_view text)
     std::string_view line = text.substr(begin, text.find('\n', begin) - begin);
     std::string where = "column " + std::to_string(column + 1);
     if (text.find('\n') < text.find_last_not_of(" \t\r\n"))
-        where =
-            "line " + std::to_string(1 + std::count(text.begin(), text.begin() + begin, '\n')) + ", " + where;
+        where = "line " + std::to_string(1 + std::count(text.begin(), text.begin() + begin, '\n')) +
+                ", " + where;
 
     // Long lines are shown around the place.
     constexpr size_t before = 60, after = 40;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A type in words: `hvector(1000, 1, 512, double)`. The arguments are those of MPI's constructors in MPI's
-// order, without the counts that an array's length tells. White space and comments (from # to the end of the
-// line) may stand anywhere between words.
+// A type in words: `hvector(1000, 1, 512, double)`. The arguments are those of MPI's constructors
+// in MPI's order, without the counts that an array's length tells. White space and comments (from #
+// to the end of the line) may stand anywhere between words.
 //
 //   type  := predefined | constructor "(" arguments ")"
 //   array := "[" [number {"," number}] "]"            types := "[" [type {"," type}] "]"
@@ -81,7 +81,8 @@ std::string write(const Tree &tree, size_t longest = SIZE_MAX);
 // An array's or a list's values, the same way.
 std::string write(std::span<const int64_t> values, size_t longest = SIZE_MAX);
 
-// "column 9: ..." ("line 2, column 9" where there are several), the line itself, and a mark below the place.
+// "column 9: ..." ("line 2, column 9" where there are several), the line itself, and a mark below
+// the place.
 std::string show(const TextError &error, std::string_view text);
 
 } // namespace heddle::tools

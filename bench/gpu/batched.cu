@@ -14,10 +14,10 @@ struct Lists {
 
 void copy_batch(void *scratch, size_t &scratch_bytes, const Lists &lists, cudaStream_t stream)
 {
-    BENCH_CUDA(cub::DeviceMemcpy::Batched(scratch, scratch_bytes, reinterpret_cast<char **>(lists.from.get()),
-                                          reinterpret_cast<char **>(lists.to.get()),
-                                          reinterpret_cast<unsigned *>(lists.sizes.get()), lists.count,
-                                          stream));
+    BENCH_CUDA(cub::DeviceMemcpy::Batched(
+        scratch, scratch_bytes, reinterpret_cast<char **>(lists.from.get()),
+        reinterpret_cast<char **>(lists.to.get()), reinterpret_cast<unsigned *>(lists.sizes.get()),
+        lists.count, stream));
 }
 
 } // namespace

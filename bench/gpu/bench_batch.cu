@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A neighbour exchange: the 6 faces, 12 edges and 8 corners of a grid of 256^3 doubles, 3 cells deep, packed
-// as one batch into 26 messages; and unpacked into the halo around it.
+// A neighbour exchange: the 6 faces, 12 edges and 8 corners of a grid of 256^3 doubles, 3 cells
+// deep, packed as one batch into 26 messages; and unpacked into the halo around it.
 #include "benchmarks.hpp"
 #include "memory.hpp"
 #include "type.hpp"
@@ -60,9 +60,10 @@ __global__ void move_box(double *__restrict grid, double *__restrict packed, Box
     const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
     if (i >= cells)
         return;
-    const int x = i % box.size[2], y = i / box.size[2] % box.size[1], z = i / (box.size[2] * box.size[1]);
-    const size_t at =
-        (size_t(box.start[0] + z) * edge + size_t(box.start[1] + y)) * edge + size_t(box.start[2] + x);
+    const int x = i % box.size[2], y = i / box.size[2] % box.size[1],
+              z = i / (box.size[2] * box.size[1]);
+    const size_t at = (size_t(box.start[0] + z) * edge + size_t(box.start[1] + y)) * edge +
+                      size_t(box.start[2] + x);
     if (Pack)
         packed[i] = grid[at];
     else
@@ -128,11 +129,11 @@ std::vector<char> expected(const Exchange &exchange, bool pack)
     for (const Part &part : exchange.parts) {
         int64_t moved = 0;
         if (pack)
-            BENCH_HEDDLE(
-                heddle_pack(grid.data(), 1, part.type.get(), 0, packed.data() + part.at, part.bytes, &moved));
+            BENCH_HEDDLE(heddle_pack(grid.data(), 1, part.type.get(), 0, packed.data() + part.at,
+                                     part.bytes, &moved));
         else
-            BENCH_HEDDLE(heddle_unpack(packed.data() + part.at, part.bytes, grid.data(), 1, part.type.get(),
-                                       0, &moved));
+            BENCH_HEDDLE(heddle_unpack(packed.data() + part.at, part.bytes, grid.data(), 1,
+                                       part.type.get(), 0, &moved));
     }
     return pack ? packed : grid;
 }
@@ -155,8 +156,9 @@ void measure(benchmark::State &state, bool pack, Parts enqueue)
     const Stream stream;
     const auto count = static_cast<int64_t>(moves.size());
     std::vector<Call> blocking{[&](int) { BENCH_HEDDLE(heddle_transfer(moves.data(), count)); }};
-    std::vector<Enqueue> queued{
-        [&](int, cudaStream_t on) { BENCH_HEDDLE(heddle_transfer_on_stream(moves.data(), count, on)); }};
+    std::vector<Enqueue> queued{[&](int, cudaStream_t on) {
+        BENCH_HEDDLE(heddle_transfer_on_stream(moves.data(), count, on));
+    }};
     if (enqueue) {
         blocking.emplace(blocking.begin(), [&](int) {
             enqueue(exchange, pack, stream);
@@ -183,7 +185,9 @@ void register_batch()
     for (const bool pack : {true, false})
         for (const auto &[who, enqueue] : everyone)
             add(std::string("halo-26-parts/256/") + (pack ? "pack" : "unpack") + "/device/" + who,
-                [pack, enqueue = enqueue](benchmark::State &state) { measure(state, pack, enqueue); });
+                [pack, enqueue = enqueue](benchmark::State &state) {
+                    measure(state, pack, enqueue);
+                });
 }
 
 } // namespace bench

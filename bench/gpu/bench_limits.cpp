@@ -13,8 +13,8 @@ void register_limits()
         report(state,
                gpu_time(
                    [&](int, cudaStream_t stream) {
-                       BENCH_CUDA(
-                           cudaMemcpyAsync(to.get(), from.get(), bytes, cudaMemcpyDeviceToDevice, stream));
+                       BENCH_CUDA(cudaMemcpyAsync(to.get(), from.get(), bytes,
+                                                  cudaMemcpyDeviceToDevice, stream));
                    },
                    most_samples, 1, in_a_row),
                "gpu");
@@ -28,7 +28,8 @@ void register_limits()
             stream.wait();
         };
         report(state, wall_times({launch}, 2000, 1).launch, "wall");
-        report(state, gpu_time([](int, cudaStream_t on) { launch_empty(on); }, 200, 1, in_a_row), "gpu");
+        report(state, gpu_time([](int, cudaStream_t on) { launch_empty(on); }, 200, 1, in_a_row),
+               "gpu");
     });
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every layout at every size, packed and unpacked, on the device and to or from pinned memory, by Heddle and
-// by everyone who can.
+// Every layout at every size, packed and unpacked, on the device and to or from pinned memory, by
+// Heddle and by everyone who can.
 #include "batched.hpp"
 #include "benchmarks.hpp"
 #include "workspace.hpp"
@@ -66,12 +66,14 @@ void measure_heddle(benchmark::State &state, const Task &task)
     report_wall(state, {[&](int i) { heddle.block(i); }});
     if (task.pinned)
         return;
-    space.check([&](const Ends &, cudaStream_t stream) { heddle.queue(0, stream); }, task.pack, task.pinned);
+    space.check([&](const Ends &, cudaStream_t stream) { heddle.queue(0, stream); }, task.pack,
+                task.pinned);
     report_gpu(state, {[&](int i, cudaStream_t stream) { heddle.queue(i, stream); }});
 }
 
 // Someone who puts the work on a stream, and Heddle beside it.
-void measure_rival(benchmark::State &state, const Task &task, const Mover &mover, bool one_pair = false)
+void measure_rival(benchmark::State &state, const Task &task, const Mover &mover,
+                   bool one_pair = false)
 {
     Workspace &space = workspace(*task.layout, task.size);
     describe(state, task, space.made());
@@ -99,25 +101,29 @@ void measure_rival(benchmark::State &state, const Task &task, const Mover &mover
         report_gpu(state, queued, first > slow ? 1 : in_a_row);
 }
 
-// The fastest of several programs. All are tried; the few that were fastest are measured as everyone else is.
+// The fastest of several programs. All are tried; the few that were fastest are measured as
+// everyone else is.
 void measure_fastest(benchmark::State &state, const Task &task, const std::vector<Mover> &programs)
 {
     Workspace &space = workspace(*task.layout, task.size);
     describe(state, task, space.made());
     space.will_damage();
     const auto measure = [&](const Mover &program, int most, int repeat) {
-        return gpu_time([&](int i, cudaStream_t stream) { program(space.ends(i, task.pack, false), stream); },
-                        most, enough_seconds, repeat);
+        return gpu_time(
+            [&](int i, cudaStream_t stream) { program(space.ends(i, task.pack, false), stream); },
+            most, enough_seconds, repeat);
     };
     std::vector<std::pair<double, const Mover *>> tried;
     for (const Mover &each : programs)
         tried.emplace_back(measure(each, tries, 1).median, &each);
     const size_t kept = std::min(finalists, tried.size());
-    std::partial_sort(tried.begin(), tried.begin() + static_cast<std::ptrdiff_t>(kept), tried.end());
+    std::partial_sort(tried.begin(), tried.begin() + static_cast<std::ptrdiff_t>(kept),
+                      tried.end());
     Time best;
     best.median = std::numeric_limits<double>::infinity();
     for (size_t i = 0; i < kept; ++i)
-        if (const Time time = measure(*tried[i].second, most_samples, in_a_row); time.median < best.median)
+        if (const Time time = measure(*tried[i].second, most_samples, in_a_row);
+            time.median < best.median)
             best = time;
     report(state, best, "gpu");
 }
@@ -132,7 +138,8 @@ void measure_memcpy(benchmark::State &state, const Task &task)
     std::vector<Call> calls{[&](int i) {
         const Ends ends = space.ends(i, task.pack, task.pinned);
         const Ends other = space.ends(i, task.pack, false);
-        BENCH_CUDA(cudaMemcpy(task.pack ? ends.packed : other.packed, task.pack ? other.packed : ends.packed,
+        BENCH_CUDA(cudaMemcpy(task.pack ? ends.packed : other.packed,
+                              task.pack ? other.packed : ends.packed,
                               static_cast<size_t>(made.bytes), cudaMemcpyDefault));
     }};
     if (heddle_device_open() == HEDDLE_SUCCESS)
@@ -140,8 +147,8 @@ void measure_memcpy(benchmark::State &state, const Task &task)
     report_wall(state, calls);
 }
 
-// Another engine. Where a size took too long, larger ones are left out; host memory is asked of it up to 1
-// MiB alone (yaksa takes 13 seconds for 16 MiB of 8-byte blocks).
+// Another engine. Where a size took too long, larger ones are left out; host memory is asked of it
+// up to 1 MiB alone (yaksa takes 13 seconds for 16 MiB of 8-byte blocks).
 void measure_engine(benchmark::State &state, const Task &task, Rival &rival)
 {
     const std::string kind =
@@ -162,7 +169,8 @@ void register_task(const Task &task, std::vector<Rival> &rivals)
 {
     const Layout &layout = *task.layout;
     const std::string name = layout.name + "/" + std::to_string(task.size) +
-                             (task.pack ? "/pack" : "/unpack") + (task.pinned ? "/pinned/" : "/device/");
+                             (task.pack ? "/pack" : "/unpack") +
+                             (task.pinned ? "/pinned/" : "/device/");
     add(name + "heddle", [task](benchmark::State &state) { measure_heddle(state, task); });
     if (layout.hands)
         add(name + "hand", [task](benchmark::State &state) {
@@ -189,11 +197,13 @@ void register_task(const Task &task, std::vector<Rival> &rivals)
     });
     if (layout.limits)
         add(name + "limit", [task](benchmark::State &state) {
-            measure_fastest(state, task, workspace(*task.layout, task.size).made().limit.of(task.pack));
+            measure_fastest(state, task,
+                            workspace(*task.layout, task.size).made().limit.of(task.pack));
         });
     if (layout.alone)
         add(name + "alone", [task](benchmark::State &state) {
-            measure_fastest(state, task, workspace(*task.layout, task.size).made().alone.of(task.pack));
+            measure_fastest(state, task,
+                            workspace(*task.layout, task.size).made().alone.of(task.pack));
         });
 }
 

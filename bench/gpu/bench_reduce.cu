@@ -28,12 +28,15 @@ void fill(const Device &memory, unsigned factor)
 
 // The hand-written kernel: pairs of doubles.
 template <unsigned Block, unsigned Stride>
-__global__ void add_blocks(double2 *__restrict target, const double2 *__restrict source, unsigned words)
+__global__ void add_blocks(double2 *__restrict target, const double2 *__restrict source,
+                           unsigned words)
 {
     constexpr unsigned per_block = Block / 16;
     const unsigned first = blockIdx.x * (threads * each) + threadIdx.x;
     double2 a[each], b[each];
-    const auto place = [](unsigned i) { return size_t{i / per_block} * (Stride / 16) + i % per_block; };
+    const auto place = [](unsigned i) {
+        return size_t{i / per_block} * (Stride / 16) + i % per_block;
+    };
 #pragma unroll
     for (unsigned k = 0; k < each; ++k)
         if (const unsigned i = first + k * threads; i < words) {
@@ -65,7 +68,8 @@ struct Shape {
 void measure(benchmark::State &state, const Shape &shape, int64_t bytes, bool hand)
 {
     const int64_t count = bytes / shape.block;
-    const Type type = Type::hvector(count, shape.block / 8, shape.stride, Type::predefined(HEDDLE_DOUBLE));
+    const Type type =
+        Type::hvector(count, shape.block / 8, shape.stride, Type::predefined(HEDDLE_DOUBLE));
     const Device target(count * shape.stride), source(bytes);
     const heddle_move move{{source.get(), bytes / 8, heddle_type_predefined(HEDDLE_DOUBLE), 0},
                            {target.get(), 1, type.get(), 0},
@@ -74,14 +78,15 @@ void measure(benchmark::State &state, const Shape &shape, int64_t bytes, bool ha
     std::vector<Enqueue> queued{
         [&](int, cudaStream_t on) { BENCH_HEDDLE(heddle_transfer_on_stream(&move, 1, on)); }};
     if (hand)
-        queued.emplace(queued.begin(),
-                       [&](int, cudaStream_t on) { shape.hand(target.get(), source.get(), bytes, on); });
+        queued.emplace(queued.begin(), [&](int, cudaStream_t on) {
+            shape.hand(target.get(), source.get(), bytes, on);
+        });
     fill(target, 7);
     fill(source, 13);
     std::vector<double> wanted = on_host<double>(target);
     const std::vector<double> added = on_host<double>(source);
-    BENCH_HEDDLE(
-        heddle_accumulate(added.data(), bytes / 8, nullptr, wanted.data(), 1, type.get(), HEDDLE_OP_SUM));
+    BENCH_HEDDLE(heddle_accumulate(added.data(), bytes / 8, nullptr, wanted.data(), 1, type.get(),
+                                   HEDDLE_OP_SUM));
     const Stream stream;
     queued.front()(0, stream);
     stream.wait();
@@ -99,13 +104,17 @@ void measure(benchmark::State &state, const Shape &shape, int64_t bytes, bool ha
 
 void register_reductions()
 {
-    static const Shape shapes[] = {{128, 512, by_hand<128, 512>}, {4096, 8192, by_hand<4096, 8192>}};
+    static const Shape shapes[] = {{128, 512, by_hand<128, 512>},
+                                   {4096, 8192, by_hand<4096, 8192>}};
     for (const Shape &shape : shapes)
         for (const int64_t bytes : {int64_t{1} << 20, int64_t{64} << 20, int64_t{256} << 20})
             for (const bool hand : {false, true})
-                add("sum-" + std::to_string(shape.block) + "-stride-" + std::to_string(shape.stride) + "/" +
-                        std::to_string(bytes) + "/reduce/device/" + (hand ? "hand" : "heddle"),
-                    [&shape, bytes, hand](benchmark::State &state) { measure(state, shape, bytes, hand); });
+                add("sum-" + std::to_string(shape.block) + "-stride-" +
+                        std::to_string(shape.stride) + "/" + std::to_string(bytes) +
+                        "/reduce/device/" + (hand ? "hand" : "heddle"),
+                    [&shape, bytes, hand](benchmark::State &state) {
+                        measure(state, shape, bytes, hand);
+                    });
 }
 
 } // namespace bench

@@ -9,12 +9,12 @@
 
 namespace bench {
 
-void register_limits(); // copy, launch, empty kernel
-void register_moves(
-    std::vector<Rival> &rivals); // every layout by everyone, on the device and to pinned memory
-void register_batch();           // 26 parts of a halo
-void register_copies();          // from layout to layout
-void register_reductions();      // into a strided target
+void register_limits();                          // copy, launch, empty kernel
+void register_moves(std::vector<Rival> &rivals); // every layout by everyone, on the device and to
+                                                 // pinned memory
+void register_batch();                           // 26 parts of a halo
+void register_copies();                          // from layout to layout
+void register_reductions();                      // into a strided target
 
 // How many samples a measurement takes at most, and for how many seconds.
 constexpr int most_samples = 40, most_calls = 200;
@@ -37,7 +37,8 @@ template <class Body> void add(const std::string &name, Body body)
                                          try {
                                              body(state);
                                          } catch (const std::exception &error) {
-                                             cudaGetLastError(); // what can be forgotten is forgotten
+                                             cudaGetLastError(); // what can be forgotten is
+                                                                 // forgotten
                                              state.SkipWithError(error.what());
                                              break;
                                          }

@@ -8,7 +8,8 @@ namespace bench {
 std::vector<Layout> layouts()
 {
     std::vector<Layout> all;
-    for (auto group : {block_layouts, grid_layouts, irregular_layouts, record_layouts, transpose_layouts})
+    for (auto group :
+         {block_layouts, grid_layouts, irregular_layouts, record_layouts, transpose_layouts})
         for (Layout &each : group())
             all.push_back(std::move(each));
     return all;

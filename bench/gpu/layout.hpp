@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The layouts that are moved: each as a Heddle type, as the simplest good kernel for exactly its shape and,
-// where CUDA's copies can express it, as those.
+// The layouts that are moved: each as a Heddle type, as the simplest good kernel for exactly its
+// shape and, where CUDA's copies can express it, as those.
 #pragma once
 
 #include "owner.hpp"

@@ -7,7 +7,8 @@ namespace {
 
 constexpr int edge = 32, rows = 8;
 
-template <bool Pack> __global__ void transpose(const double *__restrict from, double *__restrict to, int n)
+template <bool Pack>
+__global__ void transpose(const double *__restrict from, double *__restrict to, int n)
 {
     __shared__ double tile[edge][edge + 1];
     const int x = blockIdx.x * edge + threadIdx.x, y = blockIdx.y * edge + threadIdx.y;
@@ -29,7 +30,8 @@ Case matrix(int64_t n)
     made.bytes = made.span = made.sectors = n * n * 8;
     made.hand = [n](const Ends &ends, cudaStream_t stream) {
         const auto tiles = static_cast<unsigned>((n + edge - 1) / edge);
-        (ends.pack ? transpose<true> : transpose<false>)<<<dim3(tiles, tiles), dim3(edge, rows), 0, stream>>>(
+        (ends.pack ? transpose<true>
+                   : transpose<false>)<<<dim3(tiles, tiles), dim3(edge, rows), 0, stream>>>(
             reinterpret_cast<const double *>(ends.pack ? ends.user : ends.packed),
             reinterpret_cast<double *>(ends.pack ? ends.packed : ends.user), static_cast<int>(n));
         BENCH_CUDA(cudaGetLastError());

@@ -9,14 +9,18 @@ namespace bench {
 namespace {
 
 template <unsigned PerBlock, unsigned Stride> struct Blocks {
-    __device__ size_t operator()(unsigned i) const { return size_t{i / PerBlock} * Stride + i % PerBlock; }
+    __device__ size_t operator()(unsigned i) const
+    {
+        return size_t{i / PerBlock} * Stride + i % PerBlock;
+    }
 };
 
 // Of a multiprocessor's shared memory.
 constexpr unsigned third = 60000, quarter = 48 << 10, seventh = 30000;
 
-// In every way that was found to be the fastest for some block: words of one width, one or four a thread,
-// thread blocks small and large, few and many at a time. (Fetching sectors was never faster.)
+// In every way that was found to be the fastest for some block: words of one width, one or four a
+// thread, thread blocks small and large, few and many at a time. (Fetching sectors was never
+// faster.)
 template <class Word, class Place> void add_limits(Case &made, int64_t bytes, Place place)
 {
     const TouchWords<Word, Place> touch{place};
@@ -24,13 +28,14 @@ template <class Word, class Place> void add_limits(Case &made, int64_t bytes, Pl
     const auto add = [&]<unsigned Each>(std::integral_constant<unsigned, Each>, Start start) {
         for (const bool apart : {false, true}) {
             made.limit.pack.push_back(limit_mover<true, Each>(words, bytes, touch, {start, apart}));
-            made.limit.unpack.push_back(limit_mover<false, Each>(words, bytes, touch, {start, apart}));
+            made.limit.unpack.push_back(
+                limit_mover<false, Each>(words, bytes, touch, {start, apart}));
         }
         made.alone.pack.push_back(limit_mover<true, Each>(words, 0, touch, {start}));
         made.alone.unpack.push_back(limit_mover<false, Each>(words, 0, touch, {start}));
     };
-    for (const Start start : {Start{256}, Start{512}, Start{1024}, Start{256, quarter}, Start{512, quarter},
-                              Start{128, seventh}, Start{256, third}})
+    for (const Start start : {Start{256}, Start{512}, Start{1024}, Start{256, quarter},
+                              Start{512, quarter}, Start{128, seventh}, Start{256, third}})
         add(std::integral_constant<unsigned, 1>(), start);
     for (const Start start : {Start{256}, Start{256, quarter}, Start{256, third}})
         add(std::integral_constant<unsigned, 4>(), start);
@@ -38,10 +43,10 @@ template <class Word, class Place> void add_limits(Case &made, int64_t bytes, Pl
 
 template <unsigned Block, unsigned Stride> Case blocks(int64_t bytes)
 {
-    // Four threads a block are fastest up to 64 bytes: a warp touches 8 blocks, not 32 (16 bytes: 343 us by
-    // words of 4 bytes, 415 by 8, 486 by 16; 256 MiB, H200).
-    using Word =
-        std::conditional_t<Block <= 16, unsigned, std::conditional_t<Block == 32, unsigned long long, uint4>>;
+    // Four threads a block are fastest up to 64 bytes: a warp touches 8 blocks, not 32 (16 bytes:
+    // 343 us by words of 4 bytes, 415 by 8, 486 by 16; 256 MiB, H200).
+    using Word = std::conditional_t<Block <= 16, unsigned,
+                                    std::conditional_t<Block == 32, unsigned long long, uint4>>;
     constexpr Start start = Block == 8     ? Start{256, quarter}
                             : Block <= 32  ? Start{512, quarter}
                             : Block == 64  ? Start{1024, 0}
@@ -51,7 +56,8 @@ template <unsigned Block, unsigned Stride> Case blocks(int64_t bytes)
     const int64_t count = bytes / Block, words = bytes / static_cast<int64_t>(sizeof(Word));
     Case made;
     constexpr unsigned element = Block < 8 ? 4 : 8;
-    made.type = Type::hvector(count, Block / element, Stride, Type::predefined(element == 4 ? HEDDLE_INT32 : HEDDLE_DOUBLE));
+    made.type = Type::hvector(count, Block / element, Stride,
+                              Type::predefined(element == 4 ? HEDDLE_INT32 : HEDDLE_DOUBLE));
     made.bytes = bytes;
     made.span = count * Stride;
     made.sectors = Stride < 32 ? made.span : count * std::max(32u, Block);
@@ -67,7 +73,8 @@ template <unsigned Block, unsigned Stride> Case blocks(int64_t bytes)
     };
     const auto limits = [&]<class Each>(Each) {
         // Words that make more than eight of a block are slower, up to the widest.
-        if constexpr (Block % sizeof(Each) == 0 && (8 * sizeof(Each) >= Block || sizeof(Each) == 16))
+        if constexpr (Block % sizeof(Each) == 0 &&
+                      (8 * sizeof(Each) >= Block || sizeof(Each) == 16))
             add_limits<Each>(made, bytes, Blocks<Block / sizeof(Each), Stride / sizeof(Each)>{});
     };
     limits(0u);
@@ -83,8 +90,9 @@ Case contiguous(int64_t bytes)
     made.bytes = made.span = made.sectors = bytes;
     made.hand = words_mover<uint4>(bytes / 16, InPlace{});
     made.copy = [bytes](const Ends &ends, cudaStream_t stream) {
-        BENCH_CUDA(cudaMemcpyAsync(ends.pack ? ends.packed : ends.user, ends.pack ? ends.user : ends.packed,
-                                   static_cast<size_t>(bytes), cudaMemcpyDefault, stream));
+        BENCH_CUDA(cudaMemcpyAsync(ends.pack ? ends.packed : ends.user,
+                                   ends.pack ? ends.user : ends.packed, static_cast<size_t>(bytes),
+                                   cudaMemcpyDefault, stream));
     };
     add_limits<uint4>(made, bytes, InPlace{});
     return made;
@@ -111,7 +119,8 @@ std::vector<Layout> block_layouts()
     Layout one{.name = "contiguous", .strided = true, .sizes = sizes, .make = contiguous};
     one.copies = one.limits = true;
     return {std::move(one),
-            layout<4, 8>({Ki, 16 * Ki, 256 * Ki, Mi, 16 * Mi, 64 * Mi}), // the imaginary parts are left out
+            layout<4, 8>({Ki, 16 * Ki, 256 * Ki, Mi, 16 * Mi, 64 * Mi}), // the imaginary parts are
+                                                                         // left out
             layout<8, 512>(sizes),
             layout<16, 512>(sizes),
             layout<32, 512>(sizes),

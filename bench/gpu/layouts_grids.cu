@@ -62,7 +62,8 @@ template <unsigned N, unsigned S> Case middle()
 {
     using Shape = Middle<N, S>;
     constexpr int64_t n = N, s = S, start = Shape::start;
-    const std::array<int64_t, 4> sizes{n, n, n, n}, counts{s, s, s, s}, starts{start, start, start, start};
+    const std::array<int64_t, 4> sizes{n, n, n, n}, counts{s, s, s, s},
+        starts{start, start, start, start};
     Case made;
     made.type = Type::subarray(sizes, counts, starts, Type::predefined(HEDDLE_DOUBLE));
     made.bytes = s * s * s * s * 8;
@@ -74,8 +75,10 @@ template <unsigned N, unsigned S> Case middle()
     made.copy = [](const Ends &ends, cudaStream_t stream) {
         for (int64_t w = 0; w < s; ++w) {
             cudaMemcpy3DParms copy{};
-            const auto array = make_cudaPitchedPtr(ends.user + (w + start) * n * n * n * 8, n * 8, n * 8, n);
-            const auto packed = make_cudaPitchedPtr(ends.packed + w * s * s * s * 8, s * 8, s * 8, s);
+            const auto array =
+                make_cudaPitchedPtr(ends.user + (w + start) * n * n * n * 8, n * 8, n * 8, n);
+            const auto packed =
+                make_cudaPitchedPtr(ends.packed + w * s * s * s * 8, s * 8, s * 8, s);
             copy.extent = make_cudaExtent(s * 8, s, s);
             copy.srcPtr = ends.pack ? array : packed;
             copy.dstPtr = ends.pack ? packed : array;
@@ -165,7 +168,10 @@ std::vector<Layout> grid_layouts()
     constexpr int64_t Ki = 1 << 10, Mi = 1 << 20;
     std::vector<Layout> all{
         {.name = "halo-face-24", .strided = true, .sizes = {16, 26, 64, 256, 848}, .make = face_of},
-        {.name = "subarray-4d-half", .strided = true, .sizes = {8, 12, 32, 64, 128}, .make = half_of},
+        {.name = "subarray-4d-half",
+         .strided = true,
+         .sizes = {8, 12, 32, 64, 128},
+         .make = half_of},
         {.name = "subarray-4d-most", .strided = true, .sizes = {8, 32, 64, 96}, .make = most_of}};
     for (Layout &each : all)
         each.copies = true;

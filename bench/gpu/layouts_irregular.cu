@@ -50,8 +50,8 @@ template <bool Pack> __global__ void move_runs(double *__restrict user, double *
         __stcs(user + displs[block] / 8 + lane, __ldcs(packed + begin + lane));
 }
 
-// A bit for each double of the user's memory, set where it is one of a run: the runs, told in the fewest
-// bytes.
+// A bit for each double of the user's memory, set where it is one of a run: the runs, told in the
+// fewest bytes.
 std::vector<unsigned> marks_of(const Places &at)
 {
     std::vector<unsigned> marks(static_cast<size_t>(at.span / 8 / 32 + 1));
@@ -63,8 +63,8 @@ std::vector<unsigned> marks_of(const Places &at)
     return marks;
 }
 
-// Touches two doubles in the user's order: each sector once. A pack reads whole what it touches; sectors that
-// an unpack writes in part are fetched.
+// Touches two doubles in the user's order: each sector once. A pack reads whole what it touches;
+// sectors that an unpack writes in part are fetched.
 struct TouchPairs {
     const unsigned *marks;
     using Word = unsigned long long;
@@ -144,7 +144,10 @@ Case hindexed(int64_t blocks)
 
 struct Listed {
     const int64_t *displs;
-    __device__ size_t operator()(unsigned i) const { return static_cast<size_t>(displs[i / 4] / 8) + i % 4; }
+    __device__ size_t operator()(unsigned i) const
+    {
+        return static_cast<size_t>(displs[i / 4] / 8) + i % 4;
+    }
 };
 
 Case hindexed_block(int64_t blocks)
@@ -158,8 +161,8 @@ Case hindexed_block(int64_t blocks)
     made.span = at.span;
     made.sectors = sectors_of(made.type, 1);
     made.kept = displs;
-    made.hand =
-        words_mover<double>(blocks * length, Listed{reinterpret_cast<const int64_t *>(displs->get())});
+    made.hand = words_mover<double>(blocks * length,
+                                    Listed{reinterpret_cast<const int64_t *>(displs->get())});
     return made;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Arrays of struct {double, int, int, char}: 17 bytes of data in 24. A struct of a vector, an indexed and a
-// contiguous member, which has no kernel of its own: nobody would write one.
+// Arrays of struct {double, int, int, char}: 17 bytes of data in 24. A struct of a vector, an
+// indexed and a contiguous member, which has no kernel of its own: nobody would write one.
 #include "limits.cuh"
 
 #include <array>
@@ -15,10 +15,11 @@ struct Record {
 };
 constexpr unsigned data = 17, tile = 256; // bytes of data; records of a thread block
 
-// Through shared memory: both sides are read and written in words, in order. The user's memory is written
-// member by member: what lies between the records is not ours.
-template <bool Pack>
-__global__ void move_records(Record *__restrict user, unsigned char *__restrict packed, unsigned records)
+// Through shared memory: both sides are read and written in words, in order. The user's memory is
+// written member by member: what lies between the records is not ours.
+template <bool Pack> __global__ void move_records(Record *__restrict user,
+                                                  unsigned char *__restrict packed,
+                                                  unsigned records)
 {
     __shared__ alignas(16) unsigned char held[tile * (Pack ? sizeof(Record) : data)];
     const unsigned first = blockIdx.x * tile, here = min(tile, records - first), t = threadIdx.x;
@@ -61,8 +62,8 @@ __global__ void move_records(Record *__restrict user, unsigned char *__restrict 
     }
 }
 
-// What an unpack writes, in the user's order: 8 bytes of every 24 a thread, of which the last have one of
-// data.
+// What an unpack writes, in the user's order: 8 bytes of every 24 a thread, of which the last have
+// one of data.
 struct WriteWords {
     static constexpr unsigned bytes = 8;
     __device__ void write(char *user, unsigned i) const
@@ -84,11 +85,11 @@ void add_limits(Case &made)
 {
     const auto add = [&]<unsigned Each>(std::integral_constant<unsigned, Each>, Start start) {
         for (const bool apart : {false, true})
-            made.limit.pack.push_back(limit_mover<true, Each>(made.span / 16, made.bytes,
-                                                              TouchWords<uint4, InPlace>{}, {start, apart}));
+            made.limit.pack.push_back(limit_mover<true, Each>(
+                made.span / 16, made.bytes, TouchWords<uint4, InPlace>{}, {start, apart}));
         for (const Fetch fetch : {Fetch::none, Fetch::pairs})
-            made.limit.unpack.push_back(limit_mover<false, Each>(made.span / WriteWords::bytes, made.bytes,
-                                                                 WriteWords{}, {start, false, fetch}));
+            made.limit.unpack.push_back(limit_mover<false, Each>(
+                made.span / WriteWords::bytes, made.bytes, WriteWords{}, {start, false, fetch}));
     };
     for (const Start start : {Start{256, 0}, Start{1024, 0}}) {
         add(std::integral_constant<unsigned, 1>(), start);
@@ -99,10 +100,11 @@ void add_limits(Case &made)
 Case records(int64_t count)
 {
     const std::array<int64_t, 4> lengths{1, 1, 1, 1};
-    const std::array<int64_t, 4> displs{offsetof(Record, a), offsetof(Record, b), offsetof(Record, c),
-                                        offsetof(Record, d)};
-    const std::array<Type, 4> members{Type::predefined(HEDDLE_DOUBLE), Type::predefined(HEDDLE_INT32),
-                                      Type::predefined(HEDDLE_INT32), Type::predefined(HEDDLE_CHAR)};
+    const std::array<int64_t, 4> displs{offsetof(Record, a), offsetof(Record, b),
+                                        offsetof(Record, c), offsetof(Record, d)};
+    const std::array<Type, 4> members{
+        Type::predefined(HEDDLE_DOUBLE), Type::predefined(HEDDLE_INT32),
+        Type::predefined(HEDDLE_INT32), Type::predefined(HEDDLE_CHAR)};
     Case made;
     made.type = Type::structure(lengths, displs, members);
     made.count = count;
@@ -166,7 +168,10 @@ std::vector<Layout> record_layouts()
                  .sizes = {60, 900, 10000, 100000, 1000000, 10000000},
                  .make = records};
     array.copies = array.limits = true;
-    Layout parts{.name = "struct-mixed", .strided = false, .sizes = {Ki, 16 * Ki, Mi, 16 * Mi, 64 * Mi}, .make = mixed};
+    Layout parts{.name = "struct-mixed",
+                 .strided = false,
+                 .sizes = {Ki, 16 * Ki, Mi, 16 * Mi, 64 * Mi},
+                 .make = mixed};
     parts.hands = false;
     return {std::move(array), std::move(parts)};
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Limit programs: all that the memory must do for a pack or an unpack, and nothing that waits for it. The
-// user's memory is touched as the layout says, read for a pack and written for an unpack; beside that as many
-// contiguous bytes as are packed are written, or read. No store depends on a load: what is written is made of
-// its place.
+// Limit programs: all that the memory must do for a pack or an unpack, and nothing that waits for
+// it. The user's memory is touched as the layout says, read for a pack and written for an unpack;
+// beside that as many contiguous bytes as are packed are written, or read. No store depends on a
+// load: what is written is made of its place.
 #pragma once
 
 #include "move_words.cuh"
@@ -26,8 +26,9 @@ template <class Word> __device__ inline Word made_of(unsigned i)
         return static_cast<Word>(a * (sizeof(Word) > 4 ? 0x100000001ull : 1ull));
 }
 
-// Whether sectors are asked for before they are written in part: what they lack is then read early, not when
-// they leave the cache. A prefetch by address takes the neighbour along that makes 64 bytes with the sector.
+// Whether sectors are asked for before they are written in part: what they lack is then read early,
+// not when they leave the cache. A prefetch by address takes the neighbour along that makes 64
+// bytes with the sector.
 enum class Fetch { none, sectors, pairs };
 
 __device__ inline void fetch(const void *at, Fetch how)
@@ -58,8 +59,10 @@ template <class Word, class Place> struct TouchWords {
 // How a limit program is started.
 struct Shape {
     Start start;
-    bool apart = false; // every second thread block touches the user's memory, the others move what is packed
-    // Not Fetch::none: Touch has `part(user, i)`, which is the sector that thread i fetches, or null.
+    bool apart = false; // every second thread block touches the user's memory, the others move what
+                        // is packed
+    // Not Fetch::none: Touch has `part(user, i)`, which is the sector that thread i fetches, or
+    // null.
     Fetch fetch = Fetch::none;
 };
 
@@ -74,7 +77,8 @@ struct Traffic {
 };
 
 // It begins while the one before it ends, as Heddle's kernels do, and ends behind it.
-template <bool Pack, unsigned Each, class Touch> __global__ void limit_program(Traffic all, Touch touch)
+template <bool Pack, unsigned Each, class Touch>
+__global__ void limit_program(Traffic all, Touch touch)
 {
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
@@ -125,7 +129,8 @@ template <bool Pack, unsigned Each, class Touch> __global__ void limit_program(T
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
-    if (mixed == 0x9e3779b9) // what is read must reach memory, or might have to: once in four billion
+    if (mixed == 0x9e3779b9) // what is read must reach memory, or might have to: once in four
+                             // billion
         all.packed->x = mixed;
 }
 

@@ -66,7 +66,9 @@ int run(int argc, char **argv)
         return std::string_view(each).starts_with("--benchmark_list_tests");
     });
     std::vector<Rival> rivals;
-    const auto is_rival = [](const char *each) { return std::string_view(each).starts_with("--rival="); };
+    const auto is_rival = [](const char *each) {
+        return std::string_view(each).starts_with("--rival=");
+    };
     for (int i = 1; i < argc; ++i)
         if (is_rival(argv[i]))
             rivals.emplace_back(argv[i] + std::string_view("--rival=").size());
@@ -81,7 +83,8 @@ int run(int argc, char **argv)
     register_batch();
     register_copies();
     register_reductions();
-    if (!only_names && heddle_device_open() != HEDDLE_SUCCESS) // the rivals can be measured all the same
+    if (!only_names && heddle_device_open() != HEDDLE_SUCCESS) // the rivals can be measured all the
+                                                               // same
         std::fprintf(stderr, "no device is open:\n%s\n", info().c_str());
     benchmark::RunSpecifiedBenchmarks();
     if (!only_names)

@@ -20,7 +20,8 @@ __global__ void fill(char *at, int64_t bytes, uint64_t seed)
     const int64_t thread = int64_t{blockIdx.x} * blockDim.x + threadIdx.x,
                   all = int64_t{gridDim.x} * blockDim.x;
     for (int64_t i = thread; i < bytes / 8; i += all)
-        reinterpret_cast<uint64_t *>(at)[i] = hash(static_cast<uint64_t>(i) * 0x9e3779b97f4a7c15 + seed);
+        reinterpret_cast<uint64_t *>(at)[i] =
+            hash(static_cast<uint64_t>(i) * 0x9e3779b97f4a7c15 + seed);
     for (int64_t i = bytes / 8 * 8 + thread; i < bytes; i += all)
         at[i] = static_cast<char>(hash(static_cast<uint64_t>(i) + seed));
 }

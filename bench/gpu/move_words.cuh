@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The frame of most hand-written kernels: a word a thread, in pack order; a shape says where each lies.
+// The frame of most hand-written kernels: a word a thread, in pack order; a shape says where each
+// lies.
 #pragma once
 
 #include "layout.hpp"
@@ -8,7 +9,8 @@ namespace bench {
 
 // `place(i)`: the index, counted in words, of packed word i.
 template <class Word, bool Pack, class Place>
-__global__ void move_words(Word *__restrict user, Word *__restrict packed, unsigned words, Place place)
+__global__ void move_words(Word *__restrict user, Word *__restrict packed, unsigned words,
+                           Place place)
 {
     const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= words)
@@ -24,8 +26,8 @@ struct InPlace {
     __device__ size_t operator()(unsigned i) const { return i; }
 };
 
-// How a kernel is started. Shared memory that it does not use keeps blocks off a multiprocessor: where every
-// word lies in a page of memory of its own, fewer of them in flight are faster.
+// How a kernel is started. Shared memory that it does not use keeps blocks off a multiprocessor:
+// where every word lies in a page of memory of its own, fewer of them in flight are faster.
 struct Start {
     unsigned threads = 256;
     unsigned shared = 0;

@@ -41,7 +41,9 @@ public:
         else
             BENCH_CUDA(cudaMalloc(&at_, size));
     }
-    Memory(Memory &&other) noexcept : at_(std::exchange(other.at_, nullptr)), bytes_(other.bytes_) {}
+    Memory(Memory &&other) noexcept : at_(std::exchange(other.at_, nullptr)), bytes_(other.bytes_)
+    {
+    }
     Memory &operator=(Memory &&other) noexcept
     {
         std::swap(at_, other.at_);
@@ -71,7 +73,8 @@ template <class T> Device on_device(const std::vector<T> &values)
 {
     const auto bytes = static_cast<int64_t>(values.size() * sizeof(T));
     Device memory(bytes);
-    BENCH_CUDA(cudaMemcpy(memory.get(), values.data(), static_cast<size_t>(bytes), cudaMemcpyHostToDevice));
+    BENCH_CUDA(cudaMemcpy(memory.get(), values.data(), static_cast<size_t>(bytes),
+                          cudaMemcpyHostToDevice));
     return memory;
 }
 
@@ -79,7 +82,8 @@ template <class T> Device on_device(const std::vector<T> &values)
 template <class T = char> std::vector<T> on_host(const Device &memory)
 {
     std::vector<T> values(static_cast<size_t>(memory.bytes()) / sizeof(T));
-    BENCH_CUDA(cudaMemcpy(values.data(), memory.get(), values.size() * sizeof(T), cudaMemcpyDeviceToHost));
+    BENCH_CUDA(
+        cudaMemcpy(values.data(), memory.get(), values.size() * sizeof(T), cudaMemcpyDeviceToHost));
     return values;
 }
 

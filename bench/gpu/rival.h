@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What an adapter to another engine exports: a shared library, compiled out of this tree against that
- * engine's own headers (rivals/), loaded by `bench/gpu/run --rival NAME=FILE`.
+ * What an adapter to another engine exports: a shared library, compiled out of this tree against
+ * that engine's own headers (rivals/), loaded by `bench/gpu/run --rival NAME=FILE`.
  */
 #ifndef HEDDLE_BENCH_RIVAL_H
 #define HEDDLE_BENCH_RIVAL_H
@@ -38,10 +38,11 @@ struct rival_type {
 };
 
 /* Something that moves `count` instances of a type, or null where the engine cannot. `layout` is
- * heddle_type_describe's text of it (empty where that is too long), `extent` its extent. Nothing that was
- * passed lives longer than the call. */
+ * heddle_type_describe's text of it (empty where that is too long), `extent` its extent. Nothing
+ * that was passed lives longer than the call. */
 void *rival_make(const struct rival_type *type, int64_t count, const char *layout, int64_t extent);
-/* Puts the move on a stream (a cudaStream_t), or has done it when it returns. 0, or what went wrong. */
+/* Puts the move on a stream (a cudaStream_t), or has done it when it returns. 0, or what went
+ * wrong. */
 int rival_move(void *made, void *user, void *packed, int64_t bytes, int pack, void *stream);
 void rival_free(void *made);
 

@@ -10,7 +10,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int warm_up = 3, least = 3;
-constexpr long long least_waiting = 50000, most_waiting = least_waiting << 4; // cycles: about 25 and 400 us
+constexpr long long least_waiting = 50000, most_waiting = least_waiting << 4; // cycles: about 25
+                                                                              // and 400 us
 
 __global__ void empty() {}
 
@@ -21,10 +22,13 @@ __global__ void wait(long long cycles)
     }
 }
 
-double since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+double since(Clock::time_point begin)
+{
+    return std::chrono::duration<double>(Clock::now() - begin).count();
+}
 
-// Runs `sample(i)` a few times unmeasured, then keeps what it returns. One that takes very long is not
-// repeated.
+// Runs `sample(i)` a few times unmeasured, then keeps what it returns. One that takes very long is
+// not repeated.
 template <class Sample> void collect(Sample &&sample, int most, double seconds)
 {
     const auto begin = Clock::now();

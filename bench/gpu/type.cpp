@@ -39,8 +39,8 @@ int make(const rival_type &t, const std::vector<heddle_type *> &old, heddle_type
     case RIVAL_RESIZED:
         return heddle_type_resized(old[0], t.lb, t.extent, type);
     case RIVAL_SUBARRAY:
-        return heddle_type_subarray(static_cast<int>(t.count), t.sizes, t.subsizes, t.starts, HEDDLE_ORDER_C,
-                                    old[0], type);
+        return heddle_type_subarray(static_cast<int>(t.count), t.sizes, t.subsizes, t.starts,
+                                    HEDDLE_ORDER_C, old[0], type);
     }
     return HEDDLE_ERR_ARG;
 }

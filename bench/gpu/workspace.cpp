@@ -30,7 +30,8 @@ Workspace::Workspace(const Layout &layout, int64_t size) : made_(layout.make(siz
     // Rates are asked for from 64 MiB on; the L2 cache has 60 MB.
     constexpr int64_t rates_from = 60 << 20, enough = 512 << 20;
     const int64_t pair = made_.span + made_.bytes;
-    const int64_t pairs = made_.bytes < rates_from ? 1 : std::clamp<int64_t>(enough / pair + 1, 1, 4);
+    const int64_t pairs =
+        made_.bytes < rates_from ? 1 : std::clamp<int64_t>(enough / pair + 1, 1, 4);
     for (int64_t i = 0; i < pairs; ++i) {
         users_.emplace_back(made_.span);
         packs_.emplace_back(made_.bytes);
@@ -61,12 +62,12 @@ const Device &Workspace::expected(bool pack)
             BENCH_HEDDLE(heddle_pack(user.data(), made_.count, made_.type.get(), 0, packed.data(),
                                      made_.bytes, &moved));
         else
-            BENCH_HEDDLE(heddle_unpack(packed.data(), made_.bytes, user.data(), made_.count, made_.type.get(),
-                                       0, &moved));
+            BENCH_HEDDLE(heddle_unpack(packed.data(), made_.bytes, user.data(), made_.count,
+                                       made_.type.get(), 0, &moved));
         if (moved != made_.bytes)
             throw std::runtime_error("the case says how many bytes it has, and is wrong");
-        BENCH_CUDA(cudaMemcpy(result.get(), (pack ? packed : user).data(), static_cast<size_t>(bytes),
-                              cudaMemcpyHostToDevice));
+        BENCH_CUDA(cudaMemcpy(result.get(), (pack ? packed : user).data(),
+                              static_cast<size_t>(bytes), cudaMemcpyHostToDevice));
     } else {
         const Stream stream;
         made_.hand({users_[0].get(), packs_[0].get(), pack}, stream);
@@ -94,7 +95,8 @@ double Workspace::check(const Mover &mover, bool pack, bool to_pinned)
     const auto begin = std::chrono::steady_clock::now();
     mover(ends, stream);
     stream.wait();
-    const double taken = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    const double taken =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     const int64_t wrong = differing(pack ? ends.packed : ends.user, wanted.get(), wanted.bytes());
     if (wrong)
         throw std::runtime_error("wrong data: " + std::to_string(wrong) + " of " +

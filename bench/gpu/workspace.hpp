@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A layout at one size with the memory to move it in, and the check that what moves it moves it right.
+// A layout at one size with the memory to move it in, and the check that what moves it moves it
+// right.
 #pragma once
 
 #include "layout.hpp"
@@ -14,12 +15,13 @@ public:
 
     const Case &made() const { return made_; }
 
-    // The ends of sample `i`: several pairs of buffers take turns where one pair might stay in the L2 cache
-    // though the layout is one whose rate in memory is asked for.
+    // The ends of sample `i`: several pairs of buffers take turns where one pair might stay in the
+    // L2 cache though the layout is one whose rate in memory is asked for.
     Ends ends(int i, bool pack, bool pinned);
 
-    // Moves data once, from memory that holds a pattern into memory that holds another, and compares with
-    // what heddle_pack and heddle_unpack do in the host's memory; above `checked_on_host` bytes of user
+    // Moves data once, from memory that holds a pattern into memory that holds another, and
+    // compares with what heddle_pack and heddle_unpack do in the host's memory; above
+    // `checked_on_host` bytes of user
     // memory with the hand-written kernel instead, which was itself compared at smaller sizes. Throws where a
     // byte is wrong. Returns the seconds that the move took, which was the first of its kind.
     double check(const Mover &mover, bool pack, bool pinned);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Times MPI_Pack, MPI_Unpack and the creation of types with whatever MPI it is compiled against, beside loops
-// written by hand. Every result is compared with the hand-written loop's before it is timed. Times are of the
-// processor, which what else runs on the machine disturbs least. `run` compiles this against several MPIs and
-// compares them.
+// Times MPI_Pack, MPI_Unpack and the creation of types with whatever MPI it is compiled against,
+// beside loops written by hand. Every result is compared with the hand-written loop's before it is
+// timed. Times are of the processor, which what else runs on the machine disturbs least. `run`
+// compiles this against several MPIs and compares them.
 #include "layouts.hpp"
 
 #include <benchmark/benchmark.h>
@@ -24,7 +24,8 @@ using bench::Layout;
 
 bool all_right = true;
 
-// Page-aligned memory in huge pages where there are any, so that runs do not differ by how pages fell.
+// Page-aligned memory in huge pages where there are any, so that runs do not differ by how pages
+// fell.
 class Memory {
 public:
     explicit Memory(std::size_t bytes) : bytes_((bytes + page - 1) / page * page)
@@ -77,15 +78,15 @@ private:
     int pack_into(const Memory &to)
     {
         int position = 0, bytes = static_cast<int>(case_.packed);
-        int error =
-            MPI_Pack(user_.get(), case_.count, case_.type.get(), to.get(), bytes, &position, MPI_COMM_WORLD);
+        int error = MPI_Pack(user_.get(), case_.count, case_.type.get(), to.get(), bytes, &position,
+                             MPI_COMM_WORLD);
         return error == MPI_SUCCESS && position != bytes ? MPI_ERR_OTHER : error;
     }
     int unpack_from(const Memory &from)
     {
         int position = 0, bytes = static_cast<int>(case_.packed);
-        int error = MPI_Unpack(from.get(), bytes, &position, user_.get(), case_.count, case_.type.get(),
-                               MPI_COMM_WORLD);
+        int error = MPI_Unpack(from.get(), bytes, &position, user_.get(), case_.count,
+                               case_.type.get(), MPI_COMM_WORLD);
         return error == MPI_SUCCESS && position != bytes ? MPI_ERR_OTHER : error;
     }
     bool same() const { return std::memcmp(packed_.get(), other_.get(), case_.packed) == 0; }
@@ -95,8 +96,8 @@ private:
             each = ~each;
     }
 
-    // MPI's pack against the loop's; MPI's unpack of other data against the loop's pack of it; and, once the
-    // loop has put the old data back, that nothing outside the layout was touched.
+    // MPI's pack against the loop's; MPI's unpack of other data against the loop's pack of it; and,
+    // once the loop has put the old data back, that nothing outside the layout was touched.
     std::string check()
     {
         case_.hand_pack(user_.get(), packed_.get());
@@ -125,8 +126,8 @@ private:
     std::string error_;
 };
 
-// Google Benchmark calls a benchmark several times over; the case of the last call is kept for the next. It
-// holds a datatype, so it has to go before MPI_Finalize.
+// Google Benchmark calls a benchmark several times over; the case of the last call is kept for the
+// next. It holds a datatype, so it has to go before MPI_Finalize.
 std::unique_ptr<Bench> kept;
 
 Bench &bench_of(const Layout &layout, std::size_t bytes)
@@ -148,7 +149,8 @@ void fail(benchmark::State &state, const std::string &why)
     state.SkipWithError(why.c_str());
 }
 
-void run_move(benchmark::State &state, const Layout &layout, std::size_t bytes, void (Bench::*operation)())
+void run_move(benchmark::State &state, const Layout &layout, std::size_t bytes,
+              void (Bench::*operation)())
 {
     Bench &bench = bench_of(layout, bytes);
     if (!bench.error().empty())
@@ -211,14 +213,16 @@ void register_all()
         }
 
     benchmark::RegisterBenchmark("create/vector", [](benchmark::State &state) {
-        run_create(state, 100,
-                   [](MPI_Datatype *type) { return MPI_Type_vector(1000, 2, 64, MPI_DOUBLE, type); });
+        run_create(state, 100, [](MPI_Datatype *type) {
+            return MPI_Type_vector(1000, 2, 64, MPI_DOUBLE, type);
+        });
     })->UseManualTime();
     static const bench::Hindexed blocks = bench::irregular_blocks(10000);
     benchmark::RegisterBenchmark("create/hindexed-10000", [](benchmark::State &state) {
         run_create(state, 4, [](MPI_Datatype *type) {
-            return MPI_Type_create_hindexed(static_cast<int>(blocks.lengths.size()), blocks.lengths.data(),
-                                            blocks.displacements.data(), MPI_DOUBLE, type);
+            return MPI_Type_create_hindexed(static_cast<int>(blocks.lengths.size()),
+                                            blocks.lengths.data(), blocks.displacements.data(),
+                                            MPI_DOUBLE, type);
         });
     })->UseManualTime();
 }
@@ -230,7 +234,8 @@ int main(int argc, char **argv)
     if (MPI_Init(&argc, &argv) != MPI_SUCCESS)
         return 1;
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN); // what a failed type constructor calls
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN); // what a failed type constructor
+                                                               // calls
     std::size_t ran = 0;
     try {
         char version[MPI_MAX_LIBRARY_VERSION_STRING];

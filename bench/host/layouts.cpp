@@ -21,7 +21,8 @@ template <class Packing, class T> inline void move(Packing, T &user, T &packed)
     else
         user = packed;
 }
-template <class Packing> inline void move_block(Packing, void *user, void *packed, std::size_t bytes)
+template <class Packing>
+inline void move_block(Packing, void *user, void *packed, std::size_t bytes)
 {
     if constexpr (Packing::value)
         std::memcpy(packed, user, bytes);
@@ -48,9 +49,10 @@ Case contiguous(std::size_t bytes)
     int n = static_cast<int>(bytes / word);
     MPI_Datatype type;
     BENCH_CHECK(MPI_Type_contiguous(n, MPI_DOUBLE, &type));
-    return make_case<char>(Type(type), 1, bytes, bytes, [bytes](auto packing, char *user, char *packed) {
-        move_block(packing, user, packed, bytes);
-    });
+    return make_case<char>(Type(type), 1, bytes, bytes,
+                           [bytes](auto packing, char *user, char *packed) {
+                               move_block(packing, user, packed, bytes);
+                           });
 }
 
 // Blocks of `Block` doubles, `Stride` doubles from one to the next.
@@ -67,7 +69,8 @@ template <int Block, int Stride> Case vector(std::size_t bytes)
                                  for (int j = 0; j < Block; j++)
                                      move(packing, user[i * Stride + j], packed[i * Block + j]);
                              else
-                                 move_block(packing, user + i * Stride, packed + i * Block, Block * word);
+                                 move_block(packing, user + i * Stride, packed + i * Block,
+                                            Block * word);
                      });
 }
 
@@ -76,7 +79,8 @@ Case halo_face(std::size_t bytes)
 {
     constexpr int depth = 3, halo = 3, row = 64 + 2 * halo;
     int n = static_cast<int>(std::sqrt(static_cast<double>(bytes / (depth * word))));
-    std::array<int, 3> sizes{n + 2 * halo, n + 2 * halo, row}, counts{n, n, depth}, starts{halo, halo, halo};
+    std::array<int, 3> sizes{n + 2 * halo, n + 2 * halo, row}, counts{n, n, depth},
+        starts{halo, halo, halo};
     MPI_Datatype type;
     BENCH_CHECK(MPI_Type_create_subarray(3, sizes.data(), counts.data(), starts.data(), MPI_ORDER_C,
                                          MPI_DOUBLE, &type));
@@ -87,7 +91,8 @@ Case halo_face(std::size_t bytes)
                          for (int z = halo; z < n + halo; z++)
                              for (int y = halo; y < n + halo; y++)
                                  for (int x = halo; x < halo + depth; x++)
-                                     move(packing, user[z * plane + y * std::ptrdiff_t{row} + x], *packed++);
+                                     move(packing, user[z * plane + y * std::ptrdiff_t{row} + x],
+                                          *packed++);
                      });
 }
 
@@ -108,7 +113,8 @@ Case subarray4(std::array<int, 4> sizes, std::array<int, 4> counts, std::array<i
                              for (int b = starts[1]; b < starts[1] + counts[1]; b++)
                                  for (int c = starts[2]; c < starts[2] + counts[2]; c++)
                                      for (int d = starts[3]; d < starts[3] + counts[3]; d++)
-                                         move(packing, user[a * s1 + b * s2 + c * s3 + d], *packed++);
+                                         move(packing, user[a * s1 + b * s2 + c * s3 + d],
+                                              *packed++);
                      });
 }
 
@@ -118,8 +124,8 @@ Case subarray4_half(std::size_t bytes)
     std::array<int, 4> sizes{}, counts{}, starts{};
     int exponent = std::bit_width(bytes / word) - 1;
     for (int axis = 3, left = exponent; axis >= 0; left -= (left + axis) / (axis + 1), axis--) {
-        counts[axis] =
-            1 << ((left + axis) / (axis + 1)); // what is left, shared out evenly, the rest to the last
+        counts[axis] = 1 << ((left + axis) / (axis + 1)); // what is left, shared out evenly, the
+                                                          // rest to the last
         sizes[axis] = 2 * counts[axis];
         starts[axis] = counts[axis] / 2;
     }
@@ -129,7 +135,8 @@ Case subarray4_half(std::size_t bytes)
 // Three quarters of it, as 48^4 of 64^4.
 Case subarray4_most(std::size_t bytes)
 {
-    int n = 4 * static_cast<int>(std::lround(std::pow(static_cast<double>(bytes / word), 0.25) / 3));
+    int n =
+        4 * static_cast<int>(std::lround(std::pow(static_cast<double>(bytes / word), 0.25) / 3));
     int most = n / 4 * 3, start = n / 8;
     return subarray4({n, n, n, n}, {most, most, most, most}, {start, start, start, start});
 }
@@ -147,25 +154,27 @@ Case nested_hvectors(std::size_t bytes)
                                             level == 3 ? MPI_DOUBLE : type.get(), &outer));
         type = Type(outer);
     }
-    return make_case(
-        std::move(type), 1, bytes, static_cast<std::size_t>(strides[0]) * n * word,
-        [=](auto packing, double *__restrict user, double *__restrict packed) {
-            for (std::ptrdiff_t a = 0; a < n; a++)
-                for (int b = 0; b < inner; b++)
-                    for (int c = 0; c < inner; c++)
-                        for (int d = 0; d < inner; d++)
-                            move(packing,
-                                 user[a * strides[0] + b * strides[1] + c * strides[2] + d * strides[3]],
-                                 *packed++);
-        });
+    return make_case(std::move(type), 1, bytes, static_cast<std::size_t>(strides[0]) * n * word,
+                     [=](auto packing, double *__restrict user, double *__restrict packed) {
+                         for (std::ptrdiff_t a = 0; a < n; a++)
+                             for (int b = 0; b < inner; b++)
+                                 for (int c = 0; c < inner; c++)
+                                     for (int d = 0; d < inner; d++)
+                                         move(packing,
+                                              user[a * strides[0] + b * strides[1] +
+                                                   c * strides[2] + d * strides[3]],
+                                              *packed++);
+                     });
 }
 
 Case hindexed(std::size_t bytes)
 {
-    auto blocks = std::make_shared<const Hindexed>(irregular_blocks(static_cast<int>(bytes / (8 * word))));
+    auto blocks =
+        std::make_shared<const Hindexed>(irregular_blocks(static_cast<int>(bytes / (8 * word))));
     MPI_Datatype type;
-    BENCH_CHECK(MPI_Type_create_hindexed(static_cast<int>(blocks->lengths.size()), blocks->lengths.data(),
-                                         blocks->displacements.data(), MPI_DOUBLE, &type));
+    BENCH_CHECK(MPI_Type_create_hindexed(static_cast<int>(blocks->lengths.size()),
+                                         blocks->lengths.data(), blocks->displacements.data(),
+                                         MPI_DOUBLE, &type));
     return make_case(Type(type), 1, blocks->elements * word, blocks->span,
                      [blocks](auto packing, double *__restrict user, double *__restrict packed) {
                          for (std::size_t i = 0; i < blocks->lengths.size(); i++) {
@@ -179,9 +188,11 @@ Case hindexed(std::size_t bytes)
 Case hindexed_block(std::size_t bytes)
 {
     constexpr int length = 4;
-    auto blocks = std::make_shared<Hindexed>(irregular_blocks(static_cast<int>(bytes / (length * word))));
+    auto blocks =
+        std::make_shared<Hindexed>(irregular_blocks(static_cast<int>(bytes / (length * word))));
     for (std::size_t i = 0; i < blocks->displacements.size(); i++)
-        blocks->displacements[i] += static_cast<MPI_Aint>(i * length * word); // room for blocks of one length
+        blocks->displacements[i] += static_cast<MPI_Aint>(i * length * word); // room for blocks of
+                                                                              // one length
     std::size_t span = blocks->span + blocks->lengths.size() * length * word;
     MPI_Datatype type;
     BENCH_CHECK(MPI_Type_create_hindexed_block(static_cast<int>(blocks->lengths.size()), length,
@@ -206,18 +217,20 @@ Case records(std::size_t bytes)
     };
     constexpr std::size_t data = sizeof(double) + 2 * sizeof(int) + 1;
     std::array<int, 4> lengths{1, 1, 1, 1};
-    std::array<MPI_Aint, 4> displacements{offsetof(Record, a), offsetof(Record, b), offsetof(Record, c),
-                                          offsetof(Record, d)};
+    std::array<MPI_Aint, 4> displacements{offsetof(Record, a), offsetof(Record, b),
+                                          offsetof(Record, c), offsetof(Record, d)};
     std::array<MPI_Datatype, 4> types{MPI_DOUBLE, MPI_INT, MPI_INT, MPI_CHAR};
     MPI_Datatype members, type;
-    BENCH_CHECK(MPI_Type_create_struct(4, lengths.data(), displacements.data(), types.data(), &members));
+    BENCH_CHECK(
+        MPI_Type_create_struct(4, lengths.data(), displacements.data(), types.data(), &members));
     Type owner(members);
     BENCH_CHECK(MPI_Type_create_resized(members, 0, sizeof(Record), &type));
     int n = static_cast<int>(bytes / data);
     return make_case<char>(Type(type), n, n * data, n * sizeof(Record),
                            [n](auto packing, char *__restrict user, char *__restrict packed) {
                                for (int i = 0; i < n; i++, user += sizeof(Record), packed += data)
-                                   move_block(packing, user, packed, data); // the members lie in one piece
+                                   move_block(packing, user, packed, data); // the members lie in
+                                                                            // one piece
                            });
 }
 

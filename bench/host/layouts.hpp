@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The layouts that the host benchmarks move, each as an MPI datatype and as the loop that a user would write.
+// The layouts that the host benchmarks move, each as an MPI datatype and as the loop that a user
+// would write.
 #ifndef HEDDLE_BENCH_LAYOUTS_HPP
 #define HEDDLE_BENCH_LAYOUTS_HPP
 

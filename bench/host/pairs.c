@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * pairs PAIRS BYTES: rank 0 sends PAIRS contiguous messages to rank 1 with MPI_Send, and it takes them with
- * MPI_Recv. `instructions` beside this file counts what sending() and receiving() execute. Nobody ever waits
- * inside them, so the count does not depend on time: messages go out in batches that UCX takes without the
- * receiver's help, and outside of the two functions the processes take turns by semaphores, which make no MPI
- * progress.
+ * pairs PAIRS BYTES: rank 0 sends PAIRS contiguous messages to rank 1 with MPI_Send, and it takes
+ * them with MPI_Recv. `instructions` beside this file counts what sending() and receiving()
+ * execute. Nobody ever waits inside them, so the count does not depend on time: messages go out in
+ * batches that UCX takes without the receiver's help, and outside of the two functions the
+ * processes take turns by semaphores, which make no MPI progress.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -33,7 +33,8 @@ static struct turns *share(int rank)
     if (rank == 1)
         file = open(path, O_RDWR);
     struct turns *turns =
-        file < 0 ? MAP_FAILED : mmap(NULL, sizeof *turns, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+        file < 0 ? MAP_FAILED
+                 : mmap(NULL, sizeof *turns, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     if (turns == MAP_FAILED) {
         perror(path);
         MPI_Abort(MPI_COMM_WORLD, 1);
@@ -74,7 +75,8 @@ int main(int argc, char **argv)
     int pairs = argc == 3 ? atoi(argv[1]) : 0, bytes = argc == 3 ? atoi(argv[2]) : -1;
     if (ranks != 2 || pairs <= 0 || pairs % BATCH || bytes < 0) {
         if (rank == 0)
-            fprintf(stderr, "usage: mpiexec -n 2 pairs PAIRS BYTES (PAIRS a multiple of %d)\n", BATCH);
+            fprintf(stderr, "usage: mpiexec -n 2 pairs PAIRS BYTES (PAIRS a multiple of %d)\n",
+                    BATCH);
         MPI_Finalize();
         return 2;
     }

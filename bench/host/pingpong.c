@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * pingpong BYTES EXCHANGES [WINDOW]: two processes hand a contiguous host message back and forth. Prints the median of
- * half the time of an exchange, in seconds. With a WINDOW of more than one, the first sends so many by MPI_Isend, which the
- * second answers with one: printed is the median time for each of them, so the inverse of the message rate.
+ * pingpong BYTES EXCHANGES [WINDOW]: two processes hand a contiguous host message back and forth.
+ * Prints the median of half the time of an exchange, in seconds. With a WINDOW of more than one,
+ * the first sends so many by MPI_Isend, which the second answers with one: printed is the median
+ * time for each of them, so the inverse of the message rate.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -36,7 +37,8 @@ int main(int argc, char **argv)
     int rank, ranks;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    int bytes = argc >= 3 ? atoi(argv[1]) : -1, exchanges = argc >= 3 ? atoi(argv[2]) : 0, window = argc == 4 ? atoi(argv[3]) : 1;
+    int bytes = argc >= 3 ? atoi(argv[1]) : -1, exchanges = argc >= 3 ? atoi(argv[2]) : 0,
+        window = argc == 4 ? atoi(argv[3]) : 1;
     if (ranks != 2 || bytes < 0 || exchanges <= 0 || window <= 0 || argc > 4) {
         if (rank == 0)
             fprintf(stderr, "usage: mpiexec -n 2 pingpong BYTES EXCHANGES [WINDOW]\n");

@@ -7,14 +7,18 @@ Opened::Opened(char *mine, int other, MPI_Comm comm)
 {
     cudaIpcMemHandle_t here, there;
     BENCH_CUDA(cudaIpcGetMemHandle(&here, mine));
-    MPI_Sendrecv(&here, sizeof here, MPI_BYTE, other, 0, &there, sizeof there, MPI_BYTE, other, 0, comm,
-                 MPI_STATUS_IGNORE);
+    MPI_Sendrecv(&here, sizeof here, MPI_BYTE, other, 0, &there, sizeof there, MPI_BYTE, other, 0,
+                 comm, MPI_STATUS_IGNORE);
     BENCH_CUDA(cudaIpcOpenMemHandle(&at_, there, cudaIpcMemLazyEnablePeerAccess));
 }
 
 ByHand::ByHand(const Case &made, bool dense, const Buffers &buffers, int other)
-    : made_(made), dense_(dense), user_(buffers.user.get()), landing_(buffers.landing.get()),
-      there_(dense ? buffers.their_user.get() : buffers.their_landing.get()), other_(other)
+    : made_(made),
+      dense_(dense),
+      user_(buffers.user.get()),
+      landing_(buffers.landing.get()),
+      there_(dense ? buffers.their_user.get() : buffers.their_landing.get()),
+      other_(other)
 {
 }
 
@@ -22,7 +26,8 @@ void ByHand::send(int n, int64_t apart)
 {
     for (int i = 0; i < n; ++i) {
         if (dense_)
-            BENCH_CUDA(cudaMemcpyAsync(there_ + i * apart, user_ + i * apart, static_cast<size_t>(made_.bytes), cudaMemcpyDefault,
+            BENCH_CUDA(cudaMemcpyAsync(there_ + i * apart, user_ + i * apart,
+                                       static_cast<size_t>(made_.bytes), cudaMemcpyDefault,
                                        stream_));
         else
             made_.hand({user_ + i * apart, there_ + i * made_.bytes, true}, stream_);
@@ -51,7 +56,8 @@ void ByHand::read()
 {
     int64_t at;
     MPI_Recv(&at, 1, MPI_INT64_T, other_, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    BENCH_CUDA(cudaMemcpyAsync(user_, there_ + at, static_cast<size_t>(made_.bytes), cudaMemcpyDefault, stream_));
+    BENCH_CUDA(cudaMemcpyAsync(user_, there_ + at, static_cast<size_t>(made_.bytes),
+                               cudaMemcpyDefault, stream_));
     stream_.wait();
 }
 
@@ -59,8 +65,8 @@ double ByHand::copy()
 {
     const Event begin, end;
     BENCH_CUDA(cudaEventRecord(begin, stream_));
-    BENCH_CUDA(cudaMemcpyAsync(there_, dense_ ? user_ : landing_,
-                               static_cast<size_t>(made_.bytes), cudaMemcpyDefault, stream_));
+    BENCH_CUDA(cudaMemcpyAsync(there_, dense_ ? user_ : landing_, static_cast<size_t>(made_.bytes),
+                               cudaMemcpyDefault, stream_));
     BENCH_CUDA(cudaEventRecord(end, stream_));
     stream_.wait();
     float ms = 0;
@@ -77,7 +83,8 @@ void ThroughHost::send()
 
 void ThroughHost::receive()
 {
-    MPI_Recv(host_.get(), static_cast<int>(made_.bytes), MPI_BYTE, other_, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Recv(host_.get(), static_cast<int>(made_.bytes), MPI_BYTE, other_, 1, MPI_COMM_WORLD,
+             MPI_STATUS_IGNORE);
     made_.copy({user_, host_.get(), false}, stream_);
     stream_.wait();
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a user writes who trusts no MPI with a datatype on a GPU: kernels for exactly this layout, which pack
-// into the other process's device memory (CUDA IPC), a message of no bytes, and kernels that unpack. One
-// block needs no kernel: it is copied to its place, or, where its sender does not know that, as in MPI, read from its own
-// by who was told of it.
+// What a user writes who trusts no MPI with a datatype on a GPU: kernels for exactly this layout,
+// which pack into the other process's device memory (CUDA IPC), a message of no bytes, and kernels
+// that unpack. One block needs no kernel: it is copied to its place, or, where its sender does not
+// know that, as in MPI, read from its own by who was told of it.
 #pragma once
 
 #include "../gpu/layout.hpp"
@@ -29,11 +29,14 @@ private:
     void *at_ = nullptr;
 };
 
-// What both processes have, and the other's of each. Made once: while a library has open what was freed, nothing else at its
-// addresses can be opened.
+// What both processes have, and the other's of each. Made once: while a library has open what was
+// freed, nothing else at its addresses can be opened.
 struct Buffers {
     Buffers(int64_t span, int64_t packed, int other)
-        : user(span), landing(packed), their_user(user.get(), other), their_landing(landing.get(), other)
+        : user(span),
+          landing(packed),
+          their_user(user.get(), other),
+          their_landing(landing.get(), other)
     {
     }
 
@@ -50,8 +53,8 @@ public:
     // So many messages, `apart` bytes from each other in the buffer, of which one message tells.
     void send(int n = 1, int64_t apart = 0);
     void receive(int n = 1, int64_t apart = 0);
-    // The same, of one block: a message says where in the sender's memory it begins, and the receiver reads it there. When it has
-    // is told by what it sends next.
+    // The same, of one block: a message says where in the sender's memory it begins, and the
+    // receiver reads it there. When it has is told by what it sends next.
     void offer();
     void read();
     // Microseconds of one copy of the packed bytes into the other's memory.
@@ -66,11 +69,14 @@ private:
     Stream stream_;
 };
 
-// What figure 6 of Jenkins et al. (IEEE TPDS 25, 2014) compares with: cudaMemcpy2D into pinned host memory, a message of that, and
-// cudaMemcpy2D out of it.
+// What figure 6 of Jenkins et al. (IEEE TPDS 25, 2014) compares with: cudaMemcpy2D into pinned host
+// memory, a message of that, and cudaMemcpy2D out of it.
 class ThroughHost {
 public:
-    ThroughHost(const Case &made, char *user, int64_t bytes, int other) : made_(made), user_(user), host_(bytes), other_(other) {}
+    ThroughHost(const Case &made, char *user, int64_t bytes, int other)
+        : made_(made), user_(user), host_(bytes), other_(other)
+    {
+    }
 
     void send();
     void receive();

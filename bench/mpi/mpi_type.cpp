@@ -22,7 +22,10 @@ std::vector<int> to_ints(const int64_t *values, int64_t count)
     return made;
 }
 
-std::vector<MPI_Aint> to_aints(const int64_t *values, int64_t count) { return {values, values + count}; }
+std::vector<MPI_Aint> to_aints(const int64_t *values, int64_t count)
+{
+    return {values, values + count};
+}
 
 MPI_Datatype predefined(heddle_predefined which)
 {
@@ -62,27 +65,28 @@ MPI_Datatype make(const rival_type &r)
         MPI_Type_create_hvector(count, to_int(r.blocklength), r.hstride, old[0], &type);
         break;
     case RIVAL_INDEXED:
-        MPI_Type_indexed(count, to_ints(r.lengths, count).data(), to_ints(r.displs, count).data(), old[0],
-                         &type);
+        MPI_Type_indexed(count, to_ints(r.lengths, count).data(), to_ints(r.displs, count).data(),
+                         old[0], &type);
         break;
     case RIVAL_HINDEXED:
-        MPI_Type_create_hindexed(count, to_ints(r.lengths, count).data(), to_aints(r.displs, count).data(),
-                                 old[0], &type);
+        MPI_Type_create_hindexed(count, to_ints(r.lengths, count).data(),
+                                 to_aints(r.displs, count).data(), old[0], &type);
         break;
     case RIVAL_HINDEXED_BLOCK:
-        MPI_Type_create_hindexed_block(count, to_int(r.blocklength), to_aints(r.displs, count).data(), old[0],
-                                       &type);
+        MPI_Type_create_hindexed_block(count, to_int(r.blocklength),
+                                       to_aints(r.displs, count).data(), old[0], &type);
         break;
     case RIVAL_STRUCT:
-        MPI_Type_create_struct(count, to_ints(r.lengths, count).data(), to_aints(r.displs, count).data(),
-                               old.data(), &type);
+        MPI_Type_create_struct(count, to_ints(r.lengths, count).data(),
+                               to_aints(r.displs, count).data(), old.data(), &type);
         break;
     case RIVAL_RESIZED:
         MPI_Type_create_resized(old[0], r.lb, r.extent, &type);
         break;
     default:
-        MPI_Type_create_subarray(count, to_ints(r.sizes, count).data(), to_ints(r.subsizes, count).data(),
-                                 to_ints(r.starts, count).data(), MPI_ORDER_C, old[0], &type);
+        MPI_Type_create_subarray(count, to_ints(r.sizes, count).data(),
+                                 to_ints(r.subsizes, count).data(), to_ints(r.starts, count).data(),
+                                 MPI_ORDER_C, old[0], &type);
     }
     for (MPI_Datatype &each : old)
         MPI_Type_free(&each);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Half a ping-pong between two ranks, a GPU each where there are two: of device buffers by MPI, of the same
-// by hand (by_hand.hpp), in turn, and of host buffers. Everyone's data is checked before it is timed. A line
-// of JSON for each case and who: medians, in microseconds.
+// Half a ping-pong between two ranks, a GPU each where there are two: of device buffers by MPI, of
+// the same by hand (by_hand.hpp), in turn, and of host buffers. Everyone's data is checked before
+// it is timed. A line of JSON for each case and who: medians, in microseconds.
 #include "by_hand.hpp"
 #include "mpi_type.hpp"
 
@@ -23,9 +23,9 @@ namespace {
 
 constexpr int64_t KiB = 1024, MiB = KiB * KiB;
 constexpr int in_a_row = 20, before_them = 2, most_turns = 20, fewest_turns = 3;
-constexpr double seconds = 0.4; // for each case
+constexpr double seconds = 0.4;            // for each case
 constexpr int64_t host_warm_up = 32 << 20; // bytes
-constexpr int window = 64;      // messages under way one way, of up to
+constexpr int window = 64;                 // messages under way one way, of up to
 constexpr int64_t most_in_window = MiB;
 constexpr int64_t most_copied = 16 * MiB;
 
@@ -75,11 +75,11 @@ public:
             return;
         std::sort(all_.begin(), all_.end());
         const size_t n = all_.size();
-        std::printf(
-            "{\"layout\": \"%s\", \"size\": %lld, \"bytes\": %lld, \"who\": \"%s\", \"median\": %.2f, "
-            "\"low\": %.2f, \"high\": %.2f, \"samples\": %zu, \"right\": %s}\n",
-            layout, static_cast<long long>(size), static_cast<long long>(bytes), who, all_[n / 2],
-            all_[n / 10], all_[n - 1 - n / 10], n, right ? "true" : "false");
+        std::printf("{\"layout\": \"%s\", \"size\": %lld, \"bytes\": %lld, \"who\": \"%s\", "
+                    "\"median\": %.2f, "
+                    "\"low\": %.2f, \"high\": %.2f, \"samples\": %zu, \"right\": %s}\n",
+                    layout, static_cast<long long>(size), static_cast<long long>(bytes), who,
+                    all_[n / 2], all_[n / 10], all_[n - 1 - n / 10], n, right ? "true" : "false");
         std::fflush(stdout);
     }
 
@@ -102,8 +102,8 @@ bool everywhere(bool right)
     return all;
 }
 
-// Rank 0's bytes go there and back by `once`: rank 1 then has them where the layout says, and what it had
-// elsewhere. What is expected is made by the hand-written kernels.
+// Rank 0's bytes go there and back by `once`: rank 1 then has them where the layout says, and what
+// it had elsewhere. What is expected is made by the hand-written kernels.
 template <class Once> bool arrives(const Case &made, char *user, Once &&once)
 {
     Device packed(made.bytes), expected(made.span);
@@ -135,17 +135,22 @@ void measure_device(const Layout &layout, int64_t size, const Buffers &buffers)
     const Device &user = buffers.user;
     ByHand hand(made, dense, buffers, other);
     const auto by_mpi = [&] {
-        there_and_back(
-            [&] { MPI_Send(user.get(), count, type.get(), other, 1, MPI_COMM_WORLD); },
-            [&] { MPI_Recv(user.get(), count, type.get(), other, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE); });
+        there_and_back([&] { MPI_Send(user.get(), count, type.get(), other, 1, MPI_COMM_WORLD); },
+                       [&] {
+                           MPI_Recv(user.get(), count, type.get(), other, 1, MPI_COMM_WORLD,
+                                    MPI_STATUS_IGNORE);
+                       });
     };
     const auto by_hand = [&] { there_and_back([&] { hand.send(); }, [&] { hand.receive(); }); };
     const bool copies = made.copy && made.bytes <= most_copied;
     ThroughHost host(made, user.get(), copies ? made.bytes : 0, other);
-    const auto through_host = [&] { there_and_back([&] { host.send(); }, [&] { host.receive(); }); };
+    const auto through_host = [&] {
+        there_and_back([&] { host.send(); }, [&] { host.receive(); });
+    };
     const auto by_reading = [&] { there_and_back([&] { hand.offer(); }, [&] { hand.read(); }); };
 
-    const bool mpi_right = arrives(made, user.get(), by_mpi), hand_right = arrives(made, user.get(), by_hand);
+    const bool mpi_right = arrives(made, user.get(), by_mpi),
+               hand_right = arrives(made, user.get(), by_hand);
     const bool reading_right = !dense || arrives(made, user.get(), by_reading);
     const bool host_right = !copies || arrives(made, user.get(), through_host);
     Times mpi, hands, readings, through, peer;
@@ -170,8 +175,10 @@ void measure_device(const Layout &layout, int64_t size, const Buffers &buffers)
     peer.print(layout.name.c_str(), size, made.bytes, "peer copy", true);
 }
 
-// As many at once as the buffers have room for, then an answer: bandwidth, and the rate of messages.
-void measure_window(const Layout &layout, int64_t size, const Buffers &buffers, int64_t span, int64_t packed)
+// As many at once as the buffers have room for, then an answer: bandwidth, and the rate of
+// messages.
+void measure_window(const Layout &layout, int64_t size, const Buffers &buffers, int64_t span,
+                    int64_t packed)
 {
     const Case made = layout.make(size);
     const int other = 1 - rank;
@@ -212,7 +219,8 @@ void measure_window(const Layout &layout, int64_t size, const Buffers &buffers, 
     // The last one's data, there and back.
     const bool mpi_right = arrives(made, user + (n - 1) * apart, [&] {
         by_mpi();
-        MPI_Sendrecv_replace(user + (n - 1) * apart, count, type.get(), other, 3, other, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Sendrecv_replace(user + (n - 1) * apart, count, type.get(), other, 3, other, 3,
+                             MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     });
     Times mpi, hands;
     const double begin = MPI_Wtime();
@@ -226,11 +234,13 @@ void measure_window(const Layout &layout, int64_t size, const Buffers &buffers, 
     hands.print(layout.name.c_str(), size, made.bytes, ("hand" + of).c_str(), true);
 }
 
-/* Host memory of which only the driver can say that it is: what lies in the heap or on the stack it is not asked about. */
+/* Host memory of which only the driver can say that it is: what lies in the heap or on the stack it
+ * is not asked about. */
 class Mapped {
 public:
     explicit Mapped(size_t bytes)
-        : bytes_(bytes), at_(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))
+        : bytes_(bytes),
+          at_(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))
     {
         if (at_ == MAP_FAILED)
             throw std::bad_alloc();
@@ -260,15 +270,19 @@ void measure_host(int64_t bytes, bool told)
     const int other = 1 - rank;
     const auto once = [&] {
         there_and_back(
-            [&] { MPI_Send(buffer.data(), static_cast<int>(bytes), type, other, 1, MPI_COMM_WORLD); },
             [&] {
-                MPI_Recv(buffer.data(), static_cast<int>(bytes), type, other, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+                MPI_Send(buffer.data(), static_cast<int>(bytes), type, other, 1, MPI_COMM_WORLD);
+            },
+            [&] {
+                MPI_Recv(buffer.data(), static_cast<int>(bytes), type, other, 1, MPI_COMM_WORLD,
+                         MPI_STATUS_IGNORE);
             });
     };
     once();
-    const bool right =
-        everywhere(std::all_of(buffer.begin(), buffer.end(), [](unsigned char each) { return each == 77; }));
-    // The first milliseconds of messages that take a microsecond are slower by as much as it takes to ask for memory.
+    const bool right = everywhere(
+        std::all_of(buffer.begin(), buffer.end(), [](unsigned char each) { return each == 77; }));
+    // The first milliseconds of messages that take a microsecond are slower by as much as it takes
+    // to ask for memory.
     for (int64_t sent = 0; sent < host_warm_up; sent += std::max(bytes, KiB))
         once();
     Times times;
@@ -313,14 +327,15 @@ void measure_all(const std::string &only, int64_t most)
 
 int main(int argc, char **argv)
 {
-    CLI::App app("Half a ping-pong of device buffers between two ranks, by MPI and by hand: a line of JSON "
-                 "for each case");
+    CLI::App app(
+        "Half a ping-pong of device buffers between two ranks, by MPI and by hand: a line of JSON "
+        "for each case");
     int64_t most = 256 * bench::MiB;
     std::string only;
     app.add_option("--most", most, "bytes of the longest message")->capture_default_str();
-    app.add_option(
-        "--only", only,
-        "layouts whose name contains this: blocks-8, blocks-32, blocks-128, struct, hindexed, contiguous, host");
+    app.add_option("--only", only,
+                   "layouts whose name contains this: blocks-8, blocks-32, blocks-128, struct, "
+                   "hindexed, contiguous, host");
     CLI11_PARSE(app, argc, argv);
 
     MPI_Init(nullptr, nullptr);

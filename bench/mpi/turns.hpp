@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ways to do the same, which take turns: times of the slowest process, until each has enough of them.
+// Ways to do the same, which take turns: times of the slowest process, until each has enough of
+// them.
 #pragma once
 
 #include <mpi.h>
@@ -17,7 +18,10 @@ struct Kind {
     bool right = true;
 
     // Of the sorted times.
-    double at(double part) const { return times[static_cast<size_t>(part * static_cast<double>(times.size() - 1) + 0.5)]; }
+    double at(double part) const
+    {
+        return times[static_cast<size_t>(part * static_cast<double>(times.size() - 1) + 0.5)];
+    }
 };
 
 inline void sample(Kind &kind)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory of one call's lists, on its stack as long as they are short: then nothing is allocated on the path of a transfer.
+// Memory of one call's lists, on its stack as long as they are short: then nothing is allocated on
+// the path of a transfer.
 #pragma once
 
 #include <cstddef>

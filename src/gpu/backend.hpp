@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The device interface. Two implementations stand behind it, each a plug-in that the process opens at run
-// time: cuda/ for GPUs, sim/ for machines without one. A backend knows memory, streams and how to carry out
-// a Work; it knows no types and no plans.
+// The device interface. Two implementations stand behind it, each a plug-in that the process opens
+// at run time: cuda/ for GPUs, sim/ for machines without one. A backend knows memory, streams and
+// how to carry out a Work; it knows no types and no plans.
 //
 // Errors: every function that can fail returns HEDDLE_SUCCESS or a code of heddle.h (mostly
-// HEDDLE_ERR_DEVICE, HEDDLE_ERR_NO_MEMORY) after Host::set_error noted the device library's own words.
-// Threads: any function may be called by any thread. None waits for the device unless it says so.
+// HEDDLE_ERR_DEVICE, HEDDLE_ERR_NO_MEMORY) after Host::set_error noted the device library's own
+// words. Threads: any function may be called by any thread. None waits for the device unless it
+// says so.
 #pragma once
 
 #include "work.hpp"
@@ -25,10 +26,10 @@ enum class MemoryKind : uint8_t {
 
 struct Memory {
     MemoryKind kind = MemoryKind::host;
-    int device = -1;       // that the memory is on; pinned: that it was made for; host: -1
-    char *base = nullptr;  // of the allocation, where known and asked for
+    int device = -1;      // that the memory is on; pinned: that it was made for; host: -1
+    char *base = nullptr; // of the allocation, where known and asked for
     size_t size = 0;
-    uint64_t id = 0; // of the allocation, and of no later one; with the range, 0: not known
+    uint64_t id = 0;       // of the allocation, and of no later one; with the range, 0: not known
     bool imported = false; // from another device than `device`, which reaches it over a link
     std::bitset<64> closed{}; // devices that do not reach it, even if they reach `device`
 
@@ -49,7 +50,10 @@ struct Memory {
     }
     bool of_device() const { return kind == MemoryKind::device || kind == MemoryKind::managed; }
     // Device memory that this very device has.
-    bool lies_on(int ordinal) const { return kind == MemoryKind::device && device == ordinal && !imported; }
+    bool lies_on(int ordinal) const
+    {
+        return kind == MemoryKind::device && device == ordinal && !imported;
+    }
 };
 
 // A stream of the backend's own, or the handle of a user's (a cudaStream_t).
@@ -63,11 +67,12 @@ struct Done {
 struct Launch {
     Kernel kernel;
     const Work *work;
-    bool remote = false; // whoever waits for it waits for another kernel too, whose target is elsewhere (Work::remote)
+    bool remote = false; // whoever waits for it waits for another kernel too, whose target is
+                         // elsewhere (Work::remote)
 };
 
-// Layers of `rows` rows of `width` bytes. From one layer to the next it is as far as over `to_rows` and `from_rows`
-// rows.
+// Layers of `rows` rows of `width` bytes. From one layer to the next it is as far as over `to_rows`
+// and `from_rows` rows.
 struct Layers {
     void *to;
     size_t to_pitch;
@@ -89,62 +94,70 @@ public:
     // A line about device `device`, for people: name, memory, where it sits.
     virtual std::string describe(int device) const = 0;
 
-    // What kind of memory `ptr` points into; with `range`, also how far it reaches, where it is not pageable.
-    // Creates no context and never fails: what is not known is host memory.
+    // What kind of memory `ptr` points into; with `range`, also how far it reaches, where it is not
+    // pageable. Creates no context and never fails: what is not known is host memory.
     virtual Memory query(const void *ptr, bool range) const = 0;
-    // Whether kernels on `device` can reach the memory of `peer` (true for itself), but for what is closed to them.
+    // Whether kernels on `device` can reach the memory of `peer` (true for itself), but for what is
+    // closed to them.
     virtual bool reaches(int device, int peer) const = 0;
     // Whether kernels can carry out `op` on elements of `basic`.
     virtual bool combines(heddle_op op, heddle_predefined basic) const = 0;
 
     // Slabs. `pinned` memory lies near `device`, is reachable from every device and by the host.
     virtual int allocate(int device, size_t bytes, void **ptr) = 0;
-    virtual int free(int device, void *ptr) = 0; // nobody uses it any more; CUDA waits for the whole device nevertheless
+    virtual int free(int device, void *ptr) = 0; // nobody uses it any more; CUDA waits for the
+                                                 // whole device nevertheless
     virtual int allocate_pinned(int device, size_t bytes, void **ptr) = 0;
     virtual int free_pinned(int device, void *ptr) = 0;
 
-    // Streams of the highest priority, or the next, which `gives_way` to it, that do not wait for the legacy default
-    // stream.
+    // Streams of the highest priority, or the next, which `gives_way` to it, that do not wait for
+    // the legacy default stream.
     virtual int stream_create(int device, bool gives_way, Stream *stream) = 0;
     // The device that a user's stream belongs to; null is the current device's default stream.
     virtual int stream_device(Stream stream, int *device) = 0;
     // Waits until all that was put on the stream is done.
     virtual int stream_synchronize(int device, Stream stream) = 0;
 
-    // Puts a Work on a stream as one kernel, or several as a batch: each by Kernel::strided or any, in as few
-    // kernels as may be. Work is read before the call returns. `done`, if given, is reached when all have ended.
+    // Puts a Work on a stream as one kernel, or several as a batch: each by Kernel::strided or any,
+    // in as few kernels as may be. Work is read before the call returns. `done`, if given, is
+    // reached when all have ended.
     virtual int launch(int device, Stream stream, std::span<const Launch> launches, Done *done) = 0;
     // How many kernels that were, on all devices, since the start.
     virtual int64_t launched() const = 0;
-    // Puts a contiguous copy on a stream, by a copy engine. Where pageable memory is among the two, the call may
-    // wait for the device.
-    virtual int copy(int device, Stream stream, void *to, const void *from, size_t bytes, Done *done) = 0;
+    // Puts a contiguous copy on a stream, by a copy engine. Where pageable memory is among the two,
+    // the call may wait for the device.
+    virtual int copy(int device, Stream stream, void *to, const void *from, size_t bytes,
+                     Done *done) = 0;
     // The same for blocks: `rows` of `width` bytes, `to_pitch` and `from_pitch` apart.
-    virtual int copy_2d(int device, Stream stream, void *to, size_t to_pitch, const void *from, size_t from_pitch,
-                        size_t width, size_t rows, Done *done) = 0;
+    virtual int copy_2d(int device, Stream stream, void *to, size_t to_pitch, const void *from,
+                        size_t from_pitch, size_t width, size_t rows, Done *done) = 0;
     // The same for layers of blocks.
     virtual int copy_3d(int device, Stream stream, const Layers &layers, Done *done) = 0;
 
-    // Completion objects, each for one launch or copy at a time. Acquiring one allocates nothing once there
-    // are as many as are in use at a time.
+    // Completion objects, each for one launch or copy at a time. Acquiring one allocates nothing
+    // once there are as many as are in use at a time.
     virtual int done_acquire(int device, Done **done) = 0;
     virtual void done_release(Done *done) = 0;
-    // Whether it was reached; an error where the device failed meanwhile. Costs a load while nothing is new.
+    // Whether it was reached; an error where the device failed meanwhile. Costs a load while
+    // nothing is new.
     virtual int done_test(Done *done, bool *reached) = 0;
     // Waits for it.
     virtual int done_wait(Done *done) = 0;
-    // `done` is reached when all has ended that was put on any stream of the device so far, the callers' included.
-    // May wait for the device where its library knows no better, and ends captures of streams that are under way.
+    // `done` is reached when all has ended that was put on any stream of the device so far, the
+    // callers' included. May wait for the device where its library knows no better, and ends
+    // captures of streams that are under way.
     virtual int done_after_all(int device, Done *done) = 0;
 
     // Device memory of this process for another process of the node, and back.
     static constexpr size_t handle_bytes = 80;
     virtual int export_memory(int device, void *ptr, unsigned char handle[handle_bytes]) = 0;
-    // NO_MEMORY, too, where it cannot be opened for now: something else is open that has its addresses.
+    // NO_MEMORY, too, where it cannot be opened for now: something else is open that has its
+    // addresses.
     virtual int import_memory(int device, const unsigned char handle[handle_bytes], void **ptr) = 0;
     virtual int close_memory(int device, void *ptr) = 0;
 
-    // Makes host memory that the caller has mapped pinned memory, its pages near `device` if they are new; and undoes it.
+    // Makes host memory that the caller has mapped pinned memory, its pages near `device` if they
+    // are new; and undoes it.
     virtual int pin(int device, void *ptr, size_t bytes) = 0;
     virtual int unpin(int device, void *ptr) = 0;
 };
@@ -154,8 +167,8 @@ struct Host {
     void (*set_error)(const char *text); // for heddle_error_detail() in this thread
 };
 
-// What a plug-in exports under this name, as extern "C". Returns null, and writes why into `reason`, where
-// there is no device to speak of. The object lives as long as the process.
+// What a plug-in exports under this name, as extern "C". Returns null, and writes why into
+// `reason`, where there is no device to speak of. The object lives as long as the process.
 using OpenBackend = Backend *(*)(const Host &host, std::string &reason);
 #define HEDDLE_BACKEND_SYMBOL "heddle_open_backend_3"
 

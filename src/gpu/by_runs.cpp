@@ -29,7 +29,8 @@ int copy_by_runs(const Move &move, Device &device, Stream stream)
         const int e = for_runs(move.to.after(at), bytes, [&](char *to, int64_t n) {
             const char *const source = from;
             from += n;
-            return backend.copy(device.ordinal(), stream, to, source, static_cast<size_t>(n), nullptr);
+            return backend.copy(device.ordinal(), stream, to, source, static_cast<size_t>(n),
+                                nullptr);
         });
         at += bytes;
         return e;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Between a noncontiguous layout on a device and contiguous pinned memory: a kernel packs a chunk into a slab
-// on the device while the copy engine moves another to the host. The way back is alike. (Paper 003, section III.A,
-// overlaps copies to the host with the network; the packing before them is ours.)
-// Each lane is a stream and a slab, so that the stream's order is all the synchronization there is.
+// Between a noncontiguous layout on a device and contiguous pinned memory: a kernel packs a chunk
+// into a slab on the device while the copy engine moves another to the host. The way back is alike.
+// (Paper 003, section III.A, overlaps copies to the host with the network; the packing before them
+// is ours.) Each lane is a stream and a slab, so that the stream's order is all the synchronization
+// there is.
 #include "settings.hpp"
 #include "tasks.hpp"
 
@@ -17,14 +18,17 @@ namespace {
 constexpr size_t lanes = 3;
 constexpr int64_t largest_of_chunks = 8; // times what goes through the host at once elsewhere
 
-// The copy engine idles until the first chunk is packed, and the last one is unpacked after it: that one is
-// small. The others grow fast, for a kernel is several times as fast as the link and each chunk costs the copy
-// engine some 5 us.
+// The copy engine idles until the first chunk is packed, and the last one is unpacked after it:
+// that one is small. The others grow fast, for a kernel is several times as fast as the link and
+// each chunk costs the copy engine some 5 us.
 std::vector<int64_t> cut(const Move &move, bool to_host)
 {
     const Settings &settings = Settings::get();
-    const auto fits = static_cast<int64_t>(std::bit_floor(settings.slab_limit / (2 * lanes))); // two moves at a time
-    const int64_t limit = std::max(std::min(largest_of_chunks * settings.chunk, fits), settings.chunk / 2);
+    const auto fits =
+        static_cast<int64_t>(std::bit_floor(settings.slab_limit / (2 * lanes))); // two moves at a
+                                                                                 // time
+    const int64_t limit =
+        std::max(std::min(largest_of_chunks * settings.chunk, fits), settings.chunk / 2);
     std::vector<int64_t> chunks;
     int64_t chunk = move.whole(settings.chunk / 2);
     for (int64_t at = 0; at < move.bytes; at += chunks.back()) {
@@ -128,10 +132,11 @@ private:
         if (to_host) {
             if (const int e = launch(device, {&kernel, 1}, lane.stream, nullptr, true))
                 return e;
-            return backend.copy(device.ordinal(), lane.stream, part.to.address(), lane.slab.at(), bytes, done);
+            return backend.copy(device.ordinal(), lane.stream, part.to.address(), lane.slab.at(),
+                                bytes, done);
         }
-        if (const int e = backend.copy(device.ordinal(), lane.stream, lane.slab.at(), part.from.address(), bytes,
-                                       nullptr))
+        if (const int e = backend.copy(device.ordinal(), lane.stream, lane.slab.at(),
+                                       part.from.address(), bytes, nullptr))
             return e;
         return launch(device, {&kernel, 1}, lane.stream, done, true);
     }
@@ -157,7 +162,8 @@ int begin_chunked(const Move &move, std::unique_ptr<Task> &task)
 {
     auto chunked = std::make_unique<Chunked>();
     const int e = chunked->begin(move);
-    const bool again = move.op == HEDDLE_OP_REPLACE || !chunked->began(); // nothing must be combined twice
+    const bool again = move.op == HEDDLE_OP_REPLACE || !chunked->began(); // nothing must be
+                                                                          // combined twice
     if (e == HEDDLE_SUCCESS)
         task = std::move(chunked);
     return e == HEDDLE_ERR_NO_MEMORY && again ? HEDDLE_SUCCESS : e;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// By chunks in ordinary memory: operators that no device has, on memory of devices, and what neither a device nor a copy
-// reaches both ends of. The source's elements come to the host, those of an operator's target, too, are combined there, and go
-// to the target.
+// By chunks in ordinary memory: operators that no device has, on memory of devices, and what
+// neither a device nor a copy reaches both ends of. The source's elements come to the host, those
+// of an operator's target, too, are combined there, and go to the target.
 #include "settings.hpp"
 #include "tasks.hpp"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What was done since the process began, and what is held now, for heddle_info and heddle_counter_read.
+// What was done since the process began, and what is held now, for heddle_info and
+// heddle_counter_read.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +17,8 @@ struct Count {
 };
 using Counts = std::vector<Count>;
 
-// For each reading `source` is asked for its counts: always the same ones, in one order. Where Sources are made
-// before main begins, so are the numbers of their counters the same all the time.
+// For each reading `source` is asked for its counts: always the same ones, in one order. Where
+// Sources are made before main begins, so are the numbers of their counters the same all the time.
 struct Source {
     explicit Source(void (*source)(Counts &counts));
 };

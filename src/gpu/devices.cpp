@@ -11,11 +11,15 @@
 namespace heddle::gpu {
 
 Device::Device(Backend &backend, int ordinal, size_t slab_limit)
-    : memory([&backend, ordinal](size_t bytes, void **at) { return backend.allocate(ordinal, bytes, at); },
+    : memory([&backend, ordinal](size_t bytes,
+                                 void **at) { return backend.allocate(ordinal, bytes, at); },
              [&backend, ordinal](void *at) { backend.free(ordinal, at); }, slab_limit),
-      pinned([&backend, ordinal](size_t bytes, void **at) { return backend.allocate_pinned(ordinal, bytes, at); },
+      pinned([&backend, ordinal](size_t bytes,
+                                 void **at) { return backend.allocate_pinned(ordinal, bytes, at); },
              [&backend, ordinal](void *at) { backend.free_pinned(ordinal, at); }, slab_limit),
-      retired(backend, ordinal), backend_(backend), ordinal_(ordinal)
+      retired(backend, ordinal),
+      backend_(backend),
+      ordinal_(ordinal)
 {
 }
 
@@ -82,7 +86,8 @@ Opened open_plugin(const std::string &path)
     std::string reason;
     Backend *backend = open(host, reason);
     if (!backend) {
-        const std::string detail = heddle_error_detail(); // the library's words, where one of its calls failed
+        const std::string detail = heddle_error_detail(); // the library's words, where one of its
+                                                          // calls failed
         return no_device(path + ": " + reason + (detail.empty() ? "" : ": " + detail));
     }
     // Never destroyed: the device's library may be gone before static objects end.
@@ -118,16 +123,10 @@ const Opened &opened()
 
 } // namespace
 
-Devices *Devices::open()
-{
-    return opened().devices;
-}
+Devices *Devices::open() { return opened().devices; }
 
 Devices *Devices::if_open() { return opened_before; }
 
-const std::string &Devices::status()
-{
-    return opened().status;
-}
+const std::string &Devices::status() { return opened().status; }
 
 } // namespace heddle::gpu

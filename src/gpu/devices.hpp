@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The open plug-in and what libheddle keeps for each of its devices: streams and slabs. Everything is made
-// when it is first used.
+// The open plug-in and what libheddle keeps for each of its devices: streams and slabs. Everything
+// is made when it is first used.
 #pragma once
 
 #include "backend.hpp"
@@ -25,18 +25,21 @@ public:
     // One of a few streams, in turn. What `can_wait` gives way to all else.
     int stream(Stream &stream, bool can_wait = false)
     {
-        return stream_at(turn_.fetch_add(1, std::memory_order_relaxed) % streams + (can_wait ? streams : 0), stream);
+        return stream_at(turn_.fetch_add(1, std::memory_order_relaxed) % streams +
+                             (can_wait ? streams : 0),
+                         stream);
     }
-    // The calling thread's one of them, for what it waits for, or what runs beside nothing else. To begin on another
-    // stream than before takes a GPU a microsecond.
+    // The calling thread's one of them, for what it waits for, or what runs beside nothing else. To
+    // begin on another stream than before takes a GPU a microsecond.
     int own_stream(Stream &stream);
     // The one on which types' descriptions are uploaded, who wait for nothing else that runs.
     int upload_stream(Stream &stream) { return stream_at(2 * streams, stream); }
     // Whether there is a stream, so that the process has a context on the device.
     bool in_use() const
     {
-        return std::any_of(streams_.begin(), streams_.end(),
-                           [](const auto &stream) { return stream.load(std::memory_order_relaxed) != nullptr; });
+        return std::any_of(streams_.begin(), streams_.end(), [](const auto &stream) {
+            return stream.load(std::memory_order_relaxed) != nullptr;
+        });
     }
 
     std::atomic<int> running{0}; // launches that go on while their callers do other things
@@ -87,7 +90,10 @@ private:
 class DoneRef {
 public:
     DoneRef() = default;
-    DoneRef(DoneRef &&other) noexcept { std::swap(backend_, other.backend_), std::swap(done_, other.done_); }
+    DoneRef(DoneRef &&other) noexcept
+    {
+        std::swap(backend_, other.backend_), std::swap(done_, other.done_);
+    }
     DoneRef &operator=(DoneRef &&other) noexcept
     {
         std::swap(backend_, other.backend_);

@@ -19,15 +19,16 @@ bool batches(Kernel kernel, const Direct &d)
     return (kernel == Kernel::strided || kernel == Kernel::any) && d.move->bytes <= batched_bytes;
 }
 
-// Contiguous copies to a device of this much go into the stream by the processor, which takes it longer than the
-// copy engine takes; of the same bytes as two rows the engine is told at once.
+// Contiguous copies to a device of this much go into the stream by the processor, which takes it
+// longer than the copy engine takes; of the same bytes as two rows the engine is told at once.
 constexpr int64_t by_processor_from = 6 << 10;
 constexpr int64_t by_processor_below = 32 << 10;
 
 Layers contiguous(const Move &m)
 {
     const auto bytes = static_cast<size_t>(m.bytes);
-    const bool by_processor = m.from.memory.kind == MemoryKind::pinned && m.bytes >= by_processor_from && m.bytes < by_processor_below;
+    const bool by_processor = m.from.memory.kind == MemoryKind::pinned &&
+                              m.bytes >= by_processor_from && m.bytes < by_processor_below;
     const size_t rows = by_processor && bytes % 2 == 0 ? 2 : 1, each = bytes / rows;
     return {m.to.address(), each, rows, m.from.address(), each, rows, each, rows, 1};
 }
@@ -41,8 +42,15 @@ Layers blocks(const Direct &d)
     const size_t rows = static_cast<size_t>(d.move->bytes) / width;
     const size_t each = s.dims == 1 ? rows : static_cast<size_t>(s.dim[0].count); // of a layer
     const size_t apart = s.dims == 1 ? rows : static_cast<size_t>(s.dim[1].stride) / pitch;
-    return {d.move->to.address(),   packs ? width : pitch, packs ? each : apart,
-            d.move->from.address(), packs ? pitch : width, packs ? apart : each, width, each, rows / each};
+    return {d.move->to.address(),
+            packs ? width : pitch,
+            packs ? each : apart,
+            d.move->from.address(),
+            packs ? pitch : width,
+            packs ? apart : each,
+            width,
+            each,
+            rows / each};
 }
 
 int put_copy(Device &device, Stream stream, const Layers &c, Done *done)
@@ -51,14 +59,18 @@ int put_copy(Device &device, Stream stream, const Layers &c, Done *done)
     if (c.layers > 1)
         return backend.copy_3d(device.ordinal(), stream, c, done);
     if (c.rows > 1)
-        return backend.copy_2d(device.ordinal(), stream, c.to, c.to_pitch, c.from, c.from_pitch, c.width, c.rows, done);
+        return backend.copy_2d(device.ordinal(), stream, c.to, c.to_pitch, c.from, c.from_pitch,
+                               c.width, c.rows, done);
     return backend.copy(device.ordinal(), stream, c.to, c.from, c.width, done);
 }
 
 // Waits for what was launched; it has no other stages.
 class Launched : public Task {
 public:
-    Launched(DoneRef done, Device &device) : done_(std::move(done)), device_(device) { ++device_.running; }
+    Launched(DoneRef done, Device &device) : done_(std::move(done)), device_(device)
+    {
+        ++device_.running;
+    }
     ~Launched() override { --device_.running; }
     int progress(bool &ended) override
     {
@@ -129,7 +141,8 @@ int make_work(const Move &move, Work &work)
     work.bytes = move.bytes;
     work.op = move.op;
     work.basic = move.basic;
-    work.split = move.op != HEDDLE_OP_REPLACE && move.from.type->basic != move.basic && !move.from.dense();
+    work.split =
+        move.op != HEDDLE_OP_REPLACE && move.from.type->basic != move.basic && !move.from.dense();
     work.remote = !move.to.memory.lies_on(move.device->ordinal());
     work.far = !move.from.memory.lies_on(move.device->ordinal());
     return HEDDLE_SUCCESS;
@@ -140,14 +153,18 @@ Layers copy_of(const Direct &direct)
     return direct.method == Method::blocks ? blocks(direct) : contiguous(*direct.move);
 }
 
-static int launch_several(Device &device, std::span<const Direct> moves, Stream stream, Done *done, bool beside)
+static int launch_several(Device &device, std::span<const Direct> moves, Stream stream, Done *done,
+                          bool beside)
 {
     Backend &backend = device.backend();
     Choices choices;
     Arena<32 * sizeof(Launch)> arena;
     std::pmr::vector<Launch> batch(arena.memory());
-    const bool several = std::count_if(moves.begin(), moves.end(), [](const Direct &d) { return d.method == Method::kernel; }) > 1;
-    const bool remote = several && std::any_of(moves.begin(), moves.end(), [](const Direct &d) { return d.work.remote; });
+    const bool several = std::count_if(moves.begin(), moves.end(), [](const Direct &d) {
+                             return d.method == Method::kernel;
+                         }) > 1;
+    const bool remote = several && std::any_of(moves.begin(), moves.end(),
+                                               [](const Direct &d) { return d.work.remote; });
     if (several)
         batch.reserve(moves.size());
     for (size_t i = 0; i < moves.size(); ++i) {
@@ -182,12 +199,14 @@ int launch(Device &device, std::span<const Direct> moves, Stream stream, Done *d
     return device.backend().launch(device.ordinal(), stream, {&one, 1}, done);
 }
 
-// From layout to layout: then no other process waits for what is packed, nor has waited for what is unpacked. Where it has
-// to (four H200s that exchange halos, a part of them with themselves), an exchange takes 6 % less time.
+// From layout to layout: then no other process waits for what is packed, nor has waited for what is
+// unpacked. Where it has to (four H200s that exchange halos, a part of them with themselves), an
+// exchange takes 6 % less time.
 static bool can_wait(std::span<const Direct> group)
 {
-    return std::none_of(group.begin(), group.end(),
-                        [](const Direct &each) { return each.move->from.dense() || each.move->to.dense(); });
+    return std::none_of(group.begin(), group.end(), [](const Direct &each) {
+        return each.move->from.dense() || each.move->to.dense();
+    });
 }
 
 int begin_direct(Device &device, std::span<const Direct> moves, bool awaited, Tasks &tasks)
@@ -195,7 +214,8 @@ int begin_direct(Device &device, std::span<const Direct> moves, bool awaited, Ta
     const auto begin = [&](std::span<const Direct> group) {
         Stream stream;
         const bool alone = device.running == 0 || (awaited && tasks.empty());
-        if (const int e = alone ? device.own_stream(stream) : device.stream(stream, can_wait(group)))
+        if (const int e =
+                alone ? device.own_stream(stream) : device.stream(stream, can_wait(group)))
             return e;
         DoneRef done;
         const int without = done.acquire(device);
@@ -203,8 +223,8 @@ int begin_direct(Device &device, std::span<const Direct> moves, bool awaited, Ta
             return without;
         const int failed = launch(device, group, stream, done.get(), !awaited);
         if (failed || without) {
-            // A part of it may run: its types and buffers are the caller's again when this returns. And without a memory
-            // for its end, that is waited for here.
+            // A part of it may run: its types and buffers are the caller's again when this returns.
+            // And without a memory for its end, that is waited for here.
             const int ended = device.backend().stream_synchronize(device.ordinal(), stream);
             return failed ? failed : ended;
         }
@@ -233,7 +253,10 @@ int run_copy(Device &device, const Layers &copy, bool &refused)
     if (const int e = device.own_stream(stream))
         return e;
     const int e = put_copy(device, stream, copy, nullptr);
-    const int ended = device.backend().stream_synchronize(device.ordinal(), stream); // it is seen as soon as by anything else
+    const int ended = device.backend().stream_synchronize(device.ordinal(), stream); // it is seen
+                                                                                     // as soon as
+                                                                                     // by anything
+                                                                                     // else
     refused = e && !ended;
     return e ? e : ended;
 }
@@ -250,7 +273,8 @@ int run_kernel(Device &device, const Direct &direct)
     const int failed = launch(device, {&direct, 1}, stream, done.get(), false);
     if (!failed && !without)
         return done.wait();
-    const int ended = device.backend().stream_synchronize(device.ordinal(), stream); // a part of it may run
+    const int ended = device.backend().stream_synchronize(device.ordinal(), stream); // a part of it
+                                                                                     // may run
     return failed ? failed : ended;
 }
 

@@ -19,7 +19,8 @@ using Tile = std::array<char, tile_bytes_on_host>;
 
 void pack(const End &from, void *packed, int64_t lo, int64_t bytes)
 {
-    pack_range(*from.plan, from.count, from.buf, packed, from.offset + lo, from.offset + lo + bytes);
+    pack_range(*from.plan, from.count, from.buf, packed, from.offset + lo,
+               from.offset + lo + bytes);
 }
 
 void unpack(const End &to, const void *packed, int64_t lo, int64_t bytes)
@@ -83,7 +84,8 @@ End End::after(int64_t bytes) const
 End packed_end(void *at, int64_t bytes, const Place &memory)
 {
     const heddle_type *type = heddle_type_predefined(HEDDLE_BYTE);
-    return {type, type->plan.load(std::memory_order_acquire), static_cast<char *>(at), bytes, 0, memory};
+    return {type,  type->plan.load(std::memory_order_acquire), static_cast<char *>(at), bytes, 0,
+            memory};
 }
 
 bool End::is_missing() const

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One end of a transfer, checked: packed bytes of instances of a committed type, and the memory they lie in.
+// One end of a transfer, checked: packed bytes of instances of a committed type, and the memory
+// they lie in.
 #pragma once
 
 #include "../mpi/datatype/engine/guard.hpp"
@@ -12,7 +13,10 @@ namespace heddle::gpu {
 // Keeps a type alive.
 class TypeRef {
 public:
-    explicit TypeRef(const heddle_type *type) : type_(const_cast<heddle_type *>(type)) { heddle_type_retain(type_); }
+    explicit TypeRef(const heddle_type *type) : type_(const_cast<heddle_type *>(type))
+    {
+        heddle_type_retain(type_);
+    }
     TypeRef(TypeRef &&other) noexcept : type_(std::exchange(other.type_, nullptr)) {}
     TypeRef &operator=(TypeRef &&other) noexcept
     {
@@ -37,7 +41,8 @@ struct End {
     // `displ` bytes from the buffer; by way of an integer, null being a valid one.
     char *displaced(int64_t displ) const
     {
-        return reinterpret_cast<char *>(reinterpret_cast<uintptr_t>(buf) + static_cast<uintptr_t>(displ));
+        return reinterpret_cast<char *>(reinterpret_cast<uintptr_t>(buf) +
+                                        static_cast<uintptr_t>(displ));
     }
     // The address of packed byte 0, and that of packed byte `x`.
     char *base() const { return displaced(plan->displ); }
@@ -46,8 +51,8 @@ struct End {
     char *address() const { return address(offset); }
     // The same end, `bytes` packed bytes further on.
     End after(int64_t bytes) const;
-    // Of a null buffer: whether nobody meant absolute addresses, for the data lie in the first pages, or as those of an array
-    // do that begins there (a subarray's).
+    // Of a null buffer: whether nobody meant absolute addresses, for the data lie in the first
+    // pages, or as those of an array do that begins there (a subarray's).
     bool is_missing() const;
 };
 
@@ -75,6 +80,7 @@ inline int make_end(const heddle_side &side, int64_t bytes, End &end)
 }
 
 // Carries out what lies in host memory at both ends. `op` is defined for `basic`.
-void host_move(const End &from, const End &to, int64_t bytes, heddle_op op, heddle_predefined basic);
+void host_move(const End &from, const End &to, int64_t bytes, heddle_op op,
+               heddle_predefined basic);
 
 } // namespace heddle::gpu

@@ -14,19 +14,10 @@ thread_local char detail[256] = "";
 
 } // namespace
 
-void set_error_detail(const char *text)
-{
-    std::snprintf(detail, sizeof detail, "%s", text);
-}
+void set_error_detail(const char *text) { std::snprintf(detail, sizeof detail, "%s", text); }
 
-void clear_error_detail()
-{
-    detail[0] = '\0';
-}
+void clear_error_detail() { detail[0] = '\0'; }
 
 } // namespace heddle::gpu
 
-const char *heddle_error_detail(void)
-{
-    return heddle::gpu::detail;
-}
+const char *heddle_error_detail(void) { return heddle::gpu::detail; }

@@ -13,8 +13,9 @@ using namespace heddle::gpu;
 
 namespace {
 
-template <class Values, class Name>
-void add(Counts &counts, const char *group, const char *description, const Values &values, Name name)
+template <class Values, class Name> void add(Counts &counts, const char *group,
+                                             const char *description, const Values &values,
+                                             Name name)
 {
     for (size_t i = 0; i < values.size(); ++i)
         counts.push_back({group, name(i), description, values[i]});
@@ -23,10 +24,12 @@ void add(Counts &counts, const char *group, const char *description, const Value
 const Source choices([](Counts &counts) {
     add(counts, "methods", "transfers that were carried out by this method", method_counts(),
         [](size_t i) { return method_name(static_cast<Method>(i)); });
-    add(counts, "kernels", "transfers, or pieces of them, by this kernel, of which one launch may carry out several", kernel_counts(),
-        [](size_t i) { return kernel_name(static_cast<Kernel>(i)); });
+    add(counts, "kernels",
+        "transfers, or pieces of them, by this kernel, of which one launch may carry out several",
+        kernel_counts(), [](size_t i) { return kernel_name(static_cast<Kernel>(i)); });
     const Devices *const devices = Devices::if_open();
-    counts.push_back({"launches", "kernels", "kernels that were started", devices ? devices->backend().launched() : 0});
+    counts.push_back({"launches", "kernels", "kernels that were started",
+                      devices ? devices->backend().launched() : 0});
 });
 
 const Source slabs([](Counts &counts) {
@@ -53,8 +56,9 @@ std::string info()
     text += Devices::status() + "\n";
     for (int i = 0; devices && i < devices->count(); ++i) {
         const Device &d = devices->device(i);
-        text += "device " + std::to_string(i) + ": " + devices->backend().describe(i) + "; slabs: " +
-                std::to_string(d.memory.held()) + " bytes, pinned: " + std::to_string(d.pinned.held()) + " bytes\n";
+        text += "device " + std::to_string(i) + ": " + devices->backend().describe(i) +
+                "; slabs: " + std::to_string(d.memory.held()) +
+                " bytes, pinned: " + std::to_string(d.pinned.held()) + " bytes\n";
     }
     std::string_view group;
     for (const Count &count : all_counts()) {

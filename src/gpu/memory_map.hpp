@@ -9,14 +9,16 @@
 
 namespace heddle::gpu {
 
-// For the length of one call: nobody may free it meanwhile, so that what one allocation's answer was serves for its other
-// addresses, too.
+// For the length of one call: nobody may free it meanwhile, so that what one allocation's answer
+// was serves for its other addresses, too.
 class MemoryMap {
 public:
-    // A null backend: all memory is the host's. `several` addresses are to come, so that ranges pay.
+    // A null backend: all memory is the host's. `several` addresses are to come, so that ranges
+    // pay.
     MemoryMap(const Backend *backend, bool several) : backend_(backend), several_(several) {}
 
-    // Valid until the next call. By reference: what was just written in pieces is slow to copy as a whole.
+    // Valid until the next call. By reference: what was just written in pieces is slow to copy as a
+    // whole.
     const Memory &at(const char *address)
     {
         // Sources and targets are asked for in turn.
@@ -38,7 +40,8 @@ public:
     // Whether `bytes` bytes from `address` on are known to be all of `m`.
     static bool holds(const Memory &m, const char *address, uint64_t bytes = 1)
     {
-        const uint64_t first = reinterpret_cast<uintptr_t>(address) - reinterpret_cast<uintptr_t>(m.base);
+        const uint64_t first =
+            reinterpret_cast<uintptr_t>(address) - reinterpret_cast<uintptr_t>(m.base);
         return m.base && first < m.size && bytes <= m.size - first;
     }
 
@@ -52,9 +55,11 @@ private:
     int latest_ = 0;
 };
 
-// Calls sink(bytes, memory) for stretches of the first `bytes` packed bytes of `end`, in pack order, until it returns false.
-// A stretch lies in one memory: of a layout, what reaches no further than one allocation is not looked at more closely, so
-// that this takes as long as there are such parts, and not as there are runs.
-void visit_memory(const End &end, int64_t bytes, MemoryMap &map, const std::function<bool(int64_t, const Memory &)> &sink);
+// Calls sink(bytes, memory) for stretches of the first `bytes` packed bytes of `end`, in pack
+// order, until it returns false. A stretch lies in one memory: of a layout, what reaches no further
+// than one allocation is not looked at more closely, so that this takes as long as there are such
+// parts, and not as there are runs.
+void visit_memory(const End &end, int64_t bytes, MemoryMap &map,
+                  const std::function<bool(int64_t, const Memory &)> &sink);
 
 } // namespace heddle::gpu

@@ -19,7 +19,8 @@ int check_operator(const heddle_move &asked, Move &move)
         return HEDDLE_SUCCESS;
     const heddle_predefined basic = asked.to.type->basic;
     const heddle_predefined source = asked.from.type->basic;
-    if (basic == HEDDLE_MIXED || (source != basic && source != HEDDLE_BYTE) || !reduce_kernel(asked.op, basic))
+    if (basic == HEDDLE_MIXED || (source != basic && source != HEDDLE_BYTE) ||
+        !reduce_kernel(asked.op, basic))
         return HEDDLE_ERR_OP;
     const int64_t element = predefined_info(basic).size;
     if (asked.bytes % element || asked.from.offset % element || asked.to.offset % element)
@@ -35,10 +36,7 @@ struct Piece {
 };
 
 // Only absolute addresses can lead into several allocations.
-bool in_one_piece(const End &end)
-{
-    return end.buf || end.dense();
-}
+bool in_one_piece(const End &end) { return end.buf || end.dense(); }
 
 std::vector<Piece> pieces_of(const End &end, int64_t bytes, const Backend &backend, MemoryMap &map)
 {
@@ -58,7 +56,8 @@ std::vector<Piece> pieces_of(const End &end, int64_t bytes, const Backend &backe
 bool cuts_elements(const std::vector<Piece> &pieces, int64_t element)
 {
     int64_t at = 0;
-    return std::any_of(pieces.begin(), pieces.end() - 1, [&](const Piece &piece) { return (at += piece.bytes) % element != 0; });
+    return std::any_of(pieces.begin(), pieces.end() - 1,
+                       [&](const Piece &piece) { return (at += piece.bytes) % element != 0; });
 }
 
 void choose_by_reach(Move &m, Devices *devices)
@@ -86,7 +85,8 @@ void choose_by_reach(Move &m, Devices *devices)
         return m.device != nullptr;
     };
     for (const Place *place : order)
-        if (place->kind == MemoryKind::managed ? take(std::max(place->device, 0)) : place->any_device(take))
+        if (place->kind == MemoryKind::managed ? take(std::max(place->device, 0))
+                                               : place->any_device(take))
             return;
 }
 
@@ -111,10 +111,7 @@ Move Move::part(int64_t at, int64_t length) const
     return m;
 }
 
-int64_t Move::element() const
-{
-    return op == HEDDLE_OP_REPLACE ? 1 : predefined_info(basic).size;
-}
+int64_t Move::element() const { return op == HEDDLE_OP_REPLACE ? 1 : predefined_info(basic).size; }
 
 int64_t Move::whole(int64_t length) const
 {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Moves on a stream of the caller's: launched and left alone. The images that their kernels read must stay
-// until the stream has passed them, though the caller may release the types at once (retired.hpp).
+// Moves on a stream of the caller's: launched and left alone. The images that their kernels read
+// must stay until the stream has passed them, though the caller may release the types at once
+// (retired.hpp).
 #include "resident.hpp"
 #include "tasks.hpp"
 
@@ -8,7 +9,8 @@ namespace heddle::gpu {
 
 namespace {
 
-// Whether a stream of `device` can do the move: one of the ends must be on that device, if any is on one.
+// Whether a stream of `device` can do the move: one of the ends must be on that device, if any is
+// on one.
 int place_on(Move &move, Device &device)
 {
     bool elsewhere = false, here = false;

@@ -12,7 +12,8 @@ bool Place::is_reached_by(int ordinal, const Backend &backend) const
 {
     if (kind == MemoryKind::host)
         return false;
-    return is_open_to(ordinal) && !any_device([&](int d) { return d != ordinal && !backend.reaches(ordinal, d); });
+    return is_open_to(ordinal) &&
+           !any_device([&](int d) { return d != ordinal && !backend.reaches(ordinal, d); });
 }
 
 bool Place::add(const Memory &memory, const Backend &backend)

@@ -14,15 +14,22 @@ constexpr Reach unknown{0, -1};
 Reach moved(const Reach &reach, int64_t displ)
 {
     Reach r{};
-    const bool low = __builtin_add_overflow(reach.low, displ, &r.low), high = __builtin_add_overflow(reach.high, displ, &r.high);
+    const bool low = __builtin_add_overflow(reach.low, displ, &r.low),
+               high = __builtin_add_overflow(reach.high, displ, &r.high);
     return low || high ? everywhere : r;
 }
 
-Reach both(const Reach &a, const Reach &b) { return {std::min(a.low, b.low), std::max(a.high, b.high)}; }
+Reach both(const Reach &a, const Reach &b)
+{
+    return {std::min(a.low, b.low), std::max(a.high, b.high)};
+}
 
 class Reaches : public Attachment {
 public:
-    explicit Reaches(const Image &image) : view_(image.view()), of_(image.nodes.size(), unknown) { find(0); }
+    explicit Reaches(const Image &image) : view_(image.view()), of_(image.nodes.size(), unknown)
+    {
+        find(0);
+    }
 
     std::span<const Reach> all() const { return of_; }
 
@@ -80,7 +87,9 @@ Reach Reach::repeated(int64_t count, int64_t stride) const
 
 std::span<const Reach> reaches_of(const Plan &plan)
 {
-    return plan.attached<Reaches>(Attached::reaches, [&] { return std::make_unique<Reaches>(plan.image); }).all();
+    return plan
+        .attached<Reaches>(Attached::reaches, [&] { return std::make_unique<Reaches>(plan.image); })
+        .all();
 }
 
 } // namespace heddle::gpu

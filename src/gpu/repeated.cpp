@@ -25,7 +25,8 @@ Repeated &Repeated::slot(const heddle_move &asked)
 {
     static constinit thread_local Repeated slots[size_t{1} << slot_bits]{};
     const auto word = [](const void *at) { return reinterpret_cast<uintptr_t>(at); };
-    const uint64_t mixed = word(asked.from.buf) + 3 * word(asked.to.buf) + 5 * word(asked.from.type) + 7 * word(asked.to.type) +
+    const uint64_t mixed = word(asked.from.buf) + 3 * word(asked.to.buf) +
+                           5 * word(asked.from.type) + 7 * word(asked.to.type) +
                            static_cast<uint64_t>(asked.bytes);
     return slots[mixed * 0x9e3779b97f4a7c15 >> (64 - slot_bits)];
 }
@@ -33,7 +34,8 @@ Repeated &Repeated::slot(const heddle_move &asked)
 Repeated *Repeated::find(const heddle_move &asked)
 {
     Repeated &its = slot(asked);
-    if (its.left_ == 0 || its.ended_ != Plan::ended.load(std::memory_order_relaxed) || !same(its.asked_, asked))
+    if (its.left_ == 0 || its.ended_ != Plan::ended.load(std::memory_order_relaxed) ||
+        !same(its.asked_, asked))
         return nullptr;
     --its.left_;
     return &its;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Small copies that a thread asks for again. One by a copy engine takes some 7 us, 0.35 of them to find out that it is one:
-// half of that is asking the driver whose memory lies at its ends. So what the last ones turned out to be is kept, until a type
-// is freed, which gives its address to others. Only whose memory it is can have changed since; the engines find that out
-// themselves, so that to be wrong costs time and never data: after every 63 it is asked again, and at once where an engine
+// Small copies that a thread asks for again. One by a copy engine takes some 7 us, 0.35 of them to
+// find out that it is one: half of that is asking the driver whose memory lies at its ends. So what
+// the last ones turned out to be is kept, until a type is freed, which gives its address to others.
+// Only whose memory it is can have changed since; the engines find that out themselves, so that to
+// be wrong costs time and never data: after every 63 it is asked again, and at once where an engine
 // refuses.
 #pragma once
 

@@ -14,10 +14,11 @@ namespace heddle::gpu {
 
 namespace {
 
-// Lists of more runs than this would take more memory than they are worth; such images are located word
-// by word. The spans of an irregular type are a list as they are.
+// Lists of more runs than this would take more memory than they are worth; such images are located
+// word by word. The spans of an irregular type are a list as they are.
 constexpr int64_t most_listed_runs = int64_t{4} << 20;
-// The same of tiles, of four bytes each: of some 100 GB, more than the memory of a device. Runs can be long, and few.
+// The same of tiles, of four bytes each: of some 100 GB, more than the memory of a device. Runs can
+// be long, and few.
 constexpr int64_t most_tiles = int64_t{24} << 20;
 
 // Types come and go, and their small images with them: those live in slabs.
@@ -49,11 +50,12 @@ Spelt spell(const Plan &plan, int64_t instances)
     const auto n = static_cast<size_t>(plan.runs * instances);
     list.displs.reserve(n);
     list.prefix.reserve(n + 1);
-    visit_instances(plan, false, instances, 0, instances * plan.bytes, [&](int64_t displ, int64_t bytes, uint8_t) {
-        list.displs.push_back(displ - plan.displ);
-        list.prefix.push_back(list.prefix.back() + bytes);
-        return true;
-    });
+    visit_instances(plan, false, instances, 0, instances * plan.bytes,
+                    [&](int64_t displ, int64_t bytes, uint8_t) {
+                        list.displs.push_back(displ - plan.displ);
+                        list.prefix.push_back(list.prefix.back() + bytes);
+                        return true;
+                    });
     return list;
 }
 
@@ -76,8 +78,10 @@ std::vector<int32_t> tiles(const int64_t *prefix, int64_t count, int32_t &most)
     return tile;
 }
 
-// RunList::spots and RunList::lowest. None where displacements are too far apart for anybody's memory.
-std::vector<uint64_t> spots(const int64_t *displs, const int64_t *prefix, int64_t count, int64_t &lowest)
+// RunList::spots and RunList::lowest. None where displacements are too far apart for anybody's
+// memory.
+std::vector<uint64_t> spots(const int64_t *displs, const int64_t *prefix, int64_t count,
+                            int64_t &lowest)
 {
     const auto [low, high] = std::minmax_element(displs, displs + count);
     lowest = *low;
@@ -99,7 +103,8 @@ int32_t longest(const int64_t *prefix, int64_t count)
     return static_cast<int32_t>(std::min<int64_t>(most, INT32_MAX));
 }
 
-// By way of pinned slabs where there are any, for a copy from ordinary memory may wait for all of the device.
+// By way of pinned slabs where there are any, for a copy from ordinary memory may wait for all of
+// the device.
 int upload(Device &device, const std::vector<char> &bytes, char *to)
 {
     Backend &backend = device.backend();
@@ -124,7 +129,8 @@ int upload(Device &device, const std::vector<char> &bytes, char *to)
     return HEDDLE_SUCCESS;
 }
 
-// Memory for an image: the device's, or, where that has run out, pinned, which kernels reach as well.
+// Memory for an image: the device's, or, where that has run out, pinned, which kernels reach as
+// well.
 int take(Device &device, size_t bytes, Slab &memory, bool &on_host)
 {
     int error = HEDDLE_ERR_NO_MEMORY;
@@ -169,7 +175,8 @@ struct Description {
             const Spelt list = spell(plan, instances);
             displs = blob.add(list.displs.data(), list.displs.size());
             prefix = blob.add(list.prefix.data(), list.prefix.size());
-            add_spots(list.displs.data(), list.prefix.data(), static_cast<int64_t>(list.displs.size()));
+            add_spots(list.displs.data(), list.prefix.data(),
+                      static_cast<int64_t>(list.displs.size()));
         }
         if (runs.count == 0)
             return;
@@ -212,7 +219,8 @@ private:
 
 std::atomic<int64_t> bytes_held{0};
 const Source images([](Counts &counts) {
-    counts.push_back({"images", "bytes", "bytes of types' descriptions on devices", bytes_held.load(std::memory_order_relaxed), true});
+    counts.push_back({"images", "bytes", "bytes of types' descriptions on devices",
+                      bytes_held.load(std::memory_order_relaxed), true});
 });
 
 int make(const Plan &plan, Device &device, Resident &r)
@@ -221,7 +229,8 @@ int make(const Plan &plan, Device &device, Resident &r)
     device.retired.collect(false);
     Description description(plan, true);
     int e = take(device, description.bytes(), r.memory, on_host);
-    if (e == HEDDLE_ERR_NO_MEMORY && description.runs.count > 0) { // without the list each word is searched for
+    if (e == HEDDLE_ERR_NO_MEMORY && description.runs.count > 0) { // without the list each word is
+                                                                   // searched for
         description = Description(plan, false);
         e = take(device, description.bytes(), r.memory, on_host);
     }
@@ -250,7 +259,10 @@ public:
                 entry.device->retired.add(std::move(entry.resident));
     }
 
-    Resident *ready(Device &device) { return entry_of(device).ready.load(std::memory_order_acquire); }
+    Resident *ready(Device &device)
+    {
+        return entry_of(device).ready.load(std::memory_order_acquire);
+    }
 
     int get(const Plan &plan, Device &device, const Resident *&found)
     {
@@ -299,7 +311,8 @@ Resident::~Resident()
     bytes_held.fetch_sub(static_cast<int64_t>(memory.bytes()), std::memory_order_relaxed);
 }
 
-// Called from the middle of transfers, which must not be left by an exception: memory that has run out is an error.
+// Called from the middle of transfers, which must not be left by an exception: memory that has run
+// out is an error.
 int resident(const Plan &plan, Device &device, const Resident *&found)
 {
     return guard([&] { return residents_of(plan, device).get(plan, device, found); });

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Images whose types are gone, though kernels on callers' streams may still read them: nothing was put on those
-// streams to tell, for that would cost each call a microsecond of GPU time. Once enough have come together, one
-// completion object for all that the device was given so far stands for them.
+// Images whose types are gone, though kernels on callers' streams may still read them: nothing was
+// put on those streams to tell, for that would cost each call a microsecond of GPU time. Once
+// enough have come together, one completion object for all that the device was given so far stands
+// for them.
 #pragma once
 
 #include "backend.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory on loan to callers of the C API, for what they compute beside a buffer. A device's has no room of the host's
-// in front of it: what it came from is remembered by its address.
+// Memory on loan to callers of the C API, for what they compute beside a buffer. A device's has no
+// room of the host's in front of it: what it came from is remembered by its address.
 #include "scratch.hpp"
 
 #include "devices.hpp"
@@ -31,7 +31,8 @@ public:
         count_.fetch_add(1, std::memory_order_relaxed);
         return at;
     }
-    // Empty where it is none. Who asks for one of his own finds it; where there are none at all, nothing is locked.
+    // Empty where it is none. Who asks for one of his own finds it; where there are none at all,
+    // nothing is locked.
     Slab remove(void *at)
     {
         if (count_.load(std::memory_order_relaxed) == 0)
@@ -86,7 +87,8 @@ int heddle_scratch_alloc(int64_t bytes, const void *near, void **ptr)
     if (bytes > INT64_MAX - static_cast<int64_t>(alignment))
         return HEDDLE_ERR_NO_MEMORY;
     return answer([&] {
-        const size_t whole = (std::max<size_t>(static_cast<size_t>(bytes), 1) + alignment - 1) / alignment * alignment;
+        const size_t whole = (std::max<size_t>(static_cast<size_t>(bytes), 1) + alignment - 1) /
+                             alignment * alignment;
         void *at = near ? of_device(near, whole) : nullptr;
         if (!at)
             at = std::aligned_alloc(alignment, whole);

@@ -17,9 +17,18 @@ namespace heddle::gpu {
 
 namespace {
 
-constexpr const char *names[] = {"HEDDLE_DEVICE",          "HEDDLE_METHOD",         "HEDDLE_KERNEL",         "HEDDLE_COPY_ENGINE",
-                                 "HEDDLE_SLAB_LIMIT",      "HEDDLE_CHUNK",          "HEDDLE_MESSAGE_CHUNK",  "HEDDLE_MESSAGE_WINDOW",
-                                 "HEDDLE_MESSAGE_STAGING", "HEDDLE_MESSAGE_IN_PLACE", "HEDDLE_MESSAGE_OPEN", "HEDDLE_MESSAGE_PATIENCE",
+constexpr const char *names[] = {"HEDDLE_DEVICE",
+                                 "HEDDLE_METHOD",
+                                 "HEDDLE_KERNEL",
+                                 "HEDDLE_COPY_ENGINE",
+                                 "HEDDLE_SLAB_LIMIT",
+                                 "HEDDLE_CHUNK",
+                                 "HEDDLE_MESSAGE_CHUNK",
+                                 "HEDDLE_MESSAGE_WINDOW",
+                                 "HEDDLE_MESSAGE_STAGING",
+                                 "HEDDLE_MESSAGE_IN_PLACE",
+                                 "HEDDLE_MESSAGE_OPEN",
+                                 "HEDDLE_MESSAGE_PATIENCE",
                                  "HEDDLE_PEER"};
 
 // Of tests and of the simulated device, which read them.
@@ -54,7 +63,8 @@ void refuse(const char *name, const std::string &value, const std::string &expec
     warn(std::string(name) + "=" + value + " is ignored: it should be " + expected);
 }
 
-// Which of `count` names was said, `name` being their function; `count` where nothing was, or none of them.
+// Which of `count` names was said, `name` being their function; `count` where nothing was, or none
+// of them.
 template <class Name> size_t choice(const char *setting, size_t count, Name name)
 {
     const std::string value = text(setting, "");
@@ -71,27 +81,30 @@ template <class Name> size_t choice(const char *setting, size_t count, Name name
 
 Method method()
 {
-    return static_cast<Method>(choice("HEDDLE_METHOD", static_cast<size_t>(Method::count),
-                                      [](size_t i) { return method_name(static_cast<Method>(i)); }));
+    return static_cast<Method>(
+        choice("HEDDLE_METHOD", static_cast<size_t>(Method::count),
+               [](size_t i) { return method_name(static_cast<Method>(i)); }));
 }
 
 Kernel kernel()
 {
-    return static_cast<Kernel>(choice("HEDDLE_KERNEL", static_cast<size_t>(Kernel::count),
-                                      [](size_t i) { return kernel_name(static_cast<Kernel>(i)); }));
+    return static_cast<Kernel>(
+        choice("HEDDLE_KERNEL", static_cast<size_t>(Kernel::count),
+               [](size_t i) { return kernel_name(static_cast<Kernel>(i)); }));
 }
 
 bool copy_engine()
 {
     constexpr const char *no_or_yes[] = {"0", "1"};
-    return choice("HEDDLE_COPY_ENGINE", std::size(no_or_yes), [&](size_t i) { return no_or_yes[i]; }) == 1;
+    return choice("HEDDLE_COPY_ENGINE", std::size(no_or_yes),
+                  [&](size_t i) { return no_or_yes[i]; }) == 1;
 }
 
 int peer()
 {
     constexpr const char *ways[] = {"auto", "value", "shared", "reference"};
-    constexpr int peers[] = {HEDDLE_PEER_AUTO, HEDDLE_PEER_VALUE, HEDDLE_PEER_SHARED, HEDDLE_PEER_REFERENCE,
-                             HEDDLE_PEER_AUTO};
+    constexpr int peers[] = {HEDDLE_PEER_AUTO, HEDDLE_PEER_VALUE, HEDDLE_PEER_SHARED,
+                             HEDDLE_PEER_REFERENCE, HEDDLE_PEER_AUTO};
     return peers[choice("HEDDLE_PEER", std::size(ways), [&](size_t i) { return ways[i]; })];
 }
 
@@ -103,7 +116,8 @@ void check_names()
         const auto begins = [&](const char *beginning) { return name.starts_with(beginning); };
         if (begins("HEDDLE_") && std::none_of(std::begin(others), std::end(others), begins) &&
             std::find(std::begin(names), std::end(names), name) == std::end(names))
-            warn(std::string(name) + " is ignored: Heddle has no setting of that name (README.gpu lists them)");
+            warn(std::string(name) +
+                 " is ignored: Heddle has no setting of that name (README.gpu lists them)");
     }
 }
 
@@ -116,7 +130,11 @@ int64_t bytes(const char *name, int64_t otherwise)
     int64_t number = 0;
     const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
     const std::string unit(end, value.data() + value.size());
-    const int shift = unit.empty() ? 0 : unit == "K" ? 10 : unit == "M" ? 20 : unit == "G" ? 30 : -1;
+    const int shift = unit.empty()  ? 0
+                      : unit == "K" ? 10
+                      : unit == "M" ? 20
+                      : unit == "G" ? 30
+                                    : -1;
     if (error == std::errc() && shift >= 0 && number >= 0 && number <= (INT64_MAX >> shift))
         return number << shift;
     refuse(name, value, "a number, K, M or G behind it or not");

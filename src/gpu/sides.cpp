@@ -9,7 +9,8 @@ namespace heddle::gpu {
 
 namespace {
 
-// Whether `count` instances of a strided plan are one dimension more than its own, of which the last may be joined by them.
+// Whether `count` instances of a strided plan are one dimension more than its own, of which the
+// last may be joined by them.
 bool adds_dimension(const Plan &plan, int64_t count)
 {
     const ImageNode &outermost = plan.image.nodes[0];
@@ -74,7 +75,8 @@ int make_side(const End &end, Device &device, Side &side)
 
 bool fits_parameters(const Plan &plan, int64_t count)
 {
-    return plan.contiguous || (plan.kind != HEDDLE_PLAN_GENERAL && plan.dimensions + adds_dimension(plan, count) <= max_dims);
+    return plan.contiguous || (plan.kind != HEDDLE_PLAN_GENERAL &&
+                               plan.dimensions + adds_dimension(plan, count) <= max_dims);
 }
 
 void make_one_block(Side &side, int64_t bytes)

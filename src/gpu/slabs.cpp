@@ -87,8 +87,11 @@ int SlabPool::take_apart(size_t bytes, Slab &slab)
     slab = {};
     {
         const std::lock_guard lock(mutex_);
-        const auto fits = [&](const Apart &each) { return each.bytes >= bytes && each.bytes / 2 <= bytes; };
-        if (const auto found = std::find_if(apart_.begin(), apart_.end(), fits); found != apart_.end()) {
+        const auto fits = [&](const Apart &each) {
+            return each.bytes >= bytes && each.bytes / 2 <= bytes;
+        };
+        if (const auto found = std::find_if(apart_.begin(), apart_.end(), fits);
+            found != apart_.end()) {
             slab = Slab(this, found->at, found->bytes, false);
             held_ -= found->bytes;
             *found = apart_.back();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Slabs: staging blocks of power-of-two sizes, kept for reuse. A pool is bounded; what it cannot give, its
-// users do without.
+// Slabs: staging blocks of power-of-two sizes, kept for reuse. A pool is bounded; what it cannot
+// give, its users do without.
 #pragma once
 
 #include <array>
@@ -17,7 +17,8 @@ class SlabPool;
 class Slab {
 public:
     Slab() = default;
-    Slab(SlabPool *pool, char *at, size_t bytes, bool pooled) : pool_(pool), at_(at), bytes_(bytes), pooled_(pooled)
+    Slab(SlabPool *pool, char *at, size_t bytes, bool pooled)
+        : pool_(pool), at_(at), bytes_(bytes), pooled_(pooled)
     {
     }
     Slab(Slab &&other) noexcept { swap(other); }
@@ -61,13 +62,13 @@ public:
     // Holds at most `limit` bytes, those on loan included.
     SlabPool(Allocate allocate, Free free, size_t limit);
 
-    // A slab of at least `bytes` bytes. HEDDLE_ERR_NO_MEMORY where the limit or the memory is reached.
-    // Nothing is locked while memory is allocated.
+    // A slab of at least `bytes` bytes. HEDDLE_ERR_NO_MEMORY where the limit or the memory is
+    // reached. Nothing is locked while memory is allocated.
     int take(size_t bytes, Slab &slab);
     // The same, or as large a part of it as can be had, down to the smallest.
     int take_up_to(size_t bytes, Slab &slab);
-    // Memory of that size, or up to twice as much that came back before; it counts towards the limit, and stays, only while it
-    // lies idle.
+    // Memory of that size, or up to twice as much that came back before; it counts towards the
+    // limit, and stays, only while it lies idle.
     int take_apart(size_t bytes, Slab &slab);
     // Bytes of the slabs that are in use: where there are some, waiting may help.
     size_t lent() const;

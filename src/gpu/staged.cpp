@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Moves of which no device reaches both ends: through the host, by chunks, two at a time. A chunk's first
-// half fills a slab, its second half empties it; a device's half is a kernel, the host's half is the engine.
+// Moves of which no device reaches both ends: through the host, by chunks, two at a time. A chunk's
+// first half fills a slab, its second half empties it; a device's half is a kernel, the host's half
+// is the engine.
 #include "settings.hpp"
 #include "tasks.hpp"
 
@@ -21,7 +22,8 @@ struct Staging {
 
     int take(Device &device, int64_t wanted, int64_t element)
     {
-        const int e = device.pinned.take_up_to(std::max(static_cast<size_t>(wanted), SlabPool::smallest), pinned);
+        const int e = device.pinned.take_up_to(
+            std::max(static_cast<size_t>(wanted), SlabPool::smallest), pinned);
         if (e != HEDDLE_SUCCESS && e != HEDDLE_ERR_NO_MEMORY)
             return e;
         bytes = wanted;
@@ -63,8 +65,8 @@ public:
     int begin(const Staging &staging, Move chunk, bool fills)
     {
         char *const at = slab_ ? slab_.at() : staging.host();
-        const Memory memory{slab_ ? MemoryKind::device : MemoryKind::pinned, device_ ? device_->ordinal() : -1,
-                            nullptr, 0};
+        const Memory memory{slab_ ? MemoryKind::device : MemoryKind::pinned,
+                            device_ ? device_->ordinal() : -1, nullptr, 0};
         (fills ? chunk.to : chunk.from) = packed_end(at, chunk.bytes, memory);
         if (fills)
             chunk.op = HEDDLE_OP_REPLACE; // the operator is for the half that meets the target
@@ -80,13 +82,15 @@ public:
         const auto bytes = static_cast<size_t>(chunk.bytes);
         running_ = true;
         if (slab_ && !fills)
-            if (const int e = backend.copy(device_->ordinal(), stream_, at, staging.host(), bytes, nullptr))
+            if (const int e =
+                    backend.copy(device_->ordinal(), stream_, at, staging.host(), bytes, nullptr))
                 return e;
         Done *const done = slab_ && fills ? nullptr : done_.get();
         if (const int e = launch(*device_, {&direct, 1}, stream_, done, true))
             return e;
         if (slab_ && fills)
-            return backend.copy(device_->ordinal(), stream_, staging.host(), at, bytes, done_.get());
+            return backend.copy(device_->ordinal(), stream_, staging.host(), at, bytes,
+                                done_.get());
         return HEDDLE_SUCCESS;
     }
 
@@ -129,7 +133,8 @@ public:
         from_ = device_of(move.from.memory);
         to_ = device_of(move.to.memory);
         if (!from_ && !to_) { // asked for, though the host alone could do it
-            const Memory &m = move.to.memory.kind == MemoryKind::managed ? move.to.memory : move.from.memory;
+            const Memory &m =
+                move.to.memory.kind == MemoryKind::managed ? move.to.memory : move.from.memory;
             to_ = &devices.device(std::max(m.device, 0));
         }
     }
@@ -159,7 +164,8 @@ private:
         ended = true;
         if (error != HEDDLE_ERR_NO_MEMORY)
             return error;
-        const bool between_devices = from_ && to_ && from_ != to_; // a copy may not reach both either
+        const bool between_devices = from_ && to_ && from_ != to_; // a copy may not reach both
+                                                                   // either
         if (move_.op == HEDDLE_OP_REPLACE && !between_devices) {
             Device &device = from_ ? *from_ : *to_;
             Stream stream;
@@ -238,7 +244,8 @@ private:
             return HEDDLE_SUCCESS;
         if (!lane.ready) {
             const int e = prepare(lane);
-            // The other lane does it alone. To wait for other transfers' slabs could be to wait for ever.
+            // The other lane does it alone. To wait for other transfers' slabs could be to wait for
+            // ever.
             alone_ = e == HEDDLE_ERR_NO_MEMORY && anyone_ready();
             if (alone_) {
                 lane = {};
@@ -256,7 +263,8 @@ private:
 
     bool anyone_ready() const
     {
-        return std::any_of(lanes_.begin(), lanes_.end(), [](const Lane &lane) { return lane.ready; });
+        return std::any_of(lanes_.begin(), lanes_.end(),
+                           [](const Lane &lane) { return lane.ready; });
     }
 
     Move move_;

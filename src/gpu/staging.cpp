@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Host memory on loan to callers of the C API, which know it by its address alone: what it came from stands
-// in front of it.
+// Host memory on loan to callers of the C API, which know it by its address alone: what it came
+// from stands in front of it.
 #include "devices.hpp"
 #include "error_detail.hpp"
 
@@ -42,7 +42,9 @@ int heddle_staging_alloc(int64_t bytes, const void *near, void **ptr)
             if (Device *const device = device_near(*devices, near))
                 if (device->pinned.take(whole, slab))
                     slab = Slab();
-        void *at = slab ? slab.at() : std::aligned_alloc(alignment, (whole + alignment - 1) / alignment * alignment);
+        void *at =
+            slab ? slab.at()
+                 : std::aligned_alloc(alignment, (whole + alignment - 1) / alignment * alignment);
         if (!at)
             return int{HEDDLE_ERR_NO_MEMORY};
         *ptr = new (at) Header{std::move(slab)} + 1;

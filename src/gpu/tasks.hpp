@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a transfer is carried out by, once its method is chosen. A task is begun, and then moves on whenever it
-// is asked, until it has ended. None waits for the device but in its destructor, where it was abandoned.
+// What a transfer is carried out by, once its method is chosen. A task is begun, and then moves on
+// whenever it is asked, until it has ended. None waits for the device but in its destructor, where
+// it was abandoned.
 #pragma once
 
 #include "choose.hpp"
@@ -55,28 +56,32 @@ using Directs = std::pmr::vector<Direct>;
 // What a call's Moves and Directs need for a neighbour exchange in three dimensions, of 26 moves.
 constexpr size_t neighbours_bytes = 26 * (sizeof(Move) + sizeof(Direct));
 
-// Puts them on a stream of their device: those that are small in one launch. `done` is reached after the last. `beside`: the
-// library has, or will have, other launches running at the same time.
+// Puts them on a stream of their device: those that are small in one launch. `done` is reached
+// after the last. `beside`: the library has, or will have, other launches running at the same time.
 int launch(Device &device, std::span<const Direct> moves, Stream stream, Done *done, bool beside);
-// The same on streams of the device's own, side by side where that pays. `awaited`: by the calling thread, at once.
+// The same on streams of the device's own, side by side where that pays. `awaited`: by the calling
+// thread, at once.
 int begin_direct(Device &device, std::span<const Direct> moves, bool awaited, Tasks &tasks);
 // What the copy engines are told of one that is theirs.
 Layers copy_of(const Direct &direct);
-// One by one of them, to its end; `refused`: it was not begun, and the device is well. And one by a kernel.
+// One by one of them, to its end; `refused`: it was not begun, and the device is well. And one by a
+// kernel.
 int run_copy(Device &device, const Layers &copy, bool &refused);
 int run_kernel(Device &device, const Direct &direct);
 
-// Moves whose memory is resolved, on a stream of the caller's. Errors: as heddle_transfer_on_stream.
+// Moves whose memory is resolved, on a stream of the caller's. Errors: as
+// heddle_transfer_on_stream.
 int put_on_stream(Moves &moves, Stream stream);
 
-// Between a device and pinned memory, by slabs of device memory and the copy engine. `task` stays null where
-// there is no slab to be had.
+// Between a device and pinned memory, by slabs of device memory and the copy engine. `task` stays
+// null where there is no slab to be had.
 int begin_chunked(const Move &move, std::unique_ptr<Task> &task);
 
 // By pinned slabs, where no device reaches both ends.
 std::unique_ptr<Task> begin_staged(const Move &move, Devices &devices);
 
-// Puts it on a stream run by run, with the copy engine: where there is no memory left for anything better.
+// Puts it on a stream run by run, with the copy engine: where there is no memory left for anything
+// better.
 int copy_by_runs(const Move &move, Device &device, Stream stream);
 
 // By way of ordinary memory, and by the host's operators.

@@ -34,10 +34,7 @@ struct heddle_request : Handle<heddle_request> {
 namespace {
 
 // Buffers with an address: the memory at the first byte is the memory of all.
-bool is_simple(const heddle_move &asked)
-{
-    return asked.from.buf && asked.to.buf;
-}
+bool is_simple(const heddle_move &asked) { return asked.from.buf && asked.to.buf; }
 
 bool is_nothing(const Move &move) { return move.bytes == 0 || move.op == HEDDLE_OP_NO_OP; }
 
@@ -81,7 +78,8 @@ bool is_one_launch(Method method)
     return method == Method::kernel || method == Method::copy_engine || method == Method::blocks;
 }
 
-// Carries out or begins what is more than a launch. Where it turns out to be one after all, `d` says so.
+// Carries out or begins what is more than a launch. Where it turns out to be one after all, `d`
+// says so.
 int begin_stages(Direct &d, Tasks &tasks)
 {
     const Move &move = *d.move;
@@ -111,14 +109,17 @@ int begin_stages(Direct &d, Tasks &tasks)
 // One launch for each device's moves.
 int begin_all(Directs &direct, bool awaited, Tasks &tasks)
 {
-    const auto by_device = [](const Direct &a, const Direct &b) { return a.move->device < b.move->device; };
+    const auto by_device = [](const Direct &a, const Direct &b) {
+        return a.move->device < b.move->device;
+    };
     if (!std::is_sorted(direct.begin(), direct.end(), by_device)) // they are large
         std::stable_sort(direct.begin(), direct.end(), by_device);
     for (size_t i = 0; i < direct.size();) {
         size_t end = i + 1;
         while (end < direct.size() && direct[end].move->device == direct[i].move->device)
             ++end;
-        if (const int e = begin_direct(*direct[i].move->device, {&direct[i], end - i}, awaited, tasks))
+        if (const int e =
+                begin_direct(*direct[i].move->device, {&direct[i], end - i}, awaited, tasks))
             return e;
         i = end;
     }
@@ -226,10 +227,13 @@ int begin_one(const heddle_move &asked, std::span<const Known> known, Tasks &tas
     One one;
     if (const int e = prepare_one(asked, known, one, tasks))
         return e;
-    return is_one_launch(one.direct.method) ? begin_direct(*one.move.device, {&one.direct, 1}, false, tasks) : tasks.progress();
+    return is_one_launch(one.direct.method)
+               ? begin_direct(*one.move.device, {&one.direct, 1}, false, tasks)
+               : tasks.progress();
 }
 
-[[gnu::noinline]] int begin_several(std::span<const heddle_move> asked, std::span<const Known> known, Tasks &tasks)
+[[gnu::noinline]] int begin_several(std::span<const heddle_move> asked,
+                                    std::span<const Known> known, Tasks &tasks)
 {
     Arena<neighbours_bytes> arena;
     Moves moves(arena.memory());
@@ -238,12 +242,14 @@ int begin_one(const heddle_move &asked, std::span<const Known> known, Tasks &tas
     return begin_moves(moves, false, tasks);
 }
 
-int begin(std::span<const heddle_move> asked, std::span<const Known> known, bool keeps, heddle_request **request)
+int begin(std::span<const heddle_move> asked, std::span<const Known> known, bool keeps,
+          heddle_request **request)
 {
     return answer([&] {
         auto begun = std::make_unique<heddle_request>();
-        const int e = asked.size() == 1 && is_simple(asked[0]) ? begin_one(asked[0], known, begun->tasks)
-                                                               : begin_several(asked, known, begun->tasks);
+        const int e = asked.size() == 1 && is_simple(asked[0])
+                          ? begin_one(asked[0], known, begun->tasks)
+                          : begin_several(asked, known, begun->tasks);
         if (e)
             return e;
         if (keeps && !begun->tasks.empty())
@@ -257,10 +263,14 @@ int begin(std::span<const heddle_move> asked, std::span<const Known> known, bool
 
 int heddle_transfer(const heddle_move *asked, int64_t n)
 {
-    return answer([&] { return n == 1 && asked && is_simple(*asked) ? transfer_one(*asked) : transfer_several(asked, n); });
+    return answer([&] {
+        return n == 1 && asked && is_simple(*asked) ? transfer_one(*asked)
+                                                    : transfer_several(asked, n);
+    });
 }
 
-int heddle::gpu::begin_transfer(std::span<const heddle_move> asked, std::span<const Known> known, heddle_request **request)
+int heddle::gpu::begin_transfer(std::span<const heddle_move> asked, std::span<const Known> known,
+                                heddle_request **request)
 {
     return begin(asked, known, false, request);
 }

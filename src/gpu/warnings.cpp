@@ -12,7 +12,8 @@ namespace {
 
 void print(const char *text)
 {
-    const std::string line = std::string("heddle: ") + text + "\n"; // one write: lines of several processes do not mix
+    const std::string line = std::string("heddle: ") + text + "\n"; // one write: lines of several
+                                                                    // processes do not mix
     std::fputs(line.c_str(), stderr);
 }
 
@@ -20,10 +21,7 @@ std::atomic<heddle_warning> tell{print};
 
 } // namespace
 
-void warn(const std::string &text)
-{
-    tell.load()(text.c_str());
-}
+void warn(const std::string &text) { tell.load()(text.c_str()); }
 
 } // namespace heddle::gpu
 

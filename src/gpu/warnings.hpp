@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Warnings: what a user should know of his settings and his devices, and no caller is told by an error.
+// Warnings: what a user should know of his settings and his devices, and no caller is told by an
+// error.
 #pragma once
 
 #include <string>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a device is asked to do: move packed bytes from one side to another, or combine them there.
-// Plain data that fits in a kernel's parameters, and the pure function that says where a packed byte
-// lies, for the host and for device code alike.
+// Plain data that fits in a kernel's parameters, and the pure function that says where a packed
+// byte lies, for the host and for device code alike.
 #pragma once
 
 #include "../mpi/datatype/engine/image.hpp"
@@ -23,29 +23,31 @@ enum class Shape : uint8_t {
 struct Dim {
     int64_t stride; // in memory
     int64_t count;
-    int64_t bytes;  // packed, of one step
+    int64_t bytes; // packed, of one step
     Divisor by_bytes;
 };
 
 constexpr int max_dims = 12;
 
-// The runs of a stretch of an image's instances, spelt out in memory that the device reads. A stretch is as
-// many whole instances as fill a tile: run i is packed bytes [prefix[i], prefix[i + 1]) of it at displs[i].
-// tile[t] is the run that holds packed byte t * tile_bytes, so that a thread block finds its runs without a
-// search. What a tile reads of its runs is in `spots`: half as many bytes, of short runs a tenth of all that is read.
+// The runs of a stretch of an image's instances, spelt out in memory that the device reads. A
+// stretch is as many whole instances as fill a tile: run i is packed bytes [prefix[i], prefix[i +
+// 1]) of it at displs[i]. tile[t] is the run that holds packed byte t * tile_bytes, so that a
+// thread block finds its runs without a search. What a tile reads of its runs is in `spots`: half
+// as many bytes, of short runs a tenth of all that is read.
 struct RunList {
     const int64_t *displs; // [count]; null: there is no list
     const int64_t *prefix; // [count + 1]
-    const uint64_t *spots; // [count]; run i's prefix in the upper bits, as far as there is room, and displs[i] - lowest
+    const uint64_t *spots; // [count]; run i's prefix in the upper bits, as far as there is room,
+                           // and displs[i] - lowest
     const int32_t *tile;   // [ceil(bytes / tile_bytes) + 1]; the last entry is count - 1
     int64_t count;
-    int64_t bytes;         // packed bytes of a stretch, and how far apart stretches lie
+    int64_t bytes; // packed bytes of a stretch, and how far apart stretches lie
     int64_t extent;
-    int64_t lowest;        // of the displacements
+    int64_t lowest; // of the displacements
     Divisor by_bytes;
-    int32_t most;          // most runs that touch one tile
-    int32_t longest;       // bytes of the longest run, at most INT32_MAX; times `count` it is `bytes` where all are of
-                           // one length
+    int32_t most;    // most runs that touch one tile
+    int32_t longest; // bytes of the longest run, at most INT32_MAX; times `count` it is `bytes`
+                     // where all are of one length
 };
 constexpr int tile_bytes = 4096;
 
@@ -67,13 +69,14 @@ struct Side {
     char *base = nullptr; // the address from which displacements count
     int64_t first = 0;    // the packed byte of this side at which the transfer begins
     Shape shape = Shape::dense;
-    uint8_t dims = 0;     // strided
-    uint8_t word = 16;    // widest power of two, at most 16, that divides base, `first` and all lengths and
-                          // displacements
-    int64_t block = 0;    // strided: bytes of a block
-    Dim dim[max_dims];    // the first `dims` of them
+    uint8_t dims = 0;  // strided
+    uint8_t word = 16; // widest power of two, at most 16, that divides base, `first` and all
+                       // lengths and displacements
+    int64_t block = 0; // strided: bytes of a block
+    Dim dim[max_dims]; // the first `dims` of them
 
-    // Of an image alone, and not written in other sides: more than half of what the processor would write.
+    // Of an image alone, and not written in other sides: more than half of what the processor would
+    // write.
     int32_t nodes; // in its fixed block
     int64_t bytes; // of one instance, which lie `extent` apart
     int64_t extent;
@@ -85,8 +88,8 @@ struct Side {
     HEDDLE_HD bool listed() const { return shape == Shape::image && runs.displs; }
 };
 
-// The displacement of packed byte `x` of a side, counted from its packed byte 0. O(dims), or O(depth) and
-// O(log n) per irregular node of an image.
+// The displacement of packed byte `x` of a side, counted from its packed byte 0. O(dims), or
+// O(depth) and O(log n) per irregular node of an image.
 HEDDLE_HD inline int64_t displacement(const Side &s, int64_t x)
 {
     if (s.shape == Shape::dense)
@@ -104,8 +107,9 @@ HEDDLE_HD inline int64_t displacement(const Side &s, int64_t x)
     return instance * s.extent + locate(s.image, x - instance * s.bytes).displ;
 }
 
-// Bytes from[from.first + i] to to[to.first + i], for i in [0, bytes). With an operator other than REPLACE
-// the target becomes `target op source`, element by element, and both sides are cut at elements of `basic`.
+// Bytes from[from.first + i] to to[to.first + i], for i in [0, bytes). With an operator other than
+// REPLACE the target becomes `target op source`, element by element, and both sides are cut at
+// elements of `basic`.
 struct Work {
     Side from;
     Side to;
@@ -113,7 +117,8 @@ struct Work {
     heddle_op op = HEDDLE_OP_REPLACE;
     heddle_predefined basic = HEDDLE_BYTE;
     bool split = false; // the source is bytes in pieces: an element may lie in several
-    bool remote = true; // the target may be memory that is not the device's own: others see it over a link
+    bool remote = true; // the target may be memory that is not the device's own: others see it over
+                        // a link
     bool far = true;    // the source may be
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * libFuzzer target: calls of heddle.h in any order, with valid, invalid and freed arguments. Each ends with
- * an error or does what it says; an error leaves the outputs alone, and no memory but the arguments' is
- * touched.
+ * libFuzzer target: calls of heddle.h in any order, with valid, invalid and freed arguments. Each
+ * ends with an error or does what it says; an error leaves the outputs alone, and no memory but the
+ * arguments' is touched.
  */
 #include <heddle.h>
 
@@ -63,7 +63,8 @@ private:
     const uint8_t *at_, *end_;
 };
 
-constexpr int64_t half = 1 << 14; /* types are used on this many bytes before and behind an address */
+constexpr int64_t half = 1 << 14; /* types are used on this many bytes before and behind an address
+                                   */
 
 struct Memory {
     std::vector<char> bytes = std::vector<char>(2 * half);
@@ -121,8 +122,9 @@ private:
         REQUIRE(heddle_type_get_info(made, &info) == HEDDLE_SUCCESS);
         REQUIRE(info.size >= 0 && info.alignment >= 1 && info.elements >= (info.size > 0));
         REQUIRE(info.true_extent >= (info.size > 0));
-        freed_.erase(std::remove(freed_.begin(), freed_.end(), made),
-                     freed_.end()); /* its place is another's now */
+        freed_.erase(std::remove(freed_.begin(), freed_.end(), made), freed_.end()); /* its place is
+                                                                                        another's
+                                                                                        now */
         held_.push_back(made);
         while (held_.size() > 24)
             release(0);
@@ -160,7 +162,8 @@ private:
         case 1:
             return construct(usable, [&](auto **t) { return heddle_type_vector(a, b, c, old, t); });
         case 2:
-            return construct(usable, [&](auto **t) { return heddle_type_hvector(a, b, c, old, t); });
+            return construct(usable,
+                             [&](auto **t) { return heddle_type_hvector(a, b, c, old, t); });
         case 3:
             return construct(usable, [&](auto **t) { return heddle_type_resized(old, a, b, t); });
         default:
@@ -174,25 +177,31 @@ private:
         const int n = count();
         const auto entries = static_cast<int64_t>(std::max(n, 0));
         const std::vector<int64_t> lens = in_.numbers(entries), at = in_.numbers(entries);
-        const int64_t *const l = in_.rarely() ? nullptr : lens.data(), *const d =
-                                                                           in_.rarely() ? nullptr : at.data();
+        const int64_t *const l = in_.rarely() ? nullptr : lens.data(), *const d = in_.rarely()
+                                                                                      ? nullptr
+                                                                                      : at.data();
         const bool usable = is_usable(old);
         switch (in_.below(6)) {
         case 0:
-            return construct(usable, [&](auto **t) { return heddle_type_indexed(n, l, d, old, t); });
-        case 1:
-            return construct(usable, [&](auto **t) { return heddle_type_hindexed(n, l, d, old, t); });
-        case 2:
             return construct(usable,
-                             [&](auto **t) { return heddle_type_indexed_block(n, in_.number(), d, old, t); });
+                             [&](auto **t) { return heddle_type_indexed(n, l, d, old, t); });
+        case 1:
+            return construct(usable,
+                             [&](auto **t) { return heddle_type_hindexed(n, l, d, old, t); });
+        case 2:
+            return construct(usable, [&](auto **t) {
+                return heddle_type_indexed_block(n, in_.number(), d, old, t);
+            });
         case 3:
-            return construct(
-                usable, [&](auto **t) { return heddle_type_hindexed_block(n, in_.number(), d, old, t); });
+            return construct(usable, [&](auto **t) {
+                return heddle_type_hindexed_block(n, in_.number(), d, old, t);
+            });
         case 4: {
             const std::vector<int64_t> starts = in_.numbers(entries);
             const int order = static_cast<int>(in_.below(3));
             return construct(usable, [&](auto **t) {
-                return heddle_type_subarray(n, l, d, in_.rarely() ? nullptr : starts.data(), order, old, t);
+                return heddle_type_subarray(n, l, d, in_.rarely() ? nullptr : starts.data(), order,
+                                            old, t);
             });
         }
         default:
@@ -221,8 +230,10 @@ private:
         __extension__ using Wide = __int128;
         const Wide span = static_cast<Wide>(count - 1) * info.extent;
         const Wide low = info.true_lb + std::min<Wide>(span, 0);
-        const Wide high = static_cast<Wide>(info.true_lb) + info.true_extent + std::max<Wide>(span, 0);
-        return low >= -half && high <= half && static_cast<Wide>(info.size) * count <= half && count <= half;
+        const Wide high =
+            static_cast<Wide>(info.true_lb) + info.true_extent + std::max<Wide>(span, 0);
+        return low >= -half && high <= half && static_cast<Wide>(info.size) * count <= half &&
+               count <= half;
     }
 
     void move()
@@ -243,7 +254,8 @@ private:
             error = heddle_unpack(from_.middle(), bytes, to_.middle(), n, t, offset, &actual);
             break;
         case 2:
-            error = heddle_copy(from_.middle(), n, t, to_.middle(), m, u, offset, both ? bytes : 0, &actual);
+            error = heddle_copy(from_.middle(), n, t, to_.middle(), m, u, offset, both ? bytes : 0,
+                                &actual);
             break;
         case 3:
             error = heddle_locate(n, t, offset, &actual, &run);
@@ -257,12 +269,13 @@ private:
             REQUIRE(error != HEDDLE_SUCCESS || actual <= length);
             break;
         case 6:
-            error = heddle_iov_bytes(nullptr, n, t, offset, list.data(), length, in_.number(), &actual, &run);
+            error = heddle_iov_bytes(nullptr, n, t, offset, list.data(), length, in_.number(),
+                                     &actual, &run);
             break;
         case 7:
             if (both)
-                error = heddle_accumulate(from_.middle(), n, in_.rarely() ? nullptr : t, to_.middle(), m, u,
-                                          op());
+                error = heddle_accumulate(from_.middle(), n, in_.rarely() ? nullptr : t,
+                                          to_.middle(), m, u, op());
             return;
         case 8:
             if (fit)
@@ -326,7 +339,8 @@ private:
             const auto at = static_cast<size_t>(in_.number()) % size;
             bytes[at] = static_cast<char>(in_.byte());
         }
-        construct(true, [&](auto **made) { return heddle_unflatten(bytes.data(), bytes.size(), made); });
+        construct(true,
+                  [&](auto **made) { return heddle_unflatten(bytes.data(), bytes.size(), made); });
     }
 
     void ask()
@@ -335,11 +349,15 @@ private:
         REQUIRE(heddle_strerror(any) && heddle_error_detail());
         heddle_type *const named = heddle_type_predefined(static_cast<heddle_predefined>(any));
         REQUIRE((named != nullptr) == (any >= 0 && any < HEDDLE_PREDEFINED_COUNT));
-        const int defined =
-            heddle_op_is_defined(static_cast<heddle_op>(other), static_cast<heddle_predefined>(any));
-        const bool moves = other == HEDDLE_OP_REPLACE || other == HEDDLE_OP_NO_OP; /* whatever the elements are */
-        REQUIRE(!defined || ((named || (moves && any == HEDDLE_MIXED)) && other >= 0 && other < HEDDLE_OP_COUNT));
-        REQUIRE(!heddle_device_combines(static_cast<heddle_op>(other), static_cast<heddle_predefined>(any)));
+        const int defined = heddle_op_is_defined(static_cast<heddle_op>(other),
+                                                 static_cast<heddle_predefined>(any));
+        const bool moves = other == HEDDLE_OP_REPLACE || other == HEDDLE_OP_NO_OP; /* whatever the
+                                                                                      elements are
+                                                                                    */
+        REQUIRE(!defined || ((named || (moves && any == HEDDLE_MIXED)) && other >= 0 &&
+                             other < HEDDLE_OP_COUNT));
+        REQUIRE(!heddle_device_combines(static_cast<heddle_op>(other),
+                                        static_cast<heddle_predefined>(any)));
         heddle_counter counter{};
         (void)heddle_counter_read(in_.number(), &counter);
         int64_t bytes = -7;
@@ -348,7 +366,8 @@ private:
         std::array<char, 64> text{};
         size_t length = 0;
         if (described_++ == 0) /* up to 64 MiB of text are made */
-            (void)heddle_type_describe(type(), text.data(), static_cast<size_t>(in_.below(65)), &length);
+            (void)heddle_type_describe(type(), text.data(), static_cast<size_t>(in_.below(65)),
+                                       &length);
         int64_t size = -7;
         const heddle_type *const t = type();
         REQUIRE(heddle_external_size(in_.number(), t, &size) == HEDDLE_SUCCESS || size == -7);
@@ -358,13 +377,13 @@ private:
     {
         const bool staging = in_.below(2) == 0;
         const int64_t asked = in_.number();
-        const int64_t bytes =
-            asked > half ? asked | 1LL << 61 : asked; /* what there is, or what there never is */
+        const int64_t bytes = asked > half ? asked | 1LL << 61 : asked; /* what there is, or what
+                                                                           there never is */
         const void *const near = in_.rarely() ? from_.middle() : nullptr;
         void *const untouched = &in_;
         void *got = untouched;
-        const int error =
-            staging ? heddle_staging_alloc(bytes, near, &got) : heddle_scratch_alloc(bytes, near, &got);
+        const int error = staging ? heddle_staging_alloc(bytes, near, &got)
+                                  : heddle_scratch_alloc(bytes, near, &got);
         REQUIRE(error == HEDDLE_SUCCESS || got == untouched);
         REQUIRE(bytes >= 0 ? error == HEDDLE_SUCCESS || error == HEDDLE_ERR_NO_MEMORY
                            : error == HEDDLE_ERR_ARG);

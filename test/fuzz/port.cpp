@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * libFuzzer target: two ports that send each other messages, in an order, with losses, repetitions and changes that the input
- * chooses: of envelopes, headers, and the words in shared memory. Whatever comes, nothing is touched that is nobody's to touch,
- * and each message ends once.
+ * libFuzzer target: two ports that send each other messages, in an order, with losses, repetitions
+ * and changes that the input chooses: of envelopes, headers, and the words in shared memory.
+ * Whatever comes, nothing is touched that is nobody's to touch, and each message ends once.
  */
 #include "../../src/mpid/pipeline/board.hpp"
 #include "../../src/mpid/pipeline/whereabouts.hpp"
@@ -50,7 +50,8 @@ public:
     /* A number as they occur, or any. */
     int64_t number()
     {
-        static constexpr int64_t likely[] = {0, 1, 64, 4095, 4096, 4097, 8192, 20000, most, most + 1, INT64_MAX, -1};
+        static constexpr int64_t likely[] = {0,    1,     64,   4095,     4096,      4097,
+                                             8192, 20000, most, most + 1, INT64_MAX, -1};
         const size_t which = below(std::size(likely) + 1);
         return which < std::size(likely) ? likely[which] : static_cast<int64_t>(word());
     }
@@ -66,7 +67,8 @@ struct Buffers {
         heddle_type_vector(1 << 14, 1, 2, heddle_type_predefined(HEDDLE_INT32), &gaps);
         heddle_type_commit(gaps);
         if (void *const sim = dlopen(getenv("HEDDLE_DEVICE"), RTLD_NOW)) {
-            allocate = reinterpret_cast<int (*)(int, size_t, void **)>(dlsym(sim, "heddle_sim_malloc"));
+            allocate =
+                reinterpret_cast<int (*)(int, size_t, void **)>(dlsym(sim, "heddle_sim_malloc"));
             configure = reinterpret_cast<int (*)(const char *)>(dlsym(sim, "heddle_sim_configure"));
         }
         if (!allocate || !configure)
@@ -80,7 +82,8 @@ struct Buffers {
     {
         const size_t which = input.below(5);
         void *const at = which < 4 ? on_devices[which] : host.data();
-        return input.flag() ? heddle_side{at, 1, gaps, 0} : heddle_side{at, most, heddle_type_predefined(HEDDLE_BYTE), 0};
+        return input.flag() ? heddle_side{at, 1, gaps, 0}
+                            : heddle_side{at, most, heddle_type_predefined(HEDDLE_BYTE), 0};
     }
 
     heddle_type *gaps = nullptr;
@@ -115,12 +118,14 @@ class Game {
 public:
     explicit Game(Input &input) : input_(input)
     {
-        static constexpr int peers[] = {HEDDLE_PEER_AUTO, HEDDLE_PEER_VALUE, HEDDLE_PEER_SHARED, HEDDLE_PEER_REFERENCE};
+        static constexpr int peers[] = {HEDDLE_PEER_AUTO, HEDDLE_PEER_VALUE, HEDDLE_PEER_SHARED,
+                                        HEDDLE_PEER_REFERENCE};
         buffers().configure("reset");
         for (size_t i = 0; i < 2; ++i) {
             ends_[i] = {this, i};
             const heddle_transport transport{&ends_[i], send};
-            const heddle_port_options options{4096, 3, 32768, peers[input.below(4)], static_cast<uint32_t>(i), 1};
+            const heddle_port_options options{
+                4096, 3, 32768, peers[input.below(4)], static_cast<uint32_t>(i), 1};
             if (heddle_port_create(&transport, &options, &ports_[i]))
                 fail("no port");
         }
@@ -146,22 +151,40 @@ public:
         const size_t end = input_.below(2);
         heddle_port *const port = ports_[end];
         switch (input_.below(16)) {
-        case 0: return begin(end);
+        case 0:
+            return begin(end);
         case 1:
-        case 2: return receive(end);
+        case 2:
+            return receive(end);
         case 3:
-        case 4: return deliver();
-        case 5: return deliver_changed(end);
-        case 6: return deliver_any(end);
-        case 7: return report_one();
-        case 8: return heddle_port_confirm(port);
-        case 9: heddle_port_dropped(port, peer(end), input_.below(3), input_.flag() ? HEDDLE_ERR_VERSION : 0); return;
-        case 10: heddle_message_abandon(port, name(), HEDDLE_ERR_PEER); return;
-        case 11: return heddle_port_lost(port, peer(end), input_.flag() ? HEDDLE_ERR_LOST : HEDDLE_ERR_PEER);
-        case 12: return refuse(end);
-        case 13: return tickets(end);
-        case 14: return scribble();
-        default: heddle_port_progress(port, nullptr);
+        case 4:
+            return deliver();
+        case 5:
+            return deliver_changed(end);
+        case 6:
+            return deliver_any(end);
+        case 7:
+            return report_one();
+        case 8:
+            return heddle_port_confirm(port);
+        case 9:
+            heddle_port_dropped(port, peer(end), input_.below(3),
+                                input_.flag() ? HEDDLE_ERR_VERSION : 0);
+            return;
+        case 10:
+            heddle_message_abandon(port, name(), HEDDLE_ERR_PEER);
+            return;
+        case 11:
+            return heddle_port_lost(port, peer(end),
+                                    input_.flag() ? HEDDLE_ERR_LOST : HEDDLE_ERR_PEER);
+        case 12:
+            return refuse(end);
+        case 13:
+            return tickets(end);
+        case 14:
+            return scribble();
+        default:
+            heddle_port_progress(port, nullptr);
         }
     }
 
@@ -173,14 +196,15 @@ private:
 
     void *peer(size_t end) { return &ends_[1 - end]; }
 
-    static int send(void *context, void *, const void *header, size_t header_bytes, const void *data, size_t bytes, void *token,
-                    int *done)
+    static int send(void *context, void *, const void *header, size_t header_bytes,
+                    const void *data, size_t bytes, void *token, int *done)
     {
         const End &from = *static_cast<End *>(context);
         Game &game = *from.game;
         if (game.over_ || game.input_.below(16) == 15)
             return HEDDLE_ERR_PEER;
-        const auto *const h = static_cast<const unsigned char *>(header), *const d = static_cast<const unsigned char *>(data);
+        const auto *const h = static_cast<const unsigned char *>(header),
+                          *const d = static_cast<const unsigned char *>(data);
         game.parcels_.push_back({1 - from.number, {h, h + header_bytes}, {d, d + bytes}});
         wire::Header known;
         if (wire::read_header(header, header_bytes, known))
@@ -199,7 +223,11 @@ private:
         ends_of_messages_.push_back(0);
         return &ends_of_messages_.back();
     }
-    uint64_t name() { return names_.empty() || input_.below(8) == 7 ? input_.word() : names_[input_.below(names_.size())]; }
+    uint64_t name()
+    {
+        return names_.empty() || input_.below(8) == 7 ? input_.word()
+                                                      : names_[input_.below(names_.size())];
+    }
 
     void begin(size_t end)
     {
@@ -212,14 +240,17 @@ private:
         int e = 0;
         switch (input_.below(4)) {
         case 0:
-            e = heddle_message_offer(ports_[end], peer(end), input_.below(4) == 3, &from, bytes, 1, input_.flag(), envelope.data(), ended,
-                                     calls, &message, &begun);
+            e = heddle_message_offer(ports_[end], peer(end), input_.below(4) == 3, &from, bytes, 1,
+                                     input_.flag(), envelope.data(), ended, calls, &message,
+                                     &begun);
             break;
         case 1:
-            e = heddle_message_deliver(ports_[end], peer(end), name(), &from, bytes, 1, envelope.data(), ended, calls, &message, &begun);
+            e = heddle_message_deliver(ports_[end], peer(end), name(), &from, bytes, 1,
+                                       envelope.data(), ended, calls, &message, &begun);
             break;
         default:
-            e = heddle_message_send(ports_[end], peer(end), &from, bytes, 1, input_.flag(), envelope.data(), ended, calls, &message);
+            e = heddle_message_send(ports_[end], peer(end), &from, bytes, 1, input_.flag(),
+                                    envelope.data(), ended, calls, &message);
         }
         if (e || !begun)
             return ends_of_messages_.pop_back();
@@ -240,16 +271,35 @@ private:
             e.process = wire::whereabouts().process;
         }
         switch (input_.below(10)) {
-        case 0: e.message = name(); break;
-        case 1: e.bytes = input_.number(); break;
-        case 2: e.chunk = int64_t{1} << input_.below(63); break;
-        case 3: e.process ^= uint64_t{1 + input_.below(3)} << 40; break;
-        case 4: e.offer = static_cast<uint16_t>(input_.below(200)); break;
-        case 5: e.withdraws = !e.withdraws; break;
-        case 6: e.lends = !e.lends, e.shares = input_.flag(); break;
-        case 7: e.at.at = static_cast<uint64_t>(input_.number()); break;
-        case 8: e.after = name(); break;
-        default: return bytes;
+        case 0:
+            e.message = name();
+            break;
+        case 1:
+            e.bytes = input_.number();
+            break;
+        case 2:
+            e.chunk = int64_t{1} << input_.below(63);
+            break;
+        case 3:
+            e.process ^= uint64_t{1 + input_.below(3)} << 40;
+            break;
+        case 4:
+            e.offer = static_cast<uint16_t>(input_.below(200));
+            break;
+        case 5:
+            e.withdraws = !e.withdraws;
+            break;
+        case 6:
+            e.lends = !e.lends, e.shares = input_.flag();
+            break;
+        case 7:
+            e.at.at = static_cast<uint64_t>(input_.number());
+            break;
+        case 8:
+            e.after = name();
+            break;
+        default:
+            return bytes;
         }
         wire::write_envelope(e, bytes.data());
         return bytes;
@@ -264,8 +314,9 @@ private:
         heddle_ticket ticket{};
         if (!tickets_.empty())
             ticket = tickets_[input_.below(tickets_.size())];
-        if (heddle_message_receive(ports_[end], peer(end), met.data(), &to, capacity, !tickets_.empty() && input_.flag() ? &ticket : nullptr,
-                                   ended, calls))
+        if (heddle_message_receive(ports_[end], peer(end), met.data(), &to, capacity,
+                                   !tickets_.empty() && input_.flag() ? &ticket : nullptr, ended,
+                                   calls))
             ends_of_messages_.pop_back();
     }
 
@@ -275,7 +326,8 @@ private:
         if (input_.flag())
             heddle_message_probed(ports_[end], peer(end), met.data());
         else
-            heddle_message_refuse(ports_[end], peer(end), met.data(), input_.flag() ? HEDDLE_ERR_BUFFER : 0);
+            heddle_message_refuse(ports_[end], peer(end), met.data(),
+                                  input_.flag() ? HEDDLE_ERR_BUFFER : 0);
     }
 
     /* ---- headers */
@@ -293,11 +345,14 @@ private:
     {
         heddle_port *const port = ports_[parcel.to];
         if (parcel.data.empty() || input_.flag()) {
-            heddle_port_arrived(port, parcel.header.data(), parcel.header.size(), parcel.data.data(), parcel.data.size());
+            heddle_port_arrived(port, parcel.header.data(), parcel.header.size(),
+                                parcel.data.data(), parcel.data.size());
             return;
         }
         void *where = nullptr, *token = nullptr;
-        if (heddle_port_place(port, parcel.header.data(), parcel.header.size(), parcel.data.size(), &where, &token) == HEDDLE_SUCCESS && where)
+        if (heddle_port_place(port, parcel.header.data(), parcel.header.size(), parcel.data.size(),
+                              &where, &token) == HEDDLE_SUCCESS &&
+            where)
             tokens_.push_back({parcel.to, token, true, parcel.data, where});
     }
 
@@ -330,18 +385,41 @@ private:
     void change(wire::Header &h)
     {
         switch (input_.below(12)) {
-        case 0: h.kind = static_cast<wire::Kind>(input_.below(11)); break;
-        case 1: h.mode = static_cast<wire::Mode>(input_.below(4)); break;
-        case 2: h.round = static_cast<uint16_t>(input_.number()); break;
-        case 3: h.to = name(); break;
-        case 4: h.from = name(); break;
-        case 5: h.offset = input_.number(); break;
-        case 6: h.bytes = input_.number(); break;
-        case 7: h.chunk = input_.number(); break;
-        case 8: h.granted = input_.number(); break;
-        case 9: h.error = static_cast<int>(input_.byte()); break;
-        case 10: h.loan.allocation = static_cast<uint64_t>(input_.number()); break;
-        default: h.loan.at = static_cast<uint64_t>(input_.number());
+        case 0:
+            h.kind = static_cast<wire::Kind>(input_.below(11));
+            break;
+        case 1:
+            h.mode = static_cast<wire::Mode>(input_.below(4));
+            break;
+        case 2:
+            h.round = static_cast<uint16_t>(input_.number());
+            break;
+        case 3:
+            h.to = name();
+            break;
+        case 4:
+            h.from = name();
+            break;
+        case 5:
+            h.offset = input_.number();
+            break;
+        case 6:
+            h.bytes = input_.number();
+            break;
+        case 7:
+            h.chunk = input_.number();
+            break;
+        case 8:
+            h.granted = input_.number();
+            break;
+        case 9:
+            h.error = static_cast<int>(input_.byte());
+            break;
+        case 10:
+            h.loan.allocation = static_cast<uint64_t>(input_.number());
+            break;
+        default:
+            h.loan.at = static_cast<uint64_t>(input_.number());
         }
     }
 
@@ -383,10 +461,12 @@ private:
     void tickets(size_t end)
     {
         if (input_.flag()) {
-            const heddle_ticket ticket{wire::whereabouts().process ^ (input_.flag() ? 0 : uint64_t{1} << 40), name()};
+            const heddle_ticket ticket{
+                wire::whereabouts().process ^ (input_.flag() ? 0 : uint64_t{1} << 40), name()};
             const heddle_side to = buffers().side(input_);
             int given = 0;
-            heddle_ticket_give(ports_[end], &ticket, &to, std::clamp<int64_t>(input_.number(), 0, most), &given);
+            heddle_ticket_give(ports_[end], &ticket, &to,
+                               std::clamp<int64_t>(input_.number(), 0, most), &given);
             tickets_.push_back(ticket);
         } else if (!tickets_.empty()) {
             int claimed;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * libFuzzer target: any bytes at all are safe to unflatten, and what comes out is a type like any other.
+ * libFuzzer target: any bytes at all are safe to unflatten, and what comes out is a type like any
+ * other.
  */
 #include <heddle.h>
 
@@ -62,7 +63,8 @@ void check_runs(const heddle_type *type, const heddle_type_info &info)
         offset += run;
     }
     int64_t listed = 0;
-    REQUIRE(heddle_iov_bytes(nullptr, 1, type, 0, same, length, offset, &listed, &bytes) == HEDDLE_SUCCESS);
+    REQUIRE(heddle_iov_bytes(nullptr, 1, type, 0, same, length, offset, &listed, &bytes) ==
+            HEDDLE_SUCCESS);
     REQUIRE(listed == length && bytes == offset);
     for (int64_t i = 0; i < length; ++i)
         REQUIRE(runs[i].iov_base == same[i].iov_base && runs[i].iov_len == same[i].iov_len);
@@ -86,7 +88,8 @@ void check_data(const heddle_type *type, const heddle_type_info &info)
         packed(static_cast<size_t>(info.size));
     for (size_t i = 0; i < memory.size(); ++i)
         memory[i] = static_cast<unsigned char>(i * 29 >> 1);
-    const uintptr_t base = reinterpret_cast<uintptr_t>(memory.data()) - static_cast<uintptr_t>(info.true_lb);
+    const uintptr_t base =
+        reinterpret_cast<uintptr_t>(memory.data()) - static_cast<uintptr_t>(info.true_lb);
     auto *const buffer = reinterpret_cast<void *>(base);
     int64_t actual = 0;
     REQUIRE(heddle_pack(buffer, 1, type, 0, packed.data(), info.size, &actual) == HEDDLE_SUCCESS);
@@ -94,7 +97,8 @@ void check_data(const heddle_type *type, const heddle_type_info &info)
     for (int64_t at = 0; at < info.size; at += 1 + info.size / 16) {
         int64_t displ = 0, run = 0;
         REQUIRE(heddle_locate(1, type, at, &displ, &run) == HEDDLE_SUCCESS);
-        REQUIRE(packed[static_cast<size_t>(at)] == memory[static_cast<size_t>(displ - info.true_lb)]);
+        REQUIRE(packed[static_cast<size_t>(at)] ==
+                memory[static_cast<size_t>(displ - info.true_lb)]);
     }
     /* Unpacking what was packed changes nothing, even where bytes overlap. */
     const std::vector<unsigned char> before = memory;

@@ -27,7 +27,9 @@ int end(Way way, heddle_request *request, int device, void *stream)
 
 } // namespace
 
-Buffer::Buffer(Place place, size_t bytes, uint64_t seed) : Buffer(place, random_bytes(bytes, seed)) {}
+Buffer::Buffer(Place place, size_t bytes, uint64_t seed) : Buffer(place, random_bytes(bytes, seed))
+{
+}
 
 Buffer::Buffer(Place place, std::vector<std::byte> bytes)
     : expected(std::move(bytes)), memory_(place, expected.size())

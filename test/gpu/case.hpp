@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A random case: transfers between memory of all kinds, as plain data that can be printed, run, and made
- * smaller.
+ * A random case: transfers between memory of all kinds, as plain data that can be printed, run, and
+ * made smaller.
  */
 #pragma once
 
@@ -51,7 +51,8 @@ bool devices_compute(heddle_predefined basic);
 
 std::string to_text(const Case &);
 
-/* Throws property::Failure where the results are wrong. False where it could not be tried: too large. */
+/* Throws property::Failure where the results are wrong. False where it could not be tried: too
+ * large. */
 bool run_case(const Case &);
 
 /* A smaller case that fails as well; `what` becomes how. */

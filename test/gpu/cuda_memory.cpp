@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * CUDA's memory, by the driver's API and dlsym: the program itself needs no CUDA to build or to start.
+ * CUDA's memory, by the driver's API and dlsym: the program itself needs no CUDA to build or to
+ * start.
  */
 #include "device_memory.hpp"
 
@@ -51,7 +52,10 @@ void check(Result result, const char *call)
 
 class Cuda final : public Machine {
 public:
-    Cuda(const Driver &driver, int devices) : driver_(driver), contexts_(static_cast<size_t>(devices)) {}
+    Cuda(const Driver &driver, int devices)
+        : driver_(driver), contexts_(static_cast<size_t>(devices))
+    {
+    }
 
     const char *name() const override { return "cuda"; }
     int devices() const override { return static_cast<int>(contexts_.size()); }
@@ -70,7 +74,8 @@ public:
         case Kind::pinned:
             return driver_.alloc_host(&host, rounded, host_portable) == 0 ? host : nullptr;
         case Kind::managed:
-            return driver_.alloc_managed(&address, rounded, attach_global) == 0 ? pointer(address) : nullptr;
+            return driver_.alloc_managed(&address, rounded, attach_global) == 0 ? pointer(address)
+                                                                                : nullptr;
         default:
             return driver_.alloc(&address, rounded) == 0 ? pointer(address) : nullptr;
         }

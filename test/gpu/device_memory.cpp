@@ -49,8 +49,8 @@ void *allocate_pageable(size_t bytes)
 {
     if (bytes < mapped_from)
         return std::malloc(bytes);
-    void *at =
-        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     return at == MAP_FAILED ? nullptr : at;
 }
 
@@ -133,12 +133,14 @@ static void copy_pageable(void *to, const void *from, size_t bytes)
 
 void Memory::write(size_t offset, const void *from, size_t bytes) const
 {
-    place_.kind == Kind::pageable ? copy_pageable(at() + offset, from, bytes) : Machine::get().copy(at() + offset, from, bytes);
+    place_.kind == Kind::pageable ? copy_pageable(at() + offset, from, bytes)
+                                  : Machine::get().copy(at() + offset, from, bytes);
 }
 
 void Memory::read(size_t offset, void *to, size_t bytes) const
 {
-    place_.kind == Kind::pageable ? copy_pageable(to, at() + offset, bytes) : Machine::get().copy(to, at() + offset, bytes);
+    place_.kind == Kind::pageable ? copy_pageable(to, at() + offset, bytes)
+                                  : Machine::get().copy(to, at() + offset, bytes);
 }
 
 } // namespace gpu

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Memory of every kind, on whatever device the library has open: the simulated one, CUDA by its driver's API,
- * or none. The program links to neither: it finds them with dlopen.
+ * Memory of every kind, on whatever device the library has open: the simulated one, CUDA by its
+ * driver's API, or none. The program links to neither: it finds them with dlopen.
  */
 #pragma once
 
@@ -45,11 +45,19 @@ public:
     virtual void *make_stream(int device) = 0;
     virtual void end_stream(int device, void *stream) = 0;
     virtual void synchronize(int device, void *stream) = 0;
-    /* Device memory in a stream's order (cudaMallocAsync), where a device has such; otherwise like any. */
-    virtual void *allocate_on(int device, void *, size_t bytes) { return allocate({Kind::device, device}, bytes); }
-    virtual void release_on(int device, void *, void *memory, size_t bytes) { release({Kind::device, device}, memory, bytes); }
+    /* Device memory in a stream's order (cudaMallocAsync), where a device has such; otherwise like
+     * any. */
+    virtual void *allocate_on(int device, void *, size_t bytes)
+    {
+        return allocate({Kind::device, device}, bytes);
+    }
+    virtual void release_on(int device, void *, void *memory, size_t bytes)
+    {
+        release({Kind::device, device}, memory, bytes);
+    }
 
-    /* Whether this process uses the device: it has a context there, or has asked the simulated one for something. */
+    /* Whether this process uses the device: it has a context there, or has asked the simulated one
+     * for something. */
     virtual bool in_use(int) { return false; }
 
     /* Of the simulation alone: its switches (src/gpu/sim/sim.h). False where there is none. */
@@ -58,7 +66,8 @@ public:
     /* Mends what failed, and sets the switches as they were at the start. */
     void reset();
     std::string switches; /* beyond HEDDLE_SIM, which reset() sets too */
-    /* How often the device was asked for something, by a name that sim.h lists; -1 where nobody counts. */
+    /* How often the device was asked for something, by a name that sim.h lists; -1 where nobody
+     * counts. */
     virtual int64_t count(const char *) { return -1; }
 
     /* Every place there is; without pageable memory: what a stream of `device` reaches. */
@@ -66,7 +75,8 @@ public:
     std::vector<Place> places_on_stream(int device) const;
 };
 
-/* The two that there are, and what serves without a device. Null where the library has another one open. */
+/* The two that there are, and what serves without a device. Null where the library has another one
+ * open. */
 std::unique_ptr<Machine> open_simulation();
 std::unique_ptr<Machine> open_cuda();
 std::unique_ptr<Machine> host_alone();

@@ -34,8 +34,9 @@ public:
         if (!passed)
             tell_failure();
         run_.print_summary("cases");
-        printf("; %llu too large to try\n",
-               static_cast<unsigned long long>(run_.done() - std::min<uint64_t>(run_.done(), tried_)));
+        printf(
+            "; %llu too large to try\n",
+            static_cast<unsigned long long>(run_.done() - std::min<uint64_t>(run_.done(), tried_)));
         return passed;
     }
 
@@ -119,10 +120,11 @@ int run(const Options &options)
 int main(int argc, char **argv)
 {
     gpu::Options options;
-    CLI::App app{
-        "Compares transfers on memory of every kind with an oracle: random cases, then tests with names.\n"
-        "HEDDLE_DEVICE says which device: auto, none, or a plug-in's path. Exits 1 where something is "
-        "wrong."};
+    CLI::App app{"Compares transfers on memory of every kind with an oracle: random cases, then "
+                 "tests with names.\n"
+                 "HEDDLE_DEVICE says which device: auto, none, or a plug-in's path. Exits 1 where "
+                 "something is "
+                 "wrong."};
     app.option_defaults()->always_capture_default();
     options.run.add_to(app);
     app.add_option("--named", options.named, "only tests whose name contains this");
@@ -131,7 +133,8 @@ int main(int argc, char **argv)
     app.add_flag("--quick", gpu::quick, "leave out tests with names that take long");
     app.add_flag("--scarce", options.scarce,
                  "operators on streams may run out of memory: there is no other way for them");
-    app.add_option("--switches", options.switches, "of the simulated device during the random cases (sim.h)");
+    app.add_option("--switches", options.switches,
+                   "of the simulated device during the random cases (sim.h)");
     CLI11_PARSE(app, argc, argv);
 
     printf("gpu: seed %llu\n", static_cast<unsigned long long>(options.run.seed));

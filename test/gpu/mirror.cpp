@@ -22,20 +22,22 @@ int64_t span_of(const oracle::Range &range) { return range.high - range.low; }
 bool Mirror::fits(const oracle::Packing &packing, Place place)
 {
     const int64_t span = span_of(oracle::touched(packing.map(), packing.count()));
-    return span <= largest_whole ||
-           (span <= Machine::get().largest(place.kind) && packing.entries() <= most_entries_of_pages);
+    return span <= largest_whole || (span <= Machine::get().largest(place.kind) &&
+                                     packing.entries() <= most_entries_of_pages);
 }
 
 Mirror::Mirror(size_t size, int64_t origin)
-    : size_(size), origin_(origin), data_(static_cast<std::byte *>(allocate_pageable(size)), Unmap{size})
+    : size_(size),
+      origin_(origin),
+      data_(static_cast<std::byte *>(allocate_pageable(size)), Unmap{size})
 {
     if (!data_)
         throw std::bad_alloc();
 }
 
 Mirror::Mirror(const oracle::Packing &packing, int misaligned, oracle::Rng &rng)
-    : Mirror(static_cast<size_t>(span_of(oracle::touched(packing.map(), packing.count())) + 2 * margin +
-                                 misaligned),
+    : Mirror(static_cast<size_t>(span_of(oracle::touched(packing.map(), packing.count())) +
+                                 2 * margin + misaligned),
              margin + misaligned - oracle::touched(packing.map(), packing.count()).low)
 {
     if (static_cast<int64_t>(size_) <= largest_whole + 4 * margin)
@@ -95,8 +97,8 @@ std::optional<int64_t> Mirror::difference(const Mirror &other) const
         const std::byte *theirs = other.data_.get() + region.at;
         if (std::memcmp(mine, theirs, region.size) == 0)
             continue;
-        const auto at =
-            static_cast<int64_t>(region.at) + (std::mismatch(mine, mine + region.size, theirs).first - mine);
+        const auto at = static_cast<int64_t>(region.at) +
+                        (std::mismatch(mine, mine + region.size, theirs).first - mine);
         return at - origin_;
     }
     return std::nullopt;

@@ -16,13 +16,15 @@ std::vector<Named> &named_tests()
 void run_named(const std::string &filter, Tally &tally)
 {
     for (const Named &test : named_tests()) {
-        const bool inside = strncmp(test.name, "inside:", 7) == 0; /* of a process that a test starts */
+        const bool inside = strncmp(test.name, "inside:", 7) == 0; /* of a process that a test
+                                                                      starts */
         if (!strstr(test.name, filter.c_str()) || (inside && filter.empty()))
             continue;
         const auto began = std::chrono::steady_clock::now();
         const auto tell = [&](const char *verdict, const char *why) {
             const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - began;
-            printf("%-7s %6.2f s  %s%s%s\n", verdict, seconds.count(), test.name, *why ? ": " : "", why);
+            printf("%-7s %6.2f s  %s%s%s\n", verdict, seconds.count(), test.name, *why ? ": " : "",
+                   why);
             fflush(stdout);
         };
         try {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Tests with names: each is a function that throws property::Failure where something is wrong, or Skip where
- * it cannot be tried on this machine.
+ * Tests with names: each is a function that throws property::Failure where something is wrong, or
+ * Skip where it cannot be tried on this machine.
  */
 #pragma once
 
@@ -48,11 +48,14 @@ struct AddTests {
 struct Tally {
     int passed = 0, failed = 0, skipped = 0;
 
-    std::string line() const { return text(passed, " passed, ", failed, " failed, ", skipped, " skipped"); }
+    std::string line() const
+    {
+        return text(passed, " passed, ", failed, " failed, ", skipped, " skipped");
+    }
 };
 
-/* Runs all whose name contains `filter`, and says how each went. Those of names that begin with "inside:" run
- * only where the filter asks for them. */
+/* Runs all whose name contains `filter`, and says how each went. Those of names that begin with
+ * "inside:" run only where the filter asks for them. */
 void run_named(const std::string &filter, Tally &tally);
 
 } // namespace gpu

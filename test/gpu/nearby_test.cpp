@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Where pinned memory is asked for: on the NUMA node that hwloc says a device hangs on. The machine is one of hwloc's
- * XML files, written here, and the calls that would bind the thread are this program's own.
+ * Where pinned memory is asked for: on the NUMA node that hwloc says a device hangs on. The machine
+ * is one of hwloc's XML files, written here, and the calls that would bind the thread are this
+ * program's own.
  */
 #include "named.hpp"
 
@@ -29,14 +30,16 @@ bool refuses = false;
 } // namespace
 
 /* In the place of hwloc's own. */
-extern "C" int hwloc_get_membind(hwloc_topology_t, hwloc_bitmap_t set, hwloc_membind_policy_t *policy, int)
+extern "C" int hwloc_get_membind(hwloc_topology_t, hwloc_bitmap_t set,
+                                 hwloc_membind_policy_t *policy, int)
 {
     hwloc_bitmap_from_ulong(set, nodes_before);
     *policy = HWLOC_MEMBIND_FIRSTTOUCH;
     return 0;
 }
 
-extern "C" int hwloc_set_membind(hwloc_topology_t, hwloc_const_bitmap_t set, hwloc_membind_policy_t policy, int flags)
+extern "C" int hwloc_set_membind(hwloc_topology_t, hwloc_const_bitmap_t set,
+                                 hwloc_membind_policy_t policy, int flags)
 {
     if (refuses)
         return -1;
@@ -55,18 +58,25 @@ std::string machine(int nodes)
     int id = 1;
     const auto sets = [&](unsigned long bits) {
         const std::string set = text('"', bits, '"');
-        return text(" cpuset=", set, " complete_cpuset=", set, " nodeset=", set, " complete_nodeset=", set, " gp_index=\"", id++, '"');
+        return text(" cpuset=", set, " complete_cpuset=", set, " nodeset=", set,
+                    " complete_nodeset=", set, " gp_index=\"", id++, '"');
     };
     const unsigned long all = (1ul << nodes) - 1;
-    std::string xml = text("<topology version=\"2.0\"><object type=\"Machine\" os_index=\"0\" allowed_cpuset=\"", all, "\" allowed_nodeset=\"",
-                           all, '"', sets(all), '>');
+    std::string xml =
+        text("<topology version=\"2.0\"><object type=\"Machine\" os_index=\"0\" allowed_cpuset=\"",
+             all, "\" allowed_nodeset=\"", all, '"', sets(all), '>');
     for (int i = 0; i < nodes; ++i) {
         const unsigned long own = 1ul << i;
-        const auto object = [&](const char *type) { return text("<object type=\"", type, "\" os_index=\"", i, '"', sets(own), '>'); };
-        xml += object("Package") + object("NUMANode") + "</object>" + object("Core") + object("PU") + "</object></object>";
-        xml += text("<object type=\"Bridge\" gp_index=\"", id, "\" bridge_type=\"0-1\" depth=\"0\" bridge_pci=\"0000:[", i, "0-", i,
+        const auto object = [&](const char *type) {
+            return text("<object type=\"", type, "\" os_index=\"", i, '"', sets(own), '>');
+        };
+        xml += object("Package") + object("NUMANode") + "</object>" + object("Core") +
+               object("PU") + "</object></object>";
+        xml += text("<object type=\"Bridge\" gp_index=\"", id,
+                    "\" bridge_type=\"0-1\" depth=\"0\" bridge_pci=\"0000:[", i, "0-", i,
                     "f]\"><object type=\"PCIDev\" gp_index=\"", id + 1, "\" pci_busid=\"0000:", i,
-                    "1:00.0\" pci_type=\"0302 [10de:2330] [10de:16c1] a1\" pci_link_speed=\"0.0\"/></object></object>");
+                    "1:00.0\" pci_type=\"0302 [10de:2330] [10de:16c1] a1\" "
+                    "pci_link_speed=\"0.0\"/></object></object>");
         id += 2;
     }
     return xml + "</object></topology>";
@@ -125,7 +135,9 @@ void each_device_has_its_node()
 void nothing_is_bound_otherwise()
 {
     on_machine(1, [] {
-        { const NearDevice near("0000:01:00.0"); }
+        {
+            const NearDevice near("0000:01:00.0");
+        }
         same(bound.size(), size_t{0}, "bindings on a machine of one node");
     });
     on_machine(2, [] {
@@ -134,13 +146,16 @@ void nothing_is_bound_otherwise()
         }
         same(bound.size(), size_t{0}, "bindings for devices that are not there");
         refuses = true;
-        { const NearDevice near("0000:11:00.0"); }
+        {
+            const NearDevice near("0000:11:00.0");
+        }
         refuses = false;
         same(bound.size(), size_t{0}, "bindings undone that were refused");
     });
 }
 
-const AddTests tests{{"each device has its node", each_device_has_its_node}, {"nothing is bound otherwise", nothing_is_bound_otherwise}};
+const AddTests tests{{"each device has its node", each_device_has_its_node},
+                     {"nothing is bound otherwise", nothing_is_bound_otherwise}};
 
 } // namespace
 } // namespace gpu

@@ -38,14 +38,19 @@ public:
         result.seed = seed;
         const Machine &machine = Machine::get();
         const int64_t way = rng_.in(0, 9);
-        result.mode = way < 3 ? Mode::blocking : way < 5 ? Mode::test : way < 7 ? Mode::wait : Mode::stream;
+        result.mode = way < 3   ? Mode::blocking
+                      : way < 5 ? Mode::test
+                      : way < 7 ? Mode::wait
+                                : Mode::stream;
         if (machine.devices() == 0 && result.mode == Mode::stream)
             result.mode = Mode::blocking;
-        result.device = machine.devices() > 0 ? static_cast<int>(rng_.in(0, machine.devices() - 1)) : 0;
+        result.device =
+            machine.devices() > 0 ? static_cast<int>(rng_.in(0, machine.devices() - 1)) : 0;
         result.release_early = rng_.percent(40);
         result.calls = rng_.percent(30) ? static_cast<int>(rng_.in(2, 4)) : 1;
         streamed_ = result.mode == Mode::stream;
-        places_ = result.mode == Mode::stream ? machine.places_on_stream(result.device) : machine.places();
+        places_ = result.mode == Mode::stream ? machine.places_on_stream(result.device)
+                                              : machine.places();
 
         int64_t moves = rng_.percent(50) ? 1 : rng_.scaled(40);
         while (moves > 0) {
@@ -86,7 +91,8 @@ private:
             return counted(oracle::contiguous(bytes, oracle::predefined(HEDDLE_BYTE)), 1);
         if (rng_.percent(15))
             return counted(oracle::predefined(HEDDLE_DOUBLE), (bytes + 7) / 8);
-        return counted(oracle::predefined(HEDDLE_BYTE), bytes + (rng_.percent(30) ? rng_.in(1, 20) : 0));
+        return counted(oracle::predefined(HEDDLE_BYTE),
+                       bytes + (rng_.percent(30) ? rng_.in(1, 20) : 0));
     }
 
     /* As many instances as hold about so many bytes. */
@@ -95,8 +101,8 @@ private:
         const int64_t size = oracle::size_of(type.map);
         const auto entries = std::max<int64_t>(1, static_cast<int64_t>(type.map.entries.size()));
         if (size > 0)
-            type.count =
-                std::clamp<int64_t>((bytes + size - 1) / size, 1, std::max<int64_t>(1, 200000 / entries));
+            type.count = std::clamp<int64_t>((bytes + size - 1) / size, 1,
+                                             std::max<int64_t>(1, 200000 / entries));
     }
 
     oracle::Recipe recipe(heddle_predefined only = HEDDLE_MIXED)
@@ -121,16 +127,18 @@ private:
     /* Rows against columns: memory order and pack order disagree. */
     Typed transposed()
     {
-        const heddle_predefined leaf = rng_.pick(std::vector{
-            HEDDLE_BYTE, HEDDLE_INT16, HEDDLE_FLOAT, HEDDLE_DOUBLE, HEDDLE_COMPLEX_DOUBLE, HEDDLE_2INT32});
+        const heddle_predefined leaf =
+            rng_.pick(std::vector{HEDDLE_BYTE, HEDDLE_INT16, HEDDLE_FLOAT, HEDDLE_DOUBLE,
+                                  HEDDLE_COMPLEX_DOUBLE, HEDDLE_2INT32});
         const int64_t extent = oracle::basic(leaf).extent;
         const int64_t rows = rng_.percent(30) ? rng_.scaled(200) : rng_.in(16, 200);
         const int64_t columns = rng_.in(1, std::max<int64_t>(1, 50000 / rows));
-        const auto column =
-            oracle::resized(oracle::vector(rows, 1, columns + (rng_.percent(50) ? 0 : rng_.in(1, 9)),
-                                           oracle::predefined(leaf)),
-                            0, extent);
-        return rng_.percent(50) ? counted(column, columns) : counted(oracle::contiguous(columns, column), 1);
+        const auto column = oracle::resized(
+            oracle::vector(rows, 1, columns + (rng_.percent(50) ? 0 : rng_.in(1, 9)),
+                           oracle::predefined(leaf)),
+            0, extent);
+        return rng_.percent(50) ? counted(column, columns)
+                                : counted(oracle::contiguous(columns, column), 1);
     }
 
     /* Regular, and of some megabytes, which is where transfers are cut into chunks. */
@@ -164,7 +172,8 @@ private:
                 ops.push_back(static_cast<heddle_op>(op));
         Typed to = typed(recipe(basic));
         if (oracle::basic_of(to.map) != basic || oracle::overlaps(to.map, to.count))
-            to = counted(oracle::vector(rng_.scaled(100), 1, 2, oracle::predefined(basic)), rng_.scaled(20));
+            to = counted(oracle::vector(rng_.scaled(100), 1, 2, oracle::predefined(basic)),
+                         rng_.scaled(20));
         Typed from = rng_.percent(30) ? dense_bytes(to.total()) : partner(to, basic);
         const heddle_predefined of = oracle::basic_of(from.map);
         /* Operands that overlap would be no numbers. */
@@ -225,7 +234,8 @@ private:
         Job result;
         result.from = side(a, unit);
         result.to = side(b, unit);
-        const int64_t most = std::min(a.total() - result.from.offset, b.total() - result.to.offset) / unit;
+        const int64_t most =
+            std::min(a.total() - result.from.offset, b.total() - result.to.offset) / unit;
         result.bytes = (rng_.percent(65) ? most : rng_.in(0, most)) * unit;
         unit_ = unit;
         return result;
@@ -250,16 +260,18 @@ private:
 
 std::string to_text(const SideSpec &side)
 {
-    return to_text(side.place) + "+" + std::to_string(side.misaligned) + " " + std::to_string(side.count) +
-           " of " + oracle::to_text(*side.type) + " from byte " + std::to_string(side.offset);
+    return to_text(side.place) + "+" + std::to_string(side.misaligned) + " " +
+           std::to_string(side.count) + " of " + oracle::to_text(*side.type) + " from byte " +
+           std::to_string(side.offset);
 }
 
 } // namespace
 
 bool devices_compute(heddle_predefined basic)
 {
-    for (const heddle_predefined wide : {HEDDLE_LONG_DOUBLE, HEDDLE_FLOAT128, HEDDLE_COMPLEX_LONG_DOUBLE,
-                                         HEDDLE_COMPLEX_FLOAT128, HEDDLE_LONG_DOUBLE_INT})
+    for (const heddle_predefined wide :
+         {HEDDLE_LONG_DOUBLE, HEDDLE_FLOAT128, HEDDLE_COMPLEX_LONG_DOUBLE, HEDDLE_COMPLEX_FLOAT128,
+          HEDDLE_LONG_DOUBLE_INT})
         if (basic == wide)
             return false;
     return true;
@@ -276,9 +288,11 @@ std::string to_text(const Case &c)
     text += ", " + std::to_string(c.calls) + " call(s)" +
             (c.release_early ? ", types released at once" : "") + "\n";
     for (const Job &job : c.jobs) {
-        text += "    call " + std::to_string(job.call) + ": " + std::to_string(job.bytes) + " bytes";
+        text +=
+            "    call " + std::to_string(job.call) + ": " + std::to_string(job.bytes) + " bytes";
         if (job.op != HEDDLE_OP_REPLACE)
-            text += std::string(", op ") + std::to_string(job.op) + " on " + oracle::basic(job.basic).name;
+            text += std::string(", op ") + std::to_string(job.op) + " on " +
+                    oracle::basic(job.basic).name;
         if (job.ends.size() > 1) {
             text += ", pieces end at";
             for (const int64_t end : job.ends)

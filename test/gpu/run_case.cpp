@@ -19,8 +19,11 @@ using oracle::Rng;
 /* One side of a job, in memory. */
 struct Side {
     explicit Side(const SideSpec &made, Rng &rng)
-        : spec(made), map(oracle::expand(*made.type)), packing(map, made.count),
-          type(oracle::build(*made.type).commit()), contents(packing, made.misaligned, rng),
+        : spec(made),
+          map(oracle::expand(*made.type)),
+          packing(map, made.count),
+          type(oracle::build(*made.type).commit()),
+          contents(packing, made.misaligned, rng),
           memory(made.place, contents.size())
     {
     }
@@ -61,7 +64,8 @@ public:
         for (int64_t i = 0; i < size_; ++i)
             to[static_cast<size_t>(i)] = *mirror.at(packing.locate(at + i));
     }
-    void write(const oracle::Packing &packing, const Mirror &mirror, int64_t at, const Bytes &from) const
+    void write(const oracle::Packing &packing, const Mirror &mirror, int64_t at,
+               const Bytes &from) const
     {
         for (int64_t i = 0; i < size_; ++i)
             *mirror.at(packing.locate(at + i)) = from[static_cast<size_t>(i)];
@@ -121,13 +125,14 @@ private:
         for (int64_t at = 0; at < job_.bytes; at += element.size())
             for (const Side *side : {&from_, &to_}) {
                 for (size_t part = 0; part < element.parts(); ++part)
-                    oracle::write_operand(element.kind(part), rng, bytes.data() + element.start(part));
+                    oracle::write_operand(element.kind(part), rng,
+                                          bytes.data() + element.start(part));
                 element.write(side->packing, side->contents, side->spec.offset + at, bytes);
             }
     }
 
-    /* Makes the target's contents what they should be. Numbers that are equal but not bit by bit become the
-     * expected ones in `got`. */
+    /* Makes the target's contents what they should be. Numbers that are equal but not bit by bit
+     * become the expected ones in `got`. */
     void expect(Mirror &got)
     {
         if (job_.op == HEDDLE_OP_REPLACE) {
@@ -208,9 +213,9 @@ using Calls = std::vector<std::vector<heddle_move>>;
 void begin(Calls &calls, Requests &requests)
 {
     for (size_t i = 0; i < calls.size(); ++i)
-        expect_success(
-            heddle_transfer_begin(calls[i].data(), static_cast<int64_t>(calls[i].size()), &requests[i]),
-            "heddle_transfer_begin");
+        expect_success(heddle_transfer_begin(calls[i].data(), static_cast<int64_t>(calls[i].size()),
+                                             &requests[i]),
+                       "heddle_transfer_begin");
 }
 
 void end(Requests &requests, Mode mode, Rng &rng)
@@ -254,8 +259,8 @@ void carry_out(const Case &c, Calls &calls, std::deque<LiveJob> &jobs, Rng &rng)
         const Stream stream(c.device);
         try {
             for (const auto &moves : calls)
-                expect_success(heddle_transfer_on_stream(moves.data(), static_cast<int64_t>(moves.size()),
-                                                         stream.handle),
+                expect_success(heddle_transfer_on_stream(
+                                   moves.data(), static_cast<int64_t>(moves.size()), stream.handle),
                                "heddle_transfer_on_stream");
         } catch (const property::Failure &) {
             stream.synchronize(); /* the memory is about to go */

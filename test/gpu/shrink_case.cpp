@@ -21,8 +21,8 @@ std::string failure_of(const Case &c)
             const heddle_predefined source = oracle::basic_of(from);
             if (oracle::overlaps(to, job.to.count))
                 return {};
-            if (job.op != HEDDLE_OP_REPLACE &&
-                (oracle::basic_of(to) != job.basic || (source != job.basic && source != HEDDLE_BYTE)))
+            if (job.op != HEDDLE_OP_REPLACE && (oracle::basic_of(to) != job.basic ||
+                                                (source != job.basic && source != HEDDLE_BYTE)))
                 return {};
         }
         /* A device that failed before would fail everything. */

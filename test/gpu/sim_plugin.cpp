@@ -16,7 +16,8 @@ void open_plugin()
     if (!handle)
         fail(dlerror());
     const auto find = [&](auto &function, const char *name) {
-        function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(handle, name));
+        function =
+            reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(handle, name));
         if (!function)
             fail("no ", name, " in ", plugin);
     };

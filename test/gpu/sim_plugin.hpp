@@ -21,10 +21,10 @@ using ::gpu::same;
 using ::gpu::text;
 
 /* The plug-in's functions, by dlsym, as a program that does not link to it has them. */
-#define SIM_FUNCTIONS(each)                                                                                  \
-    each(configure) each(count) each(malloc) each(malloc_managed) each(malloc_host) each(free) each(memcpy)   \
-    each(host_register) each(host_unregister) each(synchronize) each(stream_create) each(stream_destroy)      \
-    each(set_device)
+#define SIM_FUNCTIONS(each)                                                                        \
+    each(configure) each(count) each(malloc) each(malloc_managed) each(malloc_host) each(free)     \
+        each(memcpy) each(host_register) each(host_unregister) each(synchronize)                   \
+            each(stream_create) each(stream_destroy) each(set_device)
 struct Sim {
     Backend *backend = nullptr;
 #define SIM_MEMBER(name) decltype(&heddle_sim_##name) name = nullptr;
@@ -43,8 +43,12 @@ void ok(int error, const char *what);
 /* Device memory for one test. */
 class DeviceBytes {
 public:
-    explicit DeviceBytes(size_t size, int device = 0) : size_(size) { OK(sim.malloc(device, size, &at_)); }
-    explicit DeviceBytes(const std::vector<char> &bytes, int device = 0) : DeviceBytes(bytes.size(), device)
+    explicit DeviceBytes(size_t size, int device = 0) : size_(size)
+    {
+        OK(sim.malloc(device, size, &at_));
+    }
+    explicit DeviceBytes(const std::vector<char> &bytes, int device = 0)
+        : DeviceBytes(bytes.size(), device)
     {
         OK(sim.memcpy(at_, bytes.data(), bytes.size()));
     }

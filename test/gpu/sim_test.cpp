@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The simulated device by itself: what src/gpu/backend.hpp promises, and that it fails where a GPU would.
+ * The simulated device by itself: what src/gpu/backend.hpp promises, and that it fails where a GPU
+ * would.
  *
  * usage: sim_test [libheddle-sim.so [NAME]]; without a path, HEDDLE_DEVICE names it.
  */
@@ -26,7 +27,8 @@ void memory_kinds()
     const auto check = [](void *ptr, MemoryKind kind, int on) {
         const Memory memory = sim.backend->query(ptr, true);
         if (memory.kind != kind || memory.device != on)
-            fail("kind ", int(memory.kind), " on ", memory.device, ", expected ", int(kind), " on ", on);
+            fail("kind ", int(memory.kind), " on ", memory.device, ", expected ", int(kind), " on ",
+                 on);
     };
     check(device, MemoryKind::device, 1);
     check(static_cast<char *>(device) + 99, MemoryKind::device, 1);
@@ -74,7 +76,8 @@ void limits_and_failures()
     OK(sim.backend->allocate(0, 600, &slabs[0]));
     same(sim.backend->allocate(0, 401, &slabs[1]), int{HEDDLE_ERR_NO_MEMORY}, "beyond the limit");
     OK(sim.backend->allocate(1, 1000, &slabs[1]));
-    same(sim.backend->allocate_pinned(0, 1, &slabs[2]), int{HEDDLE_ERR_NO_MEMORY}, "no pinned memory");
+    same(sim.backend->allocate_pinned(0, 1, &slabs[2]), int{HEDDLE_ERR_NO_MEMORY},
+         "no pinned memory");
     OK(sim.backend->free(0, slabs[0]));
     OK(sim.backend->free(1, slabs[1]));
     OK(sim.backend->allocate(0, 1000, &slabs[0]));
@@ -106,7 +109,8 @@ int far_end(const char *handle_text)
     OK(sim.backend->import_memory(0, handle, &memory));
     OK(sim.backend->import_memory(0, handle, &again));
     same(memory, again, "imported twice");
-    same(int(sim.backend->query(memory, true).kind), int(MemoryKind::device), "kind of imported memory");
+    same(int(sim.backend->query(memory, true).kind), int(MemoryKind::device),
+         "kind of imported memory");
     const DeviceBytes ones(std::vector<char>(16, 1));
     Work work;
     work.from = dense(ones.at());
@@ -136,7 +140,8 @@ void between_processes()
     }
     const pid_t child = fork();
     if (child == 0) {
-        execl("/proc/self/exe", "sim_test", plugin.c_str(), "--far-end", handle_text.c_str(), nullptr);
+        execl("/proc/self/exe", "sim_test", plugin.c_str(), "--far-end", handle_text.c_str(),
+              nullptr);
         _exit(127);
     }
     int status = 0;
@@ -147,7 +152,8 @@ void between_processes()
         expected[i] = static_cast<char>(expected[i] + 1);
     same(memory.bytes() == expected, true, "what the other process wrote");
     handle[20] ^= 1;
-    same(sim.backend->import_memory(0, handle, &mine), int{HEDDLE_ERR_DEVICE}, "a handle of nothing");
+    same(sim.backend->import_memory(0, handle, &mine), int{HEDDLE_ERR_DEVICE},
+         "a handle of nothing");
     same(sim.backend->export_memory(1, memory.at(), handle), int{HEDDLE_ERR_DEVICE},
          "another device's memory");
 }

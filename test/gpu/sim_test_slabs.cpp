@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The pool of slabs, on memory that is counted: what it gives has room, what comes back is given again, and its limit holds.
+ * The pool of slabs, on memory that is counted: what it gives has room, what comes back is given
+ * again, and its limit holds.
  */
 #include "../../src/gpu/slabs.hpp"
 #include "named.hpp"
@@ -14,10 +15,10 @@
 namespace sim_test {
 namespace {
 
-using heddle::gpu::Slab;
-using heddle::gpu::SlabPool;
 using ::gpu::fail;
 using ::gpu::same;
+using heddle::gpu::Slab;
+using heddle::gpu::SlabPool;
 
 constexpr size_t page = SlabPool::smallest;
 
@@ -25,7 +26,9 @@ constexpr size_t page = SlabPool::smallest;
 class Heap {
 public:
     explicit Heap(size_t limit, size_t room = SIZE_MAX)
-        : room_(room), pool([this](size_t bytes, void **at) { return allocate(bytes, at); }, [this](void *at) { free(at); }, limit)
+        : room_(room),
+          pool([this](size_t bytes, void **at) { return allocate(bytes, at); },
+               [this](void *at) { free(at); }, limit)
     {
     }
     ~Heap()
@@ -77,7 +80,10 @@ public:
     SlabPool pool; /* before what it uses goes */
 };
 
-void given(int error, int expected, size_t bytes) { same(error, expected, "what a request for ", bytes, " bytes gives"); }
+void given(int error, int expected, size_t bytes)
+{
+    same(error, expected, "what a request for ", bytes, " bytes gives");
+}
 
 void memory_apart_is_given_again()
 {
@@ -118,7 +124,8 @@ void the_limit_holds()
     same(heap.used(), 16 * page, "allocated");
     Slab other;
     given(heap.pool.take(1, other), HEDDLE_ERR_NO_MEMORY, 1);
-    given(heap.pool.take_apart(30 * page, other), HEDDLE_SUCCESS, 30 * page); /* it is nobody's limit */
+    given(heap.pool.take_apart(30 * page, other), HEDDLE_SUCCESS, 30 * page); /* it is nobody's
+                                                                                 limit */
     other = {};
     same(heap.used(), 16 * page, "allocated when it has gone");
     same(heap.pool.lent(), 16 * page, "lent");

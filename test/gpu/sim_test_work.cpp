@@ -54,7 +54,8 @@ void image_and_run_list()
     const DeviceBytes tile(as_bytes(std::vector<int32_t>{0, 2}));
     std::vector<uint64_t> spots;
     for (size_t i = 0; i < 3; ++i)
-        spots.push_back(static_cast<uint64_t>(prefix[i]) << 48 | static_cast<uint64_t>(displs[i] + 7));
+        spots.push_back(static_cast<uint64_t>(prefix[i]) << 48 |
+                        static_cast<uint64_t>(displs[i] + 7));
     const DeviceBytes list_spots(as_bytes(spots));
 
     const std::vector<char> source = pattern(120);
@@ -85,7 +86,8 @@ void image_and_run_list()
     std::vector<char> expected;
     for (int64_t i = 2; i < 32; ++i) {
         const int64_t block = i % 12 < 3 ? 0 : i % 12 < 8 ? 1 : 2;
-        expected.push_back(source[static_cast<size_t>(i / 12 * 40 + displs[block] + i % 12 - prefix[block])]);
+        expected.push_back(
+            source[static_cast<size_t>(i / 12 * 40 + displs[block] + i % 12 - prefix[block])]);
     }
     OK(run(Kernel::any, work));
     same(to.bytes() == expected, true, "by the image");
@@ -174,7 +176,8 @@ void copies()
     std::vector<char> ordinary(8);
     OK(sim.backend->copy(0, nullptr, ordinary.data(), a.at(), 8, nullptr));
     OK(sim.backend->stream_synchronize(0, nullptr));
-    same(std::equal(ordinary.begin(), ordinary.end(), pattern(8).begin()), true, "copied to pageable memory");
+    same(std::equal(ordinary.begin(), ordinary.end(), pattern(8).begin()), true,
+         "copied to pageable memory");
     OK(sim.configure("pageable_copy=0"));
     OK(sim.backend->copy(0, nullptr, ordinary.data(), a.at(), 8, nullptr));
     same(sim.backend->stream_synchronize(0, nullptr), int{HEDDLE_ERR_DEVICE},

@@ -87,8 +87,9 @@ public:
     int64_t count(const char *what) override { return count_(what); }
     bool in_use(int) override
     {
-        for (const char *call : {"allocate", "allocate_pinned", "stream_create", "stream_device", "stream_synchronize", "launch",
-                                 "copy", "copy_2d", "copy_3d", "done_acquire", "done_after_all", "export_memory", "pin"})
+        for (const char *call : {"allocate", "allocate_pinned", "stream_create", "stream_device",
+                                 "stream_synchronize", "launch", "copy", "copy_2d", "copy_3d",
+                                 "done_acquire", "done_after_all", "export_memory", "pin"})
             if (count(call) > 0)
                 return true;
         return false;
@@ -104,7 +105,8 @@ private:
     }
 
     void *const library_;
-#define SIM_FUNCTION(member, symbol) decltype(&symbol) const member = find<decltype(&symbol)>(#symbol)
+#define SIM_FUNCTION(member, symbol)                                                               \
+    decltype(&symbol) const member = find<decltype(&symbol)>(#symbol)
     SIM_FUNCTION(configure_, heddle_sim_configure);
     SIM_FUNCTION(count_, heddle_sim_count);
     SIM_FUNCTION(malloc_, heddle_sim_malloc);

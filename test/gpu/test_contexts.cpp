@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A process has a context on no device before it uses that device: each takes hundreds of MiB there, and a
- * job has a process a device, all of which see them all.
+ * A process has a context on no device before it uses that device: each takes hundreds of MiB
+ * there, and a job has a process a device, all of which see them all.
  */
 #include "buffer.hpp"
 
@@ -20,7 +20,9 @@ void none_in_use(int first, const std::string &where)
 void pack_in(Place place)
 {
     oracle::Type type = oracle::Type::from(
-        [](auto **t) { return heddle_type_vector(100, 1, 2, heddle_type_predefined(HEDDLE_DOUBLE), t); },
+        [](auto **t) {
+            return heddle_type_vector(100, 1, 2, heddle_type_predefined(HEDDLE_DOUBLE), t);
+        },
         "vector");
     type.commit();
     const Buffer from(place, 1600, 1);
@@ -28,7 +30,8 @@ void pack_in(Place place)
     for (size_t i = 0; i < 800; ++i)
         to.expected[i] = from.expected[i / 8 * 16 + i % 8];
     for (const Way way : {Way::blocking, Way::begun})
-        transfer_all(way, {{side_of(from.at(), 1, type), bytes_at(to.at(), 800), 800, HEDDLE_OP_REPLACE}});
+        transfer_all(
+            way, {{side_of(from.at(), 1, type), bytes_at(to.at(), 800), 800, HEDDLE_OP_REPLACE}});
     to.check("a pack");
 }
 
@@ -55,7 +58,8 @@ void contexts()
     self_succeeds({"--only-named", "--named", "inside: contexts"}, {{"NOTHING_DONE", "1"}});
 }
 
-const AddTests tests{{"inside: contexts", inside_contexts}, {"no context before a device is used", contexts}};
+const AddTests tests{{"inside: contexts", inside_contexts},
+                     {"no context before a device is used", contexts}};
 
 } // namespace
 } // namespace gpu

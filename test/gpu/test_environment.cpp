@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What can be tried in a process of its own alone: no device, little memory, devices that do not reach each
- * other, methods that are forced.
+ * What can be tried in a process of its own alone: no device, little memory, devices that do not
+ * reach each other, methods that are forced.
  */
 #include "buffer.hpp"
 #include "types.hpp"
@@ -54,7 +54,8 @@ void inside_without_a_device()
         if (info_text().find(reason) == std::string::npos)
             fail("heddle_info does not say ", reason, ": ", info_text());
     const Buffer memory({}, 100, 1);
-    const heddle_move move{bytes_at(memory.at(), 40), bytes_at(memory.at(50), 40), 40, HEDDLE_OP_REPLACE};
+    const heddle_move move{bytes_at(memory.at(), 40), bytes_at(memory.at(50), 40), 40,
+                           HEDDLE_OP_REPLACE};
     same(heddle_transfer_on_stream(&move, 1, nullptr), int{HEDDLE_ERR_NO_DEVICE},
          "a stream without a device");
     memory.check("a stream without a device");
@@ -70,12 +71,13 @@ void without_a_device()
                       {"/nowhere/libheddle-no.so", "2", "/nowhere/libheddle-no.so"},
                       {"/proc/self/exe", "2", "no device"}};
     for (const auto &way : ways) {
-        const std::vector<std::pair<std::string, std::string>> environment{{"HEDDLE_DEVICE", way.device},
-                                                                           {"EXPECTED_REASON", way.reason}};
+        const std::vector<std::pair<std::string, std::string>> environment{
+            {"HEDDLE_DEVICE", way.device}, {"EXPECTED_REASON", way.reason}};
         self_succeeds({"--cases", "100", "--seed", "1", "--no-named"}, environment);
         self_succeeds({"--only-named", "--named", "inside: without a device"}, environment);
         const Ended ended = run_self({"--cases", "3", "--seed", "1", "--no-named"}, environment);
-        same(occurrences("heddle: no device: ", ended.output), size_t{std::string(way.device) != "none"}, way.device, ": ", ended.output);
+        same(occurrences("heddle: no device: ", ended.output),
+             size_t{std::string(way.device) != "none"}, way.device, ": ", ended.output);
     }
     need_simulation();
     const char *plugin = getenv("HEDDLE_DEVICE");
@@ -83,8 +85,9 @@ void without_a_device()
                   {{"HEDDLE_DEVICE", plugin},
                    {"HEDDLE_SIM_DEVICES", "0"},
                    {"EXPECTED_REASON", "HEDDLE_SIM_DEVICES is 0"}});
-    self_succeeds({"--only-named", "--named", "inside: without a device"},
-                  {{"HEDDLE_DEVICE", plugin}, {"HEDDLE_SIM", "nonsense"}, {"EXPECTED_REASON", "nonsense"}});
+    self_succeeds(
+        {"--only-named", "--named", "inside: without a device"},
+        {{"HEDDLE_DEVICE", plugin}, {"HEDDLE_SIM", "nonsense"}, {"EXPECTED_REASON", "nonsense"}});
 }
 
 void with_switches(const char *switches)
@@ -102,12 +105,15 @@ void no_device_memory() { with_switches("device_memory=0"); }
 void little_device_memory() { with_switches("device_memory=100000"); }
 void no_memory_at_all() { with_switches("device_memory=0 pinned_memory=0"); }
 
-/* Room for a slab and not for an image, for a source's image and not for its target's, and so on. */
+/* Room for a slab and not for an image, for a source's image and not for its target's, and so on.
+ */
 void a_little_memory()
 {
-    for (const char *switches : {"device_memory=20000 pinned_memory=0", "device_memory=5000 pinned_memory=5000",
-                                 "device_memory=0 pinned_memory=20000", "device_memory=50000 pinned_memory=20000",
-                                 "reorder=1 device_memory=200000 pinned_memory=60000", "device_memory=100000 pinned_memory=8000"})
+    for (const char *switches :
+         {"device_memory=20000 pinned_memory=0", "device_memory=5000 pinned_memory=5000",
+          "device_memory=0 pinned_memory=20000", "device_memory=50000 pinned_memory=20000",
+          "reorder=1 device_memory=200000 pinned_memory=60000",
+          "device_memory=100000 pinned_memory=8000"})
         with_switches(switches);
 }
 
@@ -122,12 +128,14 @@ void inside_without_room_for_a_list()
     int64_t description = 0;
     succeeds(heddle_type_device_memory(type.get(), &description), "heddle_type_device_memory");
     if (description < 24 * type.info().runs)
-        fail("the description is said to take ", description, " bytes for ", type.info().runs, " runs");
+        fail("the description is said to take ", description, " bytes for ", type.info().runs,
+             " runs");
     const Place device{Kind::device, 0};
     const Buffer from(device, static_cast<size_t>(type.info().true_extent), 1);
     Buffer to(device, std::vector<std::byte>(static_cast<size_t>(bytes)));
     const int64_t before = counted("kernels_any"), held = counted("images_bytes");
-    transfer_all(Way::blocking, {{side_of(from.at(), 1, type), bytes_at(to.at(), bytes), bytes, HEDDLE_OP_REPLACE}});
+    transfer_all(Way::blocking, {{side_of(from.at(), 1, type), bytes_at(to.at(), bytes), bytes,
+                                  HEDDLE_OP_REPLACE}});
     int64_t actual = 0;
     heddle_pack(from.expected.data(), 1, type.get(), 0, to.expected.data(), bytes, &actual);
     to.check("packed without a list of runs");
@@ -167,12 +175,14 @@ void pools()
 {
     need_simulation();
     self_succeeds(some_cases, {{"HEDDLE_SIM_PEER", "3"}});
-    self_succeeds(some_cases, {{"HEDDLE_SIM_PEER", "3"}, {"HEDDLE_SIM_DEVICES", "5"}, {"HEDDLE_CHUNK", "500"}});
+    self_succeeds(some_cases,
+                  {{"HEDDLE_SIM_PEER", "3"}, {"HEDDLE_SIM_DEVICES", "5"}, {"HEDDLE_CHUNK", "500"}});
     self_succeeds({"--only-named", "--named", "between devices"}, {{"HEDDLE_SIM_PEER", "3"}});
     self_succeeds({"--only-named", "--named", "absolute"}, {{"HEDDLE_SIM_PEER", "3"}});
     std::vector<std::string> scarce = some_cases;
     scarce.emplace_back("--scarce");
-    self_succeeds(scarce, {{"HEDDLE_SIM_PEER", "3"}, {"HEDDLE_SIM", "device_memory=0 pinned_memory=0"}});
+    self_succeeds(scarce,
+                  {{"HEDDLE_SIM_PEER", "3"}, {"HEDDLE_SIM", "device_memory=0 pinned_memory=0"}});
 }
 
 /* Run by the next test, in a process that is told how to move. */
@@ -186,7 +196,8 @@ void inside_as_forced()
     Buffer to(device, 1000, 2);
     const int64_t before = counted(getenv("EXPECTED_COUNTER"));
     const Way way = getenv("ON_A_STREAM") ? Way::on_stream : Way::blocking;
-    transfer_all(way, {{bytes_at(from.at(), 1000), bytes_at(to.at(), 1000), 1000, HEDDLE_OP_REPLACE}});
+    transfer_all(way,
+                 {{bytes_at(from.at(), 1000), bytes_at(to.at(), 1000), 1000, HEDDLE_OP_REPLACE}});
     to.expected = from.expected;
     to.check("a forced copy");
     same(counted(getenv("EXPECTED_COUNTER")) - before, int64_t{1}, getenv("EXPECTED_COUNTER"));
@@ -213,7 +224,8 @@ void inside_kernel_as_forced()
     Buffer to(device, std::vector<std::byte>(static_cast<size_t>(bytes)));
     const std::string counter = std::string("kernels_") + kernel;
     const int64_t before = counted(counter);
-    transfer_all(Way::blocking, {{side_of(from.at(), count, type), bytes_at(to.at(), bytes), bytes, HEDDLE_OP_REPLACE}});
+    transfer_all(Way::blocking, {{side_of(from.at(), count, type), bytes_at(to.at(), bytes), bytes,
+                                  HEDDLE_OP_REPLACE}});
     int64_t actual = 0;
     heddle_pack(from.expected.data(), count, type.get(), 0, to.expected.data(), bytes, &actual);
     to.check("packed by kernel ", kernel);
@@ -225,8 +237,9 @@ void forced_kernels()
     need_devices();
     takes_long();
     const auto takes = [](const char *forced, const char *layout, const char *expected) {
-        self_succeeds({"--only-named", "--named", "inside: kernel as forced"},
-                      {{"HEDDLE_KERNEL", forced}, {"LAYOUT", layout}, {"EXPECTED_KERNEL", expected}});
+        self_succeeds(
+            {"--only-named", "--named", "inside: kernel as forced"},
+            {{"HEDDLE_KERNEL", forced}, {"LAYOUT", layout}, {"EXPECTED_KERNEL", expected}});
     };
     for (const char *layout : {"strided", "a few transposed"})
         takes("", layout, "strided");
@@ -252,16 +265,26 @@ void forced_kernels()
 void settings_without_sense()
 {
     need_devices();
-    for (const auto &[name, value] : std::vector<std::pair<std::string, std::string>>{
-             {"HEDDLE_METHOD", "kernels"}, {"HEDDLE_KERNEL", "stride"}, {"HEDDLE_CHUNK", "2m"}, {"HEDDLE_CHUNK", "-5"},
-             {"HEDDLE_CHUNK", "99999999999G"}, {"HEDDLE_COPY_ENGINE", "yes"}, {"HEDDLE_SLAB_LIMIT", "-1"}, {"HEDDLE_PEER", "foo"}}) {
-        const Ended ended = run_self({"--cases", "3", "--seed", "1", "--no-named"}, {{name, value}});
+    for (const auto &[name, value] :
+         std::vector<std::pair<std::string, std::string>>{{"HEDDLE_METHOD", "kernels"},
+                                                          {"HEDDLE_KERNEL", "stride"},
+                                                          {"HEDDLE_CHUNK", "2m"},
+                                                          {"HEDDLE_CHUNK", "-5"},
+                                                          {"HEDDLE_CHUNK", "99999999999G"},
+                                                          {"HEDDLE_COPY_ENGINE", "yes"},
+                                                          {"HEDDLE_SLAB_LIMIT", "-1"},
+                                                          {"HEDDLE_PEER", "foo"}}) {
+        const Ended ended =
+            run_self({"--cases", "3", "--seed", "1", "--no-named"}, {{name, value}});
         same(ended.status, 0, name, "=", value);
-        same(occurrences("heddle: " + name + "=" + value + " is ignored: it should be ", ended.output), size_t{1}, name, "=", value,
-             ": ", ended.output);
+        same(occurrences("heddle: " + name + "=" + value + " is ignored: it should be ",
+                         ended.output),
+             size_t{1}, name, "=", value, ": ", ended.output);
     }
-    const Ended ended = run_self({"--cases", "3", "--seed", "1", "--no-named"}, {{"HEDDLE_CHUNKS", "1"}, {"HEDDLE_SIMULATED", "1"}});
-    same(occurrences("heddle: HEDDLE_CHUNKS is ignored: ", ended.output), size_t{1}, "a name that is none: ", ended.output);
+    const Ended ended = run_self({"--cases", "3", "--seed", "1", "--no-named"},
+                                 {{"HEDDLE_CHUNKS", "1"}, {"HEDDLE_SIMULATED", "1"}});
+    same(occurrences("heddle: HEDDLE_CHUNKS is ignored: ", ended.output), size_t{1},
+         "a name that is none: ", ended.output);
     same(occurrences("is ignored", ended.output), size_t{1}, "a name that is none: ", ended.output);
 }
 
@@ -269,11 +292,13 @@ void forced_methods()
 {
     need_devices();
     takes_long();
-    for (const char *method : {"host", "copy_engine", "blocks", "kernel", "chunked", "staged", "combined"})
+    for (const char *method :
+         {"host", "copy_engine", "blocks", "kernel", "chunked", "staged", "combined"})
         self_succeeds(some_cases, {{"HEDDLE_METHOD", method}, {"HEDDLE_CHUNK", "3000"}});
     self_succeeds(some_cases, {{"HEDDLE_COPY_ENGINE", "1"}});
     const auto is_heard = [](const char *name, const char *value, const char *counter) {
-        self_succeeds({"--only-named", "--named", "inside: as forced"}, {{name, value}, {"EXPECTED_COUNTER", counter}});
+        self_succeeds({"--only-named", "--named", "inside: as forced"},
+                      {{name, value}, {"EXPECTED_COUNTER", counter}});
     };
     is_heard("HEDDLE_METHOD", "kernel", "methods_kernel");
     is_heard("HEDDLE_METHOD", "copy_engine", "methods_copy_engine");
@@ -282,7 +307,9 @@ void forced_methods()
     is_heard("HEDDLE_COPY_ENGINE", "0", "methods_kernel");
     for (const std::string method : {"kernel", "copy_engine"})
         self_succeeds({"--only-named", "--named", "inside: as forced"},
-                      {{"HEDDLE_METHOD", method}, {"EXPECTED_COUNTER", "methods_" + method}, {"ON_A_STREAM", "1"}});
+                      {{"HEDDLE_METHOD", method},
+                       {"EXPECTED_COUNTER", "methods_" + method},
+                       {"ON_A_STREAM", "1"}});
 }
 
 const AddTests tests{{"information", info},

@@ -15,18 +15,25 @@ using oracle::Type;
 Type strided()
 {
     return Type::from(
-        [](auto **t) { return heddle_type_vector(8, 1, 2, heddle_type_predefined(HEDDLE_INT32), t); },
+        [](auto **t) {
+            return heddle_type_vector(8, 1, 2, heddle_type_predefined(HEDDLE_INT32), t);
+        },
         "vector");
 }
 
-Place some_device_memory() { return Machine::get().devices() > 0 ? Place{Kind::device, 0} : Place{}; }
+Place some_device_memory()
+{
+    return Machine::get().devices() > 0 ? Place{Kind::device, 0} : Place{};
+}
 
-/* A good move; the test spoils a copy of it. The good one goes out first in the same call, and must not
- * happen either. */
+/* A good move; the test spoils a copy of it. The good one goes out first in the same call, and must
+ * not happen either. */
 class Spoilt {
 public:
     Spoilt()
-        : from_(some_device_memory(), 1000, 1), to_(some_device_memory(), 1000, 2), type_(strided().commit())
+        : from_(some_device_memory(), 1000, 1),
+          to_(some_device_memory(), 1000, 2),
+          type_(strided().commit())
     {
     }
 
@@ -37,7 +44,8 @@ public:
 
     void gives(int code, const char *what, const std::function<void(heddle_move &)> &spoil) const
     {
-        heddle_move bad{side_of(from_.at(100), 2, type_), bytes_at(to_.at(100), 64), 64, HEDDLE_OP_REPLACE};
+        heddle_move bad{side_of(from_.at(100), 2, type_), bytes_at(to_.at(100), 64), 64,
+                        HEDDLE_OP_REPLACE};
         spoil(bad);
         for (const Way way : all_ways) {
             if (way == Way::on_stream && Machine::get().devices() == 0)
@@ -67,13 +75,15 @@ void sides()
     test.gives(HEDDLE_ERR_TYPE, "no type", [](heddle_move &m) { m.from.type = nullptr; });
     test.gives(HEDDLE_ERR_TYPE, "no type", [](heddle_move &m) { m.to.type = nullptr; });
     const Type raw = strided();
-    test.gives(HEDDLE_ERR_NOT_COMMITTED, "not committed", [&](heddle_move &m) { m.from.type = raw.get(); });
+    test.gives(HEDDLE_ERR_NOT_COMMITTED, "not committed",
+               [&](heddle_move &m) { m.from.type = raw.get(); });
     const heddle_type *const freed = strided().commit().get();
     test.gives(HEDDLE_ERR_FREED, "freed", [&](heddle_move &m) { m.from.type = freed; });
     test.gives(HEDDLE_ERR_FREED, "freed", [&](heddle_move &m) { m.to.type = freed; });
     test.gives(HEDDLE_ERR_RANGE, "a negative offset", [](heddle_move &m) { m.from.offset = -1; });
     test.gives(HEDDLE_ERR_RANGE, "an offset beyond", [](heddle_move &m) { m.to.offset = 65; });
-    test.gives(HEDDLE_ERR_RANGE, "an offset far beyond", [](heddle_move &m) { m.to.offset = INT64_MAX; });
+    test.gives(HEDDLE_ERR_RANGE, "an offset far beyond",
+               [](heddle_move &m) { m.to.offset = INT64_MAX; });
     test.gives(HEDDLE_ERR_RANGE, "one byte too many", [](heddle_move &m) { m.bytes = 65; });
     test.gives(HEDDLE_ERR_RANGE, "one byte too many", [](heddle_move &m) { m.from.offset = 1; });
     test.gives(HEDDLE_ERR_RANGE, "far too many", [](heddle_move &m) { m.bytes = INT64_MAX; });
@@ -85,7 +95,10 @@ void sides()
     for (const int64_t n : {16, 4096}) {
         const int64_t sizes[] = {n, n}, parts[] = {4, 4}, starts[] = {n / 2, 4};
         Type inside = Type::from(
-            [&](auto **t) { return heddle_type_subarray(2, sizes, parts, starts, HEDDLE_ORDER_C, heddle_type_predefined(HEDDLE_INT32), t); },
+            [&](auto **t) {
+                return heddle_type_subarray(2, sizes, parts, starts, HEDDLE_ORDER_C,
+                                            heddle_type_predefined(HEDDLE_INT32), t);
+            },
             "subarray");
         inside.commit();
         const auto nowhere = [&](heddle_side heddle_move::*side) {
@@ -100,7 +113,8 @@ void operators()
 {
     const Spoilt test;
     test.gives(HEDDLE_ERR_OP, "no operator", [](heddle_move &m) { m.op = HEDDLE_OP_COUNT; });
-    test.gives(HEDDLE_ERR_OP, "no operator", [](heddle_move &m) { m.op = static_cast<heddle_op>(15); });
+    test.gives(HEDDLE_ERR_OP, "no operator",
+               [](heddle_move &m) { m.op = static_cast<heddle_op>(15); });
     test.gives(HEDDLE_ERR_OP, "sums of bytes", [](heddle_move &m) { m.op = HEDDLE_OP_SUM; });
     const auto of = [](heddle_predefined basic) {
         return [basic](heddle_move &m) {
@@ -154,7 +168,8 @@ void freed_request()
 {
     need_devices();
     const Buffer from({Kind::device, 0}, 1 << 20, 1), to({Kind::pinned, 0}, 1 << 20, 2);
-    const heddle_move move{bytes_at(from.at(), 1 << 20), bytes_at(to.at(), 1 << 20), 1 << 20, HEDDLE_OP_REPLACE};
+    const heddle_move move{bytes_at(from.at(), 1 << 20), bytes_at(to.at(), 1 << 20), 1 << 20,
+                           HEDDLE_OP_REPLACE};
     heddle_request *request = nullptr;
     succeeds(heddle_transfer_begin(&move, 1, &request), "a copy");
     heddle_request *copy = request;
@@ -203,21 +218,28 @@ void pageable_on_a_stream()
     std::byte *const ordinary = test.ordinary();
     heddle_move bad = test.good();
     bad.to = bytes_at(ordinary, 64);
-    same(transfer(Way::on_stream, {test.good(), bad}), int{HEDDLE_ERR_BUFFER}, "pageable memory on a stream");
+    same(transfer(Way::on_stream, {test.good(), bad}), int{HEDDLE_ERR_BUFFER},
+         "pageable memory on a stream");
     bad = test.good();
     bad.from = bytes_at(ordinary, 64);
-    same(transfer(Way::on_stream, {test.good(), bad}), int{HEDDLE_ERR_BUFFER}, "pageable memory on a stream");
-    test.gives(HEDDLE_ERR_ARG, "a negative length",
-               [](heddle_move &m) { m.bytes = -1; }); /* nothing was written */
+    same(transfer(Way::on_stream, {test.good(), bad}), int{HEDDLE_ERR_BUFFER},
+         "pageable memory on a stream");
+    test.gives(HEDDLE_ERR_ARG, "a negative length", [](heddle_move &m) { m.bytes = -1; }); /* nothing
+                                                                                              was
+                                                                                              written
+                                                                                            */
 }
 
 void stream_of_another_device()
 {
     need_devices(2);
     const Spoilt test;
-    same(transfer(Way::on_stream, {test.good()}, 1), int{HEDDLE_ERR_STREAM}, "a stream of another device");
-    test.gives(HEDDLE_ERR_ARG, "a negative length",
-               [](heddle_move &m) { m.bytes = -1; }); /* nothing was written */
+    same(transfer(Way::on_stream, {test.good()}, 1), int{HEDDLE_ERR_STREAM},
+         "a stream of another device");
+    test.gives(HEDDLE_ERR_ARG, "a negative length", [](heddle_move &m) { m.bytes = -1; }); /* nothing
+                                                                                              was
+                                                                                              written
+                                                                                            */
 }
 
 void no_stream_at_all()
@@ -227,8 +249,10 @@ void no_stream_at_all()
     const heddle_move move = test.good();
     int nothing = 0;
     same(heddle_transfer_on_stream(&move, 1, &nothing), int{HEDDLE_ERR_STREAM}, "no stream");
-    test.gives(HEDDLE_ERR_ARG, "a negative length",
-               [](heddle_move &m) { m.bytes = -1; }); /* nothing was written */
+    test.gives(HEDDLE_ERR_ARG, "a negative length", [](heddle_move &m) { m.bytes = -1; }); /* nothing
+                                                                                              was
+                                                                                              written
+                                                                                            */
 }
 
 const AddTests tests{{"bad sides", sides},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Devices that fail, on the simulated one: each error comes back with its words, nothing hangs, nothing runs
- * on afterwards, and the next transfer works.
+ * Devices that fail, on the simulated one: each error comes back with its words, nothing hangs,
+ * nothing runs on afterwards, and the next transfer works.
  */
 #include "buffer.hpp"
 #include "case.hpp"
@@ -27,19 +27,28 @@ public:
 /* More than a chunk of what is staged. */
 constexpr int64_t large = (int64_t{2} << 20) + 65536;
 
-/* A pack of `bytes` bytes, every second double of `layers` layers with a gap between them, and its result. */
+/* A pack of `bytes` bytes, every second double of `layers` layers with a gap between them, and its
+ * result. */
 struct Pack {
     Pack(Place from_place, Place to_place, int64_t bytes, int64_t layers = 1)
-        : from(from_place, static_cast<size_t>(bytes * 2 + layers * gap), 1), to(to_place, static_cast<size_t>(bytes), 2)
+        : from(from_place, static_cast<size_t>(bytes * 2 + layers * gap), 1),
+          to(to_place, static_cast<size_t>(bytes), 2)
     {
         const int64_t rows = bytes / 8 / layers;
         const oracle::Type layer = oracle::Type::from(
-            [&](auto **t) { return heddle_type_vector(rows, 1, 2, heddle_type_predefined(HEDDLE_DOUBLE), t); }, "vector");
-        type = oracle::Type::from([&](auto **t) { return heddle_type_hvector(layers, 1, rows * 16 + gap, layer.get(), t); },
-                                  "hvector");
+            [&](auto **t) {
+                return heddle_type_vector(rows, 1, 2, heddle_type_predefined(HEDDLE_DOUBLE), t);
+            },
+            "vector");
+        type = oracle::Type::from(
+            [&](auto **t) {
+                return heddle_type_hvector(layers, 1, rows * 16 + gap, layer.get(), t);
+            },
+            "hvector");
         type.commit();
         for (size_t i = 0; i < to.expected.size(); ++i)
-            to.expected[i] = from.expected[i / 8 * 16 + i % 8 + i / static_cast<size_t>(8 * rows) * gap];
+            to.expected[i] =
+                from.expected[i / 8 * 16 + i % 8 + i / static_cast<size_t>(8 * rows) * gap];
         move = {side_of(from.at(), 1, type), bytes_at(to.at(), bytes), bytes, HEDDLE_OP_REPLACE};
     }
 
@@ -50,18 +59,30 @@ struct Pack {
         Machine::get().copy(to.at(), junk.data(), junk.size());
     }
 
-    static constexpr int64_t gap = 32; /* bytes: a whole number of rows, as the copy engines want it */
+    static constexpr int64_t gap = 32; /* bytes: a whole number of rows, as the copy engines want it
+                                        */
 
     Buffer from, to;
     oracle::Type type;
     heddle_move move{};
 };
 
-constexpr const char *calls[] = {"allocate",      "free",           "allocate_pinned", "free_pinned",
-                                 "stream_create", "stream_device",  "stream_synchronize", "launch",
-                                 "copy",          "copy_2d",        "copy_3d",         "done_acquire",
-                                 "done_test",     "done_wait"};
-constexpr const char *call_for_streams = "done_after_all"; /* once enough types were released behind them */
+constexpr const char *calls[] = {"allocate",
+                                 "free",
+                                 "allocate_pinned",
+                                 "free_pinned",
+                                 "stream_create",
+                                 "stream_device",
+                                 "stream_synchronize",
+                                 "launch",
+                                 "copy",
+                                 "copy_2d",
+                                 "copy_3d",
+                                 "done_acquire",
+                                 "done_test",
+                                 "done_wait"};
+constexpr const char *call_for_streams = "done_after_all"; /* once enough types were released behind
+                                                              them */
 
 /* Right, or an error of the device's with its words; never wrong. Whether it failed. */
 bool right_or_failed(Pack &pack, Way way, const std::string &where)
@@ -88,15 +109,17 @@ void each_call_fails_once()
         int64_t bytes, layers = 1;
     };
     const Place device{Kind::device, 0}, pinned{Kind::pinned, 0}, pageable{};
-    const Path paths[] = {{device, device, 4096},     {device, pinned, 4096},  {device, pageable, 4096},
-                          {pageable, device, 100000}, {device, pinned, large}, {pinned, device, large},
-                          {device, pageable, large},  {device, pinned, 4096, 4}};
+    const Path paths[] = {{device, device, 4096},    {device, pinned, 4096},
+                          {device, pageable, 4096},  {pageable, device, 100000},
+                          {device, pinned, large},   {pinned, device, large},
+                          {device, pageable, large}, {device, pinned, 4096, 4}};
     int failures = 0;
     for (const Path &path : paths) {
         Pack pack(path.from, path.to, path.bytes, path.layers);
         const int64_t layered = Machine::get().count("copy_3d");
         transfer_all(Way::blocking, {pack.move});
-        same(Machine::get().count("copy_3d") - layered, int64_t{path.layers > 1}, "copies of layers");
+        same(Machine::get().count("copy_3d") - layered, int64_t{path.layers > 1},
+             "copies of layers");
         for (const char *call : calls)
             for (int when = 1; when <= 3; ++when)
                 for (const Way way : all_ways) {
@@ -119,7 +142,8 @@ void each_call_fails_once()
     same(failures > 0, true, "some failed");
 }
 
-/* A kernel or copy fails while it runs: waiting for it says so, and so does all that follows on that device.
+/* A kernel or copy fails while it runs: waiting for it says so, and so does all that follows on
+ * that device.
  */
 void a_device_fails()
 {
@@ -133,12 +157,13 @@ void a_device_fails()
                     text(bytes, " bytes to ", to_text(Place{kind, 0}), ", ", to_text(way));
                 {
                     const Switched on("reset fail=execute:1");
-                    same(transfer(way, {pack.move}), int{HEDDLE_ERR_DEVICE}, "a device that fails, ", where);
+                    same(transfer(way, {pack.move}), int{HEDDLE_ERR_DEVICE},
+                         "a device that fails, ", where);
                     if (!strstr(heddle_error_detail(), "execute"))
-                        fail("a device that fails, ", where, ": the detail is \"", heddle_error_detail(),
-                             "\"");
-                    same(transfer(way, {pack.move}), int{HEDDLE_ERR_DEVICE}, "a device that has failed, ",
-                         where);
+                        fail("a device that fails, ", where, ": the detail is \"",
+                             heddle_error_detail(), "\"");
+                    same(transfer(way, {pack.move}), int{HEDDLE_ERR_DEVICE},
+                         "a device that has failed, ", where);
                 }
                 transfer_all(way, {pack.move});
                 pack.to.check("once it is mended, ", where);
@@ -148,7 +173,8 @@ void a_device_fails()
 void detail_is_empty_without_an_error()
 {
     same(heddle_transfer(nullptr, -1), int{HEDDLE_ERR_ARG}, "a negative number");
-    same(std::string(heddle_error_detail()), std::string(), "the detail of an error of the caller's");
+    same(std::string(heddle_error_detail()), std::string(),
+         "the detail of an error of the caller's");
     need_simulation();
     {
         Pack pack({Kind::device, 0}, {Kind::device, 0}, 4096);
@@ -165,11 +191,13 @@ void detail_is_empty_without_an_error()
         Pack pack({Kind::device, 0}, {}, large);
         const Switched on("reset device_memory=0 pinned_memory=0 dones=0");
         transfer_all(way, {pack.move});
-        same(std::string(heddle_error_detail()), std::string(), "the detail after success with less, ", to_text(way));
+        same(std::string(heddle_error_detail()), std::string(),
+             "the detail after success with less, ", to_text(way));
     }
     Pack pack({Kind::device, 0}, {}, 3 * large);
     {
-        const Switched on("reset delay_us=2000 exhaust=done_acquire:2"); /* there is room for one chunk at a time */
+        const Switched on("reset delay_us=2000 exhaust=done_acquire:2"); /* there is room for one
+                                                                            chunk at a time */
         heddle_request *request = nullptr;
         same(heddle_transfer_begin(&pack.move, 1, &request), int{HEDDLE_SUCCESS}, "begun");
         for (int done = 0; !done;) {
@@ -180,21 +208,27 @@ void detail_is_empty_without_an_error()
     const Switched on("reset exhaust=allocate_pinned:1+ exhaust=allocate:1+");
     void *staging = nullptr, *scratch = nullptr;
     constexpr int64_t much = int64_t{100} << 20;
-    same(heddle_staging_alloc(much, pack.from.at(), &staging), int{HEDDLE_SUCCESS}, "ordinary memory");
+    same(heddle_staging_alloc(much, pack.from.at(), &staging), int{HEDDLE_SUCCESS},
+         "ordinary memory");
     same(std::string(heddle_error_detail()), std::string(), "the detail after staging");
     heddle_staging_free(staging);
-    same(heddle_scratch_alloc(much, pack.from.at(), &scratch), int{HEDDLE_SUCCESS}, "ordinary scratch");
+    same(heddle_scratch_alloc(much, pack.from.at(), &scratch), int{HEDDLE_SUCCESS},
+         "ordinary scratch");
     same(std::string(heddle_error_detail()), std::string(), "the detail after scratch");
     heddle_scratch_free(scratch);
 }
 
-/* Of what is carried out in several steps, one finds no memory: what was combined before is not combined again. */
+/* Of what is carried out in several steps, one finds no memory: what was combined before is not
+ * combined again. */
 void nothing_is_combined_twice()
 {
     need_simulation();
     constexpr int64_t doubles = 9 << 16;
     oracle::Type type = oracle::Type::from(
-        [](auto **t) { return heddle_type_vector(doubles, 1, 2, heddle_type_predefined(HEDDLE_INT64), t); }, "vector");
+        [](auto **t) {
+            return heddle_type_vector(doubles, 1, 2, heddle_type_predefined(HEDDLE_INT64), t);
+        },
+        "vector");
     type.commit();
     int failed = 0;
     for (const Kind kind : {Kind::pinned, Kind::pageable})
@@ -202,11 +236,13 @@ void nothing_is_combined_twice()
             for (int when = 1; when <= 4; ++when) {
                 const Buffer from({kind, 0}, doubles * 8, 1);
                 Buffer to({Kind::device, 0}, doubles * 16, 2);
-                const std::string where = text(call, " ", when, " out of ", to_text(Place{kind, 0}), " memory");
+                const std::string where =
+                    text(call, " ", when, " out of ", to_text(Place{kind, 0}), " memory");
                 int error;
                 {
                     const Switched on(text("reset exhaust=", call, ":", when));
-                    heddle_move move{bytes_at(from.at(), doubles * 8), side_of(to.at(), 1, type), doubles * 8, HEDDLE_OP_SUM};
+                    heddle_move move{bytes_at(from.at(), doubles * 8), side_of(to.at(), 1, type),
+                                     doubles * 8, HEDDLE_OP_SUM};
                     error = heddle_transfer(&move, 1);
                 }
                 if (error) {
@@ -226,8 +262,9 @@ void nothing_is_combined_twice()
     same(failed > 0, true, "some cannot be ended");
 }
 
-/* Random transfers in several threads while something fails now and then. Each is right or says what failed;
- * what else it says, such as that the device still used memory that was freed, is wrong. */
+/* Random transfers in several threads while something fails now and then. Each is right or says
+ * what failed; what else it says, such as that the device still used memory that was freed, is
+ * wrong. */
 void fail_at_random(const std::string &switches, uint64_t seed, std::atomic<int> &passed,
                     std::atomic<int> &failed)
 {
@@ -268,8 +305,8 @@ void random_failures()
     same(passed > 0 && failed > 0, true, "some pass, some fail");
 }
 
-/* Run by the next test: where nothing is warm, the first call of one kind fails. That ends one transfer at most, and all others
- * are right. */
+/* Run by the next test: where nothing is warm, the first call of one kind fails. That ends one
+ * transfer at most, and all others are right. */
 void inside_a_call_fails()
 {
     need_simulation();
@@ -285,7 +322,8 @@ void inside_a_call_fails()
             transfers();
             called |= Machine::get().count(call) > 0;
         } catch (const std::exception &failure) {
-            if (!strstr(failure.what(), "asked to fail") && !strstr(failure.what(), "the simulated device failed"))
+            if (!strstr(failure.what(), "asked to fail") &&
+                !strstr(failure.what(), "the simulated device failed"))
                 throw;
             ++failed;
             called = true;
@@ -304,7 +342,8 @@ void inside_a_call_fails()
             const int64_t bytes = type.info().size;
             const Buffer from(device, static_cast<size_t>(type.info().true_extent), 1);
             Buffer to(device, std::vector<std::byte>(static_cast<size_t>(bytes)));
-            transfer_all(Way::on_stream, {{side_of(from.at(), 1, type), bytes_at(to.at(), bytes), bytes, HEDDLE_OP_REPLACE}});
+            transfer_all(Way::on_stream, {{side_of(from.at(), 1, type), bytes_at(to.at(), bytes),
+                                           bytes, HEDDLE_OP_REPLACE}});
             int64_t actual = 0;
             heddle_pack(from.expected.data(), 1, type.get(), 0, to.expected.data(), bytes, &actual);
             to.check("on a stream");

@@ -27,8 +27,8 @@ void memory_kinds()
                                                            : HEDDLE_MEMORY_DEVICE;
         for (const size_t offset : {0, 1, 999}) {
             int device = -7;
-            same(heddle_memory_kind(buffer.at(offset), &device), expected, "kind of ", to_text(place), "+",
-                 offset);
+            same(heddle_memory_kind(buffer.at(offset), &device), expected, "kind of ",
+                 to_text(place), "+", offset);
             if (place.kind == Kind::device)
                 same(device, place.device, "device of ", to_text(place));
             if (place.kind == Kind::pageable)
@@ -41,15 +41,16 @@ void memory_kinds()
     same(heddle_memory_kind(&on_stack, &device), int{HEDDLE_MEMORY_HOST}, "the stack");
     same(device, -1, "device of the stack");
     same(heddle_memory_kind(nullptr, &device), int{HEDDLE_MEMORY_HOST}, "null");
-    same(heddle_memory_kind(reinterpret_cast<void *>(UINTPTR_MAX), nullptr), int{HEDDLE_MEMORY_HOST},
-         "no address");
+    same(heddle_memory_kind(reinterpret_cast<void *>(UINTPTR_MAX), nullptr),
+         int{HEDDLE_MEMORY_HOST}, "no address");
 }
 
-/* Memory for what is computed beside a buffer lies on its device, beyond what the pool may hold, too; beside the host's,
- * and where the device has none, on the host. */
+/* Memory for what is computed beside a buffer lies on its device, beyond what the pool may hold,
+ * too; beside the host's, and where the device has none, on the host. */
 void scratch_memory()
 {
-    const auto taken = [](int64_t bytes, const void *near, int expected, int device, const std::string &where) {
+    const auto taken = [](int64_t bytes, const void *near, int expected, int device,
+                          const std::string &where) {
         void *at = nullptr;
         int found = -7;
         same(heddle_scratch_alloc(bytes, near, &at), int{HEDDLE_SUCCESS}, "scratch ", where);
@@ -70,18 +71,21 @@ void scratch_memory()
         const Buffer buffer(place, 1000, 1);
         const bool there = place.kind == Kind::device || place.kind == Kind::managed;
         for (const int64_t bytes : {int64_t{0}, int64_t{1}, int64_t{5000}, int64_t{300} << 20})
-            taken(bytes, buffer.at(10), there ? HEDDLE_MEMORY_DEVICE : HEDDLE_MEMORY_HOST, there ? place.device : -1,
-                  text("of ", bytes, " bytes near ", to_text(place)));
+            taken(bytes, buffer.at(10), there ? HEDDLE_MEMORY_DEVICE : HEDDLE_MEMORY_HOST,
+                  there ? place.device : -1, text("of ", bytes, " bytes near ", to_text(place)));
     }
     taken(5000, nullptr, HEDDLE_MEMORY_HOST, -1, "near nothing");
     void *at = nullptr;
-    same(heddle_scratch_alloc(-1, nullptr, &at), int{HEDDLE_ERR_ARG}, "scratch of fewer than no bytes");
+    same(heddle_scratch_alloc(-1, nullptr, &at), int{HEDDLE_ERR_ARG},
+         "scratch of fewer than no bytes");
     same(heddle_scratch_alloc(1, nullptr, nullptr), int{HEDDLE_ERR_ARG}, "scratch for nobody");
-    same(heddle_scratch_alloc(INT64_MAX, nullptr, &at), int{HEDDLE_ERR_NO_MEMORY}, "scratch of all bytes");
+    same(heddle_scratch_alloc(INT64_MAX, nullptr, &at), int{HEDDLE_ERR_NO_MEMORY},
+         "scratch of all bytes");
     for (const Place &place : Machine::get().places()) {
         const Buffer near(place, 64, 1);
         for (const int64_t bytes : {INT64_MAX, INT64_MAX - 64})
-            same(heddle_staging_alloc(bytes, near.at(), &at), int{HEDDLE_ERR_NO_MEMORY}, "staging of all bytes");
+            same(heddle_staging_alloc(bytes, near.at(), &at), int{HEDDLE_ERR_NO_MEMORY},
+                 "staging of all bytes");
     }
     heddle_scratch_free(nullptr);
     if (!Machine::get().is_simulated())
@@ -110,7 +114,8 @@ Absolute absolute(Rng &rng, size_t element, heddle_predefined basic)
     Absolute result;
     const std::vector<Place> all = Machine::get().places();
     for (int64_t i = rng.in(1, 6); i > 0; --i)
-        result.buffers.emplace_back(rng.pick(all), static_cast<size_t>(rng.in(20, 60)) * element, rng.next());
+        result.buffers.emplace_back(rng.pick(all), static_cast<size_t>(rng.in(20, 60)) * element,
+                                    rng.next());
 
     /* Blocks of elements, with gaps, in an order that leads to and fro between the buffers. */
     struct Block {
@@ -119,7 +124,8 @@ Absolute absolute(Rng &rng, size_t element, heddle_predefined basic)
     };
     std::vector<Block> blocks;
     for (size_t b = 0; b < result.buffers.size(); ++b)
-        for (size_t at = static_cast<size_t>(rng.in(0, 3)) * element; at < result.buffers[b].size();) {
+        for (size_t at = static_cast<size_t>(rng.in(0, 3)) * element;
+             at < result.buffers[b].size();) {
             const auto room = static_cast<int64_t>((result.buffers[b].size() - at) / element);
             const int64_t length = std::min(room, rng.in(1, 9));
             if (length == 0)
@@ -132,15 +138,15 @@ Absolute absolute(Rng &rng, size_t element, heddle_predefined basic)
     std::vector<int64_t> lengths, addresses;
     for (const Block &block : blocks) {
         lengths.push_back(block.length);
-        addresses.push_back(
-            static_cast<int64_t>(reinterpret_cast<uintptr_t>(result.buffers[block.buffer].at(block.offset))));
+        addresses.push_back(static_cast<int64_t>(
+            reinterpret_cast<uintptr_t>(result.buffers[block.buffer].at(block.offset))));
         for (size_t i = 0; i < static_cast<size_t>(block.length) * element; ++i)
             result.places.emplace_back(block.buffer, block.offset + i);
     }
     result.type = Type::from(
         [&](auto **t) {
-            return heddle_type_hindexed(static_cast<int64_t>(blocks.size()), lengths.data(), addresses.data(),
-                                        heddle_type_predefined(basic), t);
+            return heddle_type_hindexed(static_cast<int64_t>(blocks.size()), lengths.data(),
+                                        addresses.data(), heddle_type_predefined(basic), t);
         },
         "hindexed");
     result.type.commit();
@@ -158,7 +164,8 @@ void absolute_addresses()
     Rng rng(20261120);
     for (int round = 0; round < 200; ++round) {
         Absolute from = absolute(rng, 4, HEDDLE_UINT32), to = absolute(rng, 4, HEDDLE_UINT32);
-        const auto elements = static_cast<int64_t>(std::min(from.places.size(), to.places.size()) / 4);
+        const auto elements =
+            static_cast<int64_t>(std::min(from.places.size(), to.places.size()) / 4);
         const int64_t first = rng.in(0, elements - 1), n = rng.in(1, elements - first);
         const bool adds = rng.percent(30);
         const auto offset = static_cast<size_t>(first) * 4;
@@ -172,9 +179,10 @@ void absolute_addresses()
             for (size_t j = 0; j < 4; ++j)
                 to.expected(i + j) = static_cast<std::byte>(sum >> 8 * j);
         }
-        transfer_all(rng.percent(50) ? Way::blocking : Way::begun,
-                     {{side_of(nullptr, 1, from.type, first * 4), side_of(nullptr, 1, to.type, first * 4),
-                       n * 4, adds ? HEDDLE_OP_SUM : HEDDLE_OP_REPLACE}});
+        transfer_all(
+            rng.percent(50) ? Way::blocking : Way::begun,
+            {{side_of(nullptr, 1, from.type, first * 4), side_of(nullptr, 1, to.type, first * 4),
+              n * 4, adds ? HEDDLE_OP_SUM : HEDDLE_OP_REPLACE}});
         check_all(from, "the source of absolute addresses", round);
         check_all(to, "the target of absolute addresses", round);
     }
@@ -195,8 +203,10 @@ void elements_in_two_memories()
                     uint32_t sum = 0, now = 0;
                     for (size_t half = 0; half < 2; ++half) {
                         lengths.push_back(half ? 1 : 3);
-                        addresses.push_back(static_cast<int64_t>(reinterpret_cast<uintptr_t>(halves[half].at(i * 8))));
-                        std::memcpy(reinterpret_cast<char *>(&sum) + half * 3, &halves[half].expected[i * 8], half ? 1 : 3);
+                        addresses.push_back(static_cast<int64_t>(
+                            reinterpret_cast<uintptr_t>(halves[half].at(i * 8))));
+                        std::memcpy(reinterpret_cast<char *>(&sum) + half * 3,
+                                    &halves[half].expected[i * 8], half ? 1 : 3);
                     }
                     std::memcpy(&now, &target.expected[i * 4], 4);
                     sum += now;
@@ -204,12 +214,14 @@ void elements_in_two_memories()
                 }
                 Type type = Type::from(
                     [&](auto **t) {
-                        return heddle_type_hindexed(static_cast<int64_t>(lengths.size()), lengths.data(), addresses.data(),
+                        return heddle_type_hindexed(static_cast<int64_t>(lengths.size()),
+                                                    lengths.data(), addresses.data(),
                                                     heddle_type_predefined(HEDDLE_BYTE), t);
                     },
                     "hindexed");
                 type.commit();
-                const heddle_side to{target.at(), elements, heddle_type_predefined(HEDDLE_UINT32), 0};
+                const heddle_side to{target.at(), elements, heddle_type_predefined(HEDDLE_UINT32),
+                                     0};
                 transfer_all(way, {{side_of(nullptr, 1, type), to, elements * 4, HEDDLE_OP_SUM}});
                 target.check("the sum of elements in ", to_text(first), " and ", to_text(second));
             }
@@ -225,19 +237,20 @@ void absolute_and_packed()
         Buffer packed(rng.pick(all), from.places.size(), rng.next());
         for (size_t i = 0; i < from.places.size(); ++i)
             packed.expected[i] = from.expected(i);
-        transfer_all(Way::blocking,
-                     {{side_of(nullptr, 1, from.type), bytes_at(packed.at(), n), n, HEDDLE_OP_REPLACE}});
+        transfer_all(Way::blocking, {{side_of(nullptr, 1, from.type), bytes_at(packed.at(), n), n,
+                                      HEDDLE_OP_REPLACE}});
         packed.check("packed from absolute addresses, round ", round);
         Buffer other(rng.pick(all), from.places.size(), rng.next());
         for (size_t i = 0; i < from.places.size(); ++i)
             from.expected(i) = other.expected[i];
-        transfer_all(Way::begun,
-                     {{bytes_at(other.at(), n), side_of(nullptr, 1, from.type), n, HEDDLE_OP_REPLACE}});
+        transfer_all(Way::begun, {{bytes_at(other.at(), n), side_of(nullptr, 1, from.type), n,
+                                   HEDDLE_OP_REPLACE}});
         check_all(from, "unpacked to absolute addresses", round);
     }
 }
 
-/* Blocks at one stride that leads from one allocation into the next, which no copy of rows may cross. */
+/* Blocks at one stride that leads from one allocation into the next, which no copy of rows may
+ * cross. */
 void one_block_in_each_of_two()
 {
     constexpr size_t block = 400;
@@ -246,15 +259,18 @@ void one_block_in_each_of_two()
             Buffer first(place, block, 1), second(place, block, 2), packed(packed_in, 2 * block, 3);
             Buffer *const blocks[] = {&first, &second};
             const int64_t lengths[] = {block, block};
-            const int64_t addresses[] = {static_cast<int64_t>(reinterpret_cast<uintptr_t>(first.at())),
-                                         static_cast<int64_t>(reinterpret_cast<uintptr_t>(second.at()))};
+            const int64_t addresses[] = {
+                static_cast<int64_t>(reinterpret_cast<uintptr_t>(first.at())),
+                static_cast<int64_t>(reinterpret_cast<uintptr_t>(second.at()))};
             Type type = Type::from(
                 [&](auto **t) {
-                    return heddle_type_hindexed(2, lengths, addresses, heddle_type_predefined(HEDDLE_BYTE), t);
+                    return heddle_type_hindexed(2, lengths, addresses,
+                                                heddle_type_predefined(HEDDLE_BYTE), t);
                 },
                 "hindexed");
             type.commit();
-            const heddle_side both = side_of(nullptr, 1, type), bytes = bytes_at(packed.at(), 2 * block);
+            const heddle_side both = side_of(nullptr, 1, type),
+                              bytes = bytes_at(packed.at(), 2 * block);
             for (size_t i = 0; i < 2 * block; ++i)
                 packed.expected[i] = blocks[i / block]->expected[i % block];
             transfer_all(Way::blocking, {{both, bytes, 2 * block, HEDDLE_OP_REPLACE}});
@@ -262,13 +278,15 @@ void one_block_in_each_of_two()
             Buffer other(packed_in, 2 * block, 4);
             for (size_t i = 0; i < 2 * block; ++i)
                 blocks[i / block]->expected[i % block] = other.expected[i];
-            transfer_all(Way::blocking, {{bytes_at(other.at(), 2 * block), both, 2 * block, HEDDLE_OP_REPLACE}});
+            transfer_all(Way::blocking,
+                         {{bytes_at(other.at(), 2 * block), both, 2 * block, HEDDLE_OP_REPLACE}});
             for (const Buffer *buffer : blocks)
                 buffer->check("unpacked into two allocations in ", to_text(place));
         }
 }
 
-/* Elements that lie in each of some buffers in turn: their packed bytes, and a type of absolute addresses. */
+/* Elements that lie in each of some buffers in turn: their packed bytes, and a type of absolute
+ * addresses. */
 struct Dealt {
     std::deque<Buffer> buffers;
     Type type;
@@ -288,8 +306,9 @@ struct Dealt {
         }
         type = Type::from(
             [&](auto **t) {
-                return heddle_type_hindexed(static_cast<int64_t>(lengths.size()), lengths.data(), addresses.data(),
-                                            heddle_type_predefined(HEDDLE_DOUBLE), t);
+                return heddle_type_hindexed(static_cast<int64_t>(lengths.size()), lengths.data(),
+                                            addresses.data(), heddle_type_predefined(HEDDLE_DOUBLE),
+                                            t);
             },
             "hindexed");
         type.commit();
@@ -297,19 +316,27 @@ struct Dealt {
     int64_t bytes() const { return static_cast<int64_t>(packed.size()); }
 };
 
-/* Packs what lies in `places` into `other`, and unpacks it again elsewhere. Kernels that it took, both ways. */
+/* Packs what lies in `places` into `other`, and unpacks it again elsewhere. Kernels that it took,
+ * both ways. */
 int64_t deal(const std::vector<Place> &places, Place other, Way way, int device)
 {
     const Dealt from(places, 40, 1), to(places, 40, 100);
     Buffer packed(other, std::vector<std::byte>(from.packed.size()));
     const int64_t before = counted("launches_kernels");
-    transfer_all(way, {{side_of(nullptr, 1, from.type), bytes_at(packed.at(), from.bytes()), from.bytes(), HEDDLE_OP_REPLACE}}, device);
+    transfer_all(way,
+                 {{side_of(nullptr, 1, from.type), bytes_at(packed.at(), from.bytes()),
+                   from.bytes(), HEDDLE_OP_REPLACE}},
+                 device);
     packed.expected = from.packed;
     packed.check("packed out of several memories into ", to_text(other));
-    transfer_all(way, {{bytes_at(packed.at(), to.bytes()), side_of(nullptr, 1, to.type), to.bytes(), HEDDLE_OP_REPLACE}}, device);
+    transfer_all(way,
+                 {{bytes_at(packed.at(), to.bytes()), side_of(nullptr, 1, to.type), to.bytes(),
+                   HEDDLE_OP_REPLACE}},
+                 device);
     const int64_t kernels = counted("launches_kernels") - before;
     Buffer again(other, std::vector<std::byte>(from.packed.size()));
-    transfer_all(Way::blocking, {{side_of(nullptr, 1, to.type), bytes_at(again.at(), to.bytes()), to.bytes(), HEDDLE_OP_REPLACE}});
+    transfer_all(Way::blocking, {{side_of(nullptr, 1, to.type), bytes_at(again.at(), to.bytes()),
+                                  to.bytes(), HEDDLE_OP_REPLACE}});
     again.expected = from.packed;
     again.check("unpacked to several memories, and packed");
     return kernels;
@@ -320,11 +347,14 @@ void one_launch_for_many_arrays()
 {
     need_devices();
     const Place device{Kind::device, 0}, pinned{Kind::pinned}, managed{Kind::managed, 0};
-    for (const std::vector<Place> &places : {std::vector<Place>(8, device), {device, pinned}, {pinned, device, device},
+    for (const std::vector<Place> &places : {std::vector<Place>(8, device),
+                                             {device, pinned},
+                                             {pinned, device, device},
                                              {managed, device, pinned}})
         for (const Place other : {device, pinned})
             for (const Way way : all_ways)
-                same(deal(places, other, way, 0), int64_t{2}, "kernels to pack and unpack, ", to_text(way), ", beside ", to_text(other));
+                same(deal(places, other, way, 0), int64_t{2}, "kernels to pack and unpack, ",
+                     to_text(way), ", beside ", to_text(other));
 }
 
 /* Run by the next test, in processes in which nobody has asked yet which device reaches which. */
@@ -347,15 +377,18 @@ void inside_arrays_of_devices()
     deal(places, {Kind::pageable}, Way::blocking, 0);
     if (all_reach)
         for (const Place &place : places)
-            expect(deal(places, places.front(), Way::on_stream, place.device), "on each one's stream");
+            expect(deal(places, places.front(), Way::on_stream, place.device),
+                   "on each one's stream");
 }
 
 void arrays_of_several_devices()
 {
     need_devices(2);
-    const auto runs = [](std::vector<std::pair<std::string, std::string>> environment, const char *order) {
+    const auto runs = [](std::vector<std::pair<std::string, std::string>> environment,
+                         const char *order) {
         environment.emplace_back("ORDER_OF_DEVICES", order);
-        self_succeeds({"--only-named", "--named", "inside: arrays of several devices"}, environment);
+        self_succeeds({"--only-named", "--named", "inside: arrays of several devices"},
+                      environment);
     };
     for (const char *order : {"01", "10", "0110"})
         runs({{"ALL_REACH", "1"}}, order);
@@ -380,8 +413,11 @@ void one_question_an_allocation()
         const Dealt from({place}, 1000, 1);
         Buffer packed({Kind::device, 0}, std::vector<std::byte>(from.packed.size()));
         const int64_t before = Machine::get().count("query");
-        transfer_all(Way::blocking, {{side_of(nullptr, 1, from.type), bytes_at(packed.at(), from.bytes()), from.bytes(), HEDDLE_OP_REPLACE}});
-        same(Machine::get().count("query") - before, int64_t{2}, "questions about ", to_text(place));
+        transfer_all(Way::blocking,
+                     {{side_of(nullptr, 1, from.type), bytes_at(packed.at(), from.bytes()),
+                       from.bytes(), HEDDLE_OP_REPLACE}});
+        same(Machine::get().count("query") - before, int64_t{2}, "questions about ",
+             to_text(place));
         packed.expected = from.packed;
         packed.check("packed out of ", to_text(place));
     }
@@ -400,8 +436,9 @@ void overlapping_targets()
             },
             "hvector");
         type.commit();
-        transfer_all(Way::blocking, {{bytes_at(source.at(), blocks * 8), side_of(target.at(50), 1, type),
-                                      blocks * 8, HEDDLE_OP_REPLACE}});
+        transfer_all(Way::blocking,
+                     {{bytes_at(source.at(), blocks * 8), side_of(target.at(50), 1, type),
+                       blocks * 8, HEDDLE_OP_REPLACE}});
         const std::vector<std::byte> now = target.bytes();
         for (size_t at = 0; at < now.size(); ++at) {
             bool meant = false, right = false;
@@ -425,9 +462,10 @@ void one_buffer_in_many_moves()
         std::vector<heddle_move> moves;
         for (int i = 0; i < 30; ++i) {
             Buffer &target = targets.emplace_back(place, 4001, 8 + i);
-            std::copy(source.expected.begin(), source.expected.end(), target.expected.begin() + i % 2);
-            moves.push_back(
-                {bytes_at(source.at(), 4000), bytes_at(target.at(i % 2), 4000), 4000, HEDDLE_OP_REPLACE});
+            std::copy(source.expected.begin(), source.expected.end(),
+                      target.expected.begin() + i % 2);
+            moves.push_back({bytes_at(source.at(), 4000), bytes_at(target.at(i % 2), 4000), 4000,
+                             HEDDLE_OP_REPLACE});
         }
         transfer_all(Way::begun, moves);
         for (const Buffer &target : targets)
@@ -436,8 +474,8 @@ void one_buffer_in_many_moves()
         joined.expected = source.expected;
         moves.clear();
         for (int64_t at = 0; at < 4000; at += 5) /* bytes of one word by several moves */
-            moves.push_back(
-                {bytes_at(source.at(), 4000, at), bytes_at(joined.at(), 4000, at), 5, HEDDLE_OP_REPLACE});
+            moves.push_back({bytes_at(source.at(), 4000, at), bytes_at(joined.at(), 4000, at), 5,
+                             HEDDLE_OP_REPLACE});
         transfer_all(Way::blocking, moves);
         joined.check("a target of many pieces");
     }

@@ -27,8 +27,8 @@ Case case_of(heddle_op op, heddle_predefined basic, Place place, bool packed, Mo
     if (packed)
         job.from = {oracle::predefined(HEDDLE_BYTE), job.bytes, 0, place, 1};
     else
-        job.from = {oracle::indexed({300, 100, 301}, {5, 400, 600}, oracle::predefined(basic)), 1, size,
-                    place, 0};
+        job.from = {oracle::indexed({300, 100, 301}, {5, 400, 600}, oracle::predefined(basic)), 1,
+                    size, place, 0};
     if (!packed && mode != Mode::blocking)
         job.from.place.kind = Kind::pinned;
     Case result;
@@ -48,9 +48,11 @@ void every_operator()
             const auto basic = static_cast<heddle_predefined>(b);
             const auto op = static_cast<heddle_op>(o);
             const std::string where = text("operator ", o, " on ", oracle::basic(basic).name);
-            same(heddle_op_is_defined(op, basic) != 0, oracle::op_defined(op, basic), where, ": defined");
+            same(heddle_op_is_defined(op, basic) != 0, oracle::op_defined(op, basic), where,
+                 ": defined");
             const bool combines = op > HEDDLE_OP_NO_OP && oracle::op_defined(op, basic);
-            same(heddle_device_combines(op, basic) != 0, combines && devices_compute(basic) && machine.devices() > 0, where,
+            same(heddle_device_combines(op, basic) != 0,
+                 combines && devices_compute(basic) && machine.devices() > 0, where,
                  ": by kernels");
             if (!oracle::op_defined(op, basic))
                 continue;
@@ -87,8 +89,8 @@ void wide_numbers_in(Kind kind)
         heddle_type_info info{};
         heddle_type_get_info(heddle_type_predefined(basic), &info);
         const heddle_move moves[] = {{one, other, 16, HEDDLE_OP_SUM}, {from, to, info.size, op}};
-        same(heddle_transfer_on_stream(moves, 2, stream), int{HEDDLE_ERR_OP}, oracle::basic(basic).name,
-             " on a stream, in ", to_text(memory.place()));
+        same(heddle_transfer_on_stream(moves, 2, stream), int{HEDDLE_ERR_OP},
+             oracle::basic(basic).name, " on a stream, in ", to_text(memory.place()));
     }
     Machine::get().synchronize(0, stream);
     Machine::get().end_stream(0, stream);

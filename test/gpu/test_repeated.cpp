@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Small copies that are asked for again and again, which the library looks into once: what may change between two of them.
+ * Small copies that are asked for again and again, which the library looks into once: what may
+ * change between two of them.
  */
 #include "buffer.hpp"
 
@@ -19,7 +20,10 @@ constexpr size_t room = 64 << 10;
 Type rows(int64_t width, int64_t stride)
 {
     Type type = Type::from(
-        [&](auto **t) { return heddle_type_vector(bytes / width, width, stride, heddle_type_predefined(HEDDLE_BYTE), t); },
+        [&](auto **t) {
+            return heddle_type_vector(bytes / width, width, stride,
+                                      heddle_type_predefined(HEDDLE_BYTE), t);
+        },
         "vector");
     type.commit();
     return type;
@@ -33,7 +37,8 @@ struct Ends {
     {
         std::vector<std::byte> there(bytes), before(room);
         for (std::vector<std::byte> *each : {&there, &before})
-            std::generate(each->begin(), each->end(), [&] { return static_cast<std::byte>(rng.next()); });
+            std::generate(each->begin(), each->end(),
+                          [&] { return static_cast<std::byte>(rng.next()); });
         Machine::get().copy(packed, there.data(), bytes);
         user.expected = before;
         user.upload();
@@ -51,7 +56,8 @@ struct Ends {
         std::vector<std::byte> now(bytes);
         Machine::get().copy(now.data(), packed, bytes);
         if (now != there)
-            fail(packs ? "the packed bytes" : "the source", " of rows of ", width, ", ", stride, " apart");
+            fail(packs ? "the packed bytes" : "the source", " of rows of ", width, ", ", stride,
+                 " apart");
         user.check("rows of ", width, ", ", stride, " apart");
     }
 
@@ -66,14 +72,16 @@ void asked_seldom()
     need_simulation();
     const Place device{Kind::device, 0}, pinned{Kind::pinned, 0};
     for (const int64_t length : {int64_t{1}, int64_t{256} << 10, (int64_t{256} << 10) + 1}) {
-        const Buffer from(device, static_cast<size_t>(length), 1), to(pinned, static_cast<size_t>(length), 2);
-        const heddle_move move{bytes_at(from.at(), length), bytes_at(to.at(), length), length, HEDDLE_OP_REPLACE};
+        const Buffer from(device, static_cast<size_t>(length), 1),
+            to(pinned, static_cast<size_t>(length), 2);
+        const heddle_move move{bytes_at(from.at(), length), bytes_at(to.at(), length), length,
+                               HEDDLE_OP_REPLACE};
         const bool repeats = length <= int64_t{256} << 10;
         for (int i = 0; i < 130; ++i) {
             const int64_t before = Machine::get().count("query");
             transfer_all(Way::blocking, {move});
-            same(Machine::get().count("query") - before, int64_t{repeats && i % 64 ? 0 : 2}, "questions for copy ", i, " of ", length,
-                 " bytes");
+            same(Machine::get().count("query") - before, int64_t{repeats && i % 64 ? 0 : 2},
+                 "questions for copy ", i, " of ", length, " bytes");
         }
     }
 }
@@ -107,7 +115,8 @@ void with_other_types()
     for (int i = 0; i < 10; ++i) {
         const int64_t stride = rng.in(130, 2000);
         Type type = rows(128, stride);
-        for (int left = 100000; address && type.get() != address; --left) { /* after some that were freed before */
+        for (int left = 100000; address && type.get() != address; --left) { /* after some that were
+                                                                               freed before */
             if (!left)
                 fail("no two types were at the same address");
             type = rows(128, stride);
@@ -164,13 +173,15 @@ void with_errors()
     const Buffer pinned({Kind::pinned, 0}, bytes, 2);
     Ends ends({Kind::device, 0}, pinned.at());
     const Type strided = rows(128, 512);
-    const heddle_move move{side_of(ends.user.at(), 1, strided), bytes_at(pinned.at(), bytes), bytes, HEDDLE_OP_REPLACE};
+    const heddle_move move{side_of(ends.user.at(), 1, strided), bytes_at(pinned.at(), bytes), bytes,
+                           HEDDLE_OP_REPLACE};
     const auto fails = [&](const std::string &switches, int expected) {
         for (int i = 0; i < 3; ++i)
             ends.move(strided, 128, 512, true, rng);
         Machine::get().configure(switches.c_str());
         same(heddle_transfer(&move, 1), expected, "a repeated copy under ", switches);
-        same(*heddle_error_detail() != '\0', expected != HEDDLE_SUCCESS, "whether there is a detail under ", switches);
+        same(*heddle_error_detail() != '\0', expected != HEDDLE_SUCCESS,
+             "whether there is a detail under ", switches);
         Machine::get().reset();
         const int64_t before = Machine::get().count("query");
         ends.move(strided, 128, 512, true, rng);
@@ -179,7 +190,8 @@ void with_errors()
     fails("fail=copy_2d:1", HEDDLE_SUCCESS);
     fails("fail=copy_2d:1+", HEDDLE_ERR_DEVICE);
     for (const char *call : {"stream_synchronize", "execute"})
-        same(fails(text("fail=", call, ":1"), HEDDLE_ERR_DEVICE), int64_t{2}, "questions after a failed ", call);
+        same(fails(text("fail=", call, ":1"), HEDDLE_ERR_DEVICE), int64_t{2},
+             "questions after a failed ", call);
 }
 
 /* Where engines take no pageable memory, what is not pinned any more goes another way at once. */

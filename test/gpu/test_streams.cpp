@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Streams of the caller's, requests, and what may be released while they run; several devices; several
- * threads.
+ * Streams of the caller's, requests, and what may be released while they run; several devices;
+ * several threads.
  */
 #include "buffer.hpp"
 #include "case.hpp"
@@ -28,7 +28,8 @@ public:
 };
 
 /* What a transfer of all of it does, or of all from packed byte `first` on. */
-void expect_moved(const Buffer &from, const Type &from_type, Buffer &to, const Type &to_type, heddle_op op, int64_t first = 0)
+void expect_moved(const Buffer &from, const Type &from_type, Buffer &to, const Type &to_type,
+                  heddle_op op, int64_t first = 0)
 {
     const int64_t size = from_type.info().size;
     for (int64_t x = first, n; x < size; x += n) {
@@ -54,13 +55,17 @@ void a_stream_keeps_its_order()
         void *stream = Machine::get().make_stream(device);
         std::deque<Buffer> chain;
         for (int i = 0; i <= steps; ++i)
-            chain.emplace_back(i % 3 == 1 ? Place{Kind::pinned, 0} : Place{Kind::device, device}, size_t{800},
-                               static_cast<uint64_t>(i));
+            chain.emplace_back(i % 3 == 1 ? Place{Kind::pinned, 0} : Place{Kind::device, device},
+                               size_t{800}, static_cast<uint64_t>(i));
         for (int i = 0; i < steps; ++i) {
-            Type from = irregular(i), to = bytes_of(from.info().size); /* released before the stream gets there */
+            Type from = irregular(i), to = bytes_of(from.info().size); /* released before the stream
+                                                                          gets there */
             if (i % 2 == 1)
                 std::swap(from, to);
-            const heddle_move move{side_of(chain[i].at(), 1, from), side_of(chain[i + 1].at(), 1, to), from.info().size, {}};
+            const heddle_move move{side_of(chain[i].at(), 1, from),
+                                   side_of(chain[i + 1].at(), 1, to),
+                                   from.info().size,
+                                   {}};
             succeeds(heddle_transfer_on_stream(&move, 1, stream), "step ", i,
                      " on a stream: ", heddle_error_detail());
             expect_moved(chain[i], from, chain[i + 1], to, HEDDLE_OP_REPLACE);
@@ -73,10 +78,7 @@ void a_stream_keeps_its_order()
 }
 
 /* A simulated device starts no kernel early, and takes long for much. */
-int64_t on_a_gpu(int64_t bytes)
-{
-    return Machine::get().is_simulated() ? bytes / 16 : bytes;
-}
+int64_t on_a_gpu(int64_t bytes) { return Machine::get().is_simulated() ? bytes / 16 : bytes; }
 
 /* What one kind of kernel moves, both ways in turn. */
 struct Kernels {
@@ -88,18 +90,21 @@ struct Kernels {
 };
 
 /* For one call: all from packed byte `first` on. */
-std::vector<heddle_move> moves_of(const Kernels &kind, const Buffer &from, const Type &from_type, const Buffer &to,
-                                  const Type &to_type, int64_t first)
+std::vector<heddle_move> moves_of(const Kernels &kind, const Buffer &from, const Type &from_type,
+                                  const Buffer &to, const Type &to_type, int64_t first)
 {
-    const int64_t bytes = from_type.info().size, each = (bytes - first + kind.moves - 1) / kind.moves;
+    const int64_t bytes = from_type.info().size,
+                  each = (bytes - first + kind.moves - 1) / kind.moves;
     std::vector<heddle_move> moves;
     for (int64_t x = first; x < bytes; x += each)
-        moves.push_back({side_of(from.at(), 1, from_type, x), side_of(to.at(), 1, to_type, x), std::min(each, bytes - x), kind.op});
+        moves.push_back({side_of(from.at(), 1, from_type, x), side_of(to.at(), 1, to_type, x),
+                         std::min(each, bytes - x), kind.op});
     return moves;
 }
 
-/* The stream is held up, so that kernels follow each other without a gap. Every other one takes the last of what the one before
- * it makes, for which it finds room on the device at once: if it did not wait it would take what was there before. */
+/* The stream is held up, so that kernels follow each other without a gap. Every other one takes the
+ * last of what the one before it makes, for which it finds room on the device at once: if it did
+ * not wait it would take what was there before. */
 void keep_their_order(const Kernels &kind, int device, void *stream)
 {
     constexpr int steps = 6;
@@ -108,30 +113,40 @@ void keep_their_order(const Kernels &kind, int device, void *stream)
     const Memory big(place, static_cast<size_t>(2 * held_up));
     if (!big)
         throw Skip("no 256 MiB of device memory");
-    const std::vector<std::byte> zeros(static_cast<size_t>(held_up)); /* compute-sanitizer's initcheck tells each unwritten byte */
+    const std::vector<std::byte> zeros(static_cast<size_t>(held_up)); /* compute-sanitizer's
+                                                                         initcheck tells each
+                                                                         unwritten byte */
     big.write(0, zeros.data(), zeros.size());
-    const heddle_move hold_up{bytes_at(big.at(), held_up), bytes_at(big.at() + held_up, held_up), held_up, {}};
-    const auto room = [](const Type &type) { return static_cast<size_t>(type.info().true_lb + type.info().true_extent); };
-    /* Whole are those that unpack, those that pack, or, before that, none: then images go to the device. */
+    const heddle_move hold_up{
+        bytes_at(big.at(), held_up), bytes_at(big.at() + held_up, held_up), held_up, {}};
+    const auto room = [](const Type &type) {
+        return static_cast<size_t>(type.info().true_lb + type.info().true_extent);
+    };
+    /* Whole are those that unpack, those that pack, or, before that, none: then images go to the
+     * device. */
     for (const int whole : {-1, 0, 1}) {
         std::deque<Buffer> chain; /* of other data each time */
         for (uint64_t i = 0; i <= steps; ++i)
-            chain.emplace_back(place, std::max(room(kind.from), room(kind.to)), Rng::mix(static_cast<uint64_t>(whole + 1), i));
+            chain.emplace_back(place, std::max(room(kind.from), room(kind.to)),
+                               Rng::mix(static_cast<uint64_t>(whole + 1), i));
         std::vector<std::vector<heddle_move>> moves;
         for (size_t i = 0; i < steps; ++i) {
             const bool unpacks = i % 2 == 0;
             const Type &from = unpacks ? kind.from : kind.to, &to = unpacks ? kind.to : kind.from;
-            const int64_t bytes = from.info().size, first = static_cast<int>(i % 2) == whole ? 0 : bytes - bytes / 4;
+            const int64_t bytes = from.info().size,
+                          first = static_cast<int>(i % 2) == whole ? 0 : bytes - bytes / 4;
             moves.push_back(moves_of(kind, chain[i], from, chain[i + 1], to, first));
             expect_moved(chain[i], from, chain[i + 1], to, kind.op, first);
         }
         succeeds(heddle_transfer_on_stream(&hold_up, 1, stream), "holding a stream up");
         for (const std::vector<heddle_move> &each : moves) /* nothing else in between */
-            succeeds(heddle_transfer_on_stream(each.data(), static_cast<int64_t>(each.size()), stream), "on a stream: ",
-                     heddle_error_detail());
+            succeeds(
+                heddle_transfer_on_stream(each.data(), static_cast<int64_t>(each.size()), stream),
+                "on a stream: ", heddle_error_detail());
         Machine::get().synchronize(device, stream);
         for (size_t i = 0; i <= steps; ++i)
-            chain[i].check(kind.name, whole == 0 ? ", whole unpacked" : ", whole packed", ", link ", i);
+            chain[i].check(kind.name, whole == 0 ? ", whole unpacked" : ", whole packed", ", link ",
+                           i);
     }
 }
 
@@ -143,25 +158,29 @@ void kernels_keep_their_order()
         const int64_t lengths[] = {9, 7}, displacements[] = {0, 12};
         return Type::from(
             [&](auto **t) {
-                return heddle_type_hindexed(2, lengths, displacements, heddle_type_predefined(HEDDLE_BYTE), t);
+                return heddle_type_hindexed(2, lengths, displacements,
+                                            heddle_type_predefined(HEDDLE_BYTE), t);
             },
             "hindexed");
     };
     const int64_t size = on_a_gpu(int64_t{512} << 10);
-    const Type doubles = hvector(size / 8, 24, bytes_of(8)), columns = hvector(size >> 11, 8, hvector(256, 256 * 8, bytes_of(8)));
-    const Type irregulars = irregular(1, static_cast<int>(on_a_gpu(30000))), spread = hvector(irregulars.info().size, 2, bytes_of(1));
-    const Kernels kinds[] = {{"strided", doubles},
-                             {"transposed", columns},
-                             {"records", hvector(size / 8, 24, record())},
-                             {"short runs", irregular(2, 300)},
-                             {"few runs", irregular(3, 100, 200)},
-                             {"many runs", irregulars},
-                             {"from layout to layout, strided", columns, HEDDLE_OP_REPLACE, 1, doubles},
-                             {"from layout to layout", irregulars, HEDDLE_OP_REPLACE, 1, spread},
-                             {"combined, strided", doubles, HEDDLE_OP_BXOR},
-                             {"combined", irregulars, HEDDLE_OP_BXOR},
-                             {"several strided", doubles, HEDDLE_OP_REPLACE, 3},
-                             {"several", irregulars, HEDDLE_OP_REPLACE, 3}};
+    const Type doubles = hvector(size / 8, 24, bytes_of(8)),
+               columns = hvector(size >> 11, 8, hvector(256, 256 * 8, bytes_of(8)));
+    const Type irregulars = irregular(1, static_cast<int>(on_a_gpu(30000))),
+               spread = hvector(irregulars.info().size, 2, bytes_of(1));
+    const Kernels kinds[] = {
+        {"strided", doubles},
+        {"transposed", columns},
+        {"records", hvector(size / 8, 24, record())},
+        {"short runs", irregular(2, 300)},
+        {"few runs", irregular(3, 100, 200)},
+        {"many runs", irregulars},
+        {"from layout to layout, strided", columns, HEDDLE_OP_REPLACE, 1, doubles},
+        {"from layout to layout", irregulars, HEDDLE_OP_REPLACE, 1, spread},
+        {"combined, strided", doubles, HEDDLE_OP_BXOR},
+        {"combined", irregulars, HEDDLE_OP_BXOR},
+        {"several strided", doubles, HEDDLE_OP_REPLACE, 3},
+        {"several", irregulars, HEDDLE_OP_REPLACE, 3}};
     std::string failed;
     for (int device = 0; device < Machine::get().devices(); ++device) {
         void *stream = Machine::get().make_stream(device);
@@ -228,11 +247,13 @@ void between_devices()
             for (const size_t bytes : {size_t{1}, size_t{1000}, size_t{5} << 20}) {
                 const Buffer from({Kind::device, a}, bytes + 3, 1);
                 Buffer to({Kind::device, b}, bytes + 3, 2);
-                std::copy(from.expected.begin(), from.expected.begin() + static_cast<std::ptrdiff_t>(bytes),
+                std::copy(from.expected.begin(),
+                          from.expected.begin() + static_cast<std::ptrdiff_t>(bytes),
                           to.expected.begin() + 3);
                 const auto length = static_cast<int64_t>(bytes);
-                transfer_all(Way::blocking,
-                             {{bytes_at(from.at(), length), bytes_at(to.at(3), length), length, {}}});
+                transfer_all(
+                    Way::blocking,
+                    {{bytes_at(from.at(), length), bytes_at(to.at(3), length), length, {}}});
                 from.check("device ", a, " to ", b, ", source");
                 to.check("device ", a, " to ", b, ", target");
             }
@@ -286,8 +307,9 @@ void one_type_in_all_threads()
                         to.expected = expected;
                         for (++ready; ready < 8;)
                             std::this_thread::yield();
-                        transfer_all(Way::blocking,
-                                     {{side_of(from.at(), 1, type), bytes_at(to.at(), size), size, {}}});
+                        transfer_all(
+                            Way::blocking,
+                            {{side_of(from.at(), 1, type), bytes_at(to.at(), size), size, {}}});
                         to.check("");
                     } catch (const std::exception &) {
                         ++wrong;
@@ -311,11 +333,26 @@ void neighbours_together(int neighbours)
         const char *name;
         int64_t kernels; /* strided parts share one, the others one */
         Part (*part)(int);
-    } const kinds[] = {{"irregular", 1, [](int i) { return Part{irregular(i), 1}; }},
-                       {"strided", 1, [](int i) { return Part{hvector(i + 2, 16, bytes_of(8)), 1}; }},
-                       {"irregular and strided", 2, [](int i) { return i % 2 ? Part{irregular(i), 1} : Part{hvector(20, 16, bytes_of(8)), 1}; }},
-                       {"transposed", 1, [](int i) { return Part{hvector(96 - i % 2, 8, hvector(96, 96 * 8, bytes_of(8))), 1}; }},
-                       {"of records", 1, [](int i) { return Part{irregular(i, 10), 500}; }}};
+    } const kinds[] = {
+        {"irregular", 1,
+         [](int i) {
+             return Part{irregular(i), 1};
+         }},
+        {"strided", 1,
+         [](int i) {
+             return Part{hvector(i + 2, 16, bytes_of(8)), 1};
+         }},
+        {"irregular and strided", 2,
+         [](int i) {
+             return i % 2 ? Part{irregular(i), 1} : Part{hvector(20, 16, bytes_of(8)), 1};
+         }},
+        {"transposed", 1,
+         [](int i) {
+             return Part{hvector(96 - i % 2, 8, hvector(96, 96 * 8, bytes_of(8))), 1};
+         }},
+        {"of records", 1, [](int i) {
+             return Part{irregular(i, 10), 500};
+         }}};
     const Place device{Kind::device, 0};
     const size_t all_room = static_cast<size_t>(neighbours) * room;
     const Buffer field(device, all_room, 1), parts(device, all_room, 2);
@@ -332,18 +369,23 @@ void neighbours_together(int neighbours)
                 const size_t at = static_cast<size_t>(i) * room;
                 int64_t actual;
                 if (packs) {
-                    moves.push_back({side_of(source.at(at), count, type), bytes_at(target.at(at), bytes), bytes, HEDDLE_OP_REPLACE});
-                    heddle_pack(&source.expected[at], count, type.get(), 0, &target.expected[at], bytes, &actual);
+                    moves.push_back({side_of(source.at(at), count, type),
+                                     bytes_at(target.at(at), bytes), bytes, HEDDLE_OP_REPLACE});
+                    heddle_pack(&source.expected[at], count, type.get(), 0, &target.expected[at],
+                                bytes, &actual);
                 } else {
-                    moves.push_back({bytes_at(source.at(at), bytes), side_of(target.at(at), count, type), bytes, HEDDLE_OP_REPLACE});
-                    heddle_unpack(&source.expected[at], bytes, &target.expected[at], count, type.get(), 0, &actual);
+                    moves.push_back({bytes_at(source.at(at), bytes),
+                                     side_of(target.at(at), count, type), bytes,
+                                     HEDDLE_OP_REPLACE});
+                    heddle_unpack(&source.expected[at], bytes, &target.expected[at], count,
+                                  type.get(), 0, &actual);
                 }
             }
             const int64_t before = counted("launches_kernels");
             transfer_all(Way::blocking, moves);
             const int64_t kernels = counted("launches_kernels") - before;
-            same(kernels, Machine::get().is_simulated() ? int64_t{1} : kind.kernels, "kernels for ", neighbours, " neighbours, ", kind.name,
-                 packs ? ", packed" : ", unpacked");
+            same(kernels, Machine::get().is_simulated() ? int64_t{1} : kind.kernels, "kernels for ",
+                 neighbours, " neighbours, ", kind.name, packs ? ", packed" : ", unpacked");
             target.check("of neighbours together, ", kind.name);
         }
 }
@@ -370,11 +412,13 @@ void large_parts_share_a_launch()
             const auto at = static_cast<size_t>(i * bytes);
             int64_t actual;
             heddle_pack(&from.expected[2 * at], 1, type.get(), 0, &to.expected[at], bytes, &actual);
-            moves.push_back({side_of(from.at(2 * at), 1, type), bytes_at(to.at(at), bytes), bytes, HEDDLE_OP_REPLACE});
+            moves.push_back({side_of(from.at(2 * at), 1, type), bytes_at(to.at(at), bytes), bytes,
+                             HEDDLE_OP_REPLACE});
         }
         const int64_t before = counted("launches_kernels");
         transfer_all(Way::blocking, moves);
-        same(counted("launches_kernels") - before, int64_t{1}, "kernels for parts of elements of ", element, " bytes");
+        same(counted("launches_kernels") - before, int64_t{1}, "kernels for parts of elements of ",
+             element, " bytes");
         to.check("large parts of elements of ", element, " bytes");
     }
 }
@@ -390,7 +434,8 @@ void begun_is_begun()
     Buffer to({}, std::vector<std::byte>(static_cast<size_t>(bytes)));
     int64_t actual;
     heddle_pack(from.expected.data(), 1, type.get(), 0, to.expected.data(), bytes, &actual);
-    const heddle_move one{side_of(from.at(), 1, type), bytes_at(to.at(), bytes), bytes, HEDDLE_OP_REPLACE};
+    const heddle_move one{side_of(from.at(), 1, type), bytes_at(to.at(), bytes), bytes,
+                          HEDDLE_OP_REPLACE};
     for (const size_t n : {1, 2}) { /* the other one is within the device */
         std::vector<heddle_move> moves(n, one);
         const Buffer other({Kind::device, 0}, static_cast<size_t>(bytes), 2);
@@ -398,20 +443,25 @@ void begun_is_begun()
             moves[1].to = bytes_at(other.at(), bytes);
         const int64_t before = Machine::get().count("launch");
         heddle_request *request = nullptr;
-        succeeds(heddle_transfer_begin(moves.data(), static_cast<int64_t>(n), &request), "heddle_transfer_begin");
-        same(Machine::get().count("launch") - before, static_cast<int64_t>(n), "launches when ", n, " transfers were begun");
+        succeeds(heddle_transfer_begin(moves.data(), static_cast<int64_t>(n), &request),
+                 "heddle_transfer_begin");
+        same(Machine::get().count("launch") - before, static_cast<int64_t>(n), "launches when ", n,
+             " transfers were begun");
         succeeds(heddle_wait(&request), "heddle_wait");
         to.check("begun");
     }
 }
 
-/* After the first calls nothing is allocated or made, and what does not wait for its end waits for nothing. */
+/* After the first calls nothing is allocated or made, and what does not wait for its end waits for
+ * nothing. */
 void later_calls_are_quiet()
 {
     need_devices();
     need_simulation(); /* which counts */
-    const Type strided = hvector(500, 24, bytes_of(8)), runs = irregular(1, 2000), large = hvector(1 << 16, 48, bytes_of(24));
-    const Place places[] = {{Kind::device, 0}, {Kind::pinned}, {Kind::managed, 0}, {Kind::pageable}, {Kind::device, 1}};
+    const Type strided = hvector(500, 24, bytes_of(8)), runs = irregular(1, 2000),
+               large = hvector(1 << 16, 48, bytes_of(24));
+    const Place places[] = {
+        {Kind::device, 0}, {Kind::pinned}, {Kind::managed, 0}, {Kind::pageable}, {Kind::device, 1}};
     for (const Type *type : {&strided, &runs, &large})
         for (const Place &place : places)
             for (const bool packs : {true, false})
@@ -421,19 +471,25 @@ void later_calls_are_quiet()
                     if (place.device >= Machine::get().devices())
                         continue;
                     const int64_t bytes = type->info().size;
-                    const Buffer typed({Kind::device, 0}, static_cast<size_t>(type->info().true_extent), 1);
+                    const Buffer typed({Kind::device, 0},
+                                       static_cast<size_t>(type->info().true_extent), 1);
                     const Buffer packed(place, static_cast<size_t>(bytes), 2);
-                    heddle_move move{side_of(typed.at(), 1, *type), bytes_at(packed.at(), bytes), bytes, HEDDLE_OP_REPLACE};
+                    heddle_move move{side_of(typed.at(), 1, *type), bytes_at(packed.at(), bytes),
+                                     bytes, HEDDLE_OP_REPLACE};
                     if (!packs)
                         std::swap(move.from, move.to);
                     for (int i = 0; i < 10; ++i) /* streams are made one by one */
                         transfer_all(way, {move});
-                    void *const stream = way == Way::on_stream ? Machine::get().make_stream(0) : nullptr;
+                    void *const stream =
+                        way == Way::on_stream ? Machine::get().make_stream(0) : nullptr;
                     const auto quiet = [&](const char *const call, int64_t before) {
-                        same(Machine::get().count(call) - before, int64_t{0}, "calls of ", call, " ", to_text(way), ", ", bytes, " bytes ",
-                             packs ? "into " : "out of ", to_text(place));
+                        same(Machine::get().count(call) - before, int64_t{0}, "calls of ", call,
+                             " ", to_text(way), ", ", bytes, " bytes ", packs ? "into " : "out of ",
+                             to_text(place));
                     };
-                    constexpr const char *makes[] = {"allocate", "allocate_pinned", "free", "free_pinned", "stream_create", "done_after_all"};
+                    constexpr const char *makes[] = {"allocate",      "allocate_pinned",
+                                                     "free",          "free_pinned",
+                                                     "stream_create", "done_after_all"};
                     constexpr const char *waits[] = {"stream_synchronize", "done_wait"};
                     std::vector<int64_t> before;
                     for (const char *call : makes)
@@ -444,9 +500,11 @@ void later_calls_are_quiet()
                     if (way == Way::blocking)
                         succeeds(heddle_transfer(&move, 1), "heddle_transfer");
                     else if (way == Way::begun)
-                        succeeds(heddle_transfer_begin(&move, 1, &request), "heddle_transfer_begin");
+                        succeeds(heddle_transfer_begin(&move, 1, &request),
+                                 "heddle_transfer_begin");
                     else
-                        succeeds(heddle_transfer_on_stream(&move, 1, stream), "heddle_transfer_on_stream");
+                        succeeds(heddle_transfer_on_stream(&move, 1, stream),
+                                 "heddle_transfer_on_stream");
                     size_t i = std::size(makes);
                     for (const char *call : waits)
                         if (const int64_t was = before[i++]; way != Way::blocking)
@@ -472,7 +530,8 @@ void a_new_type_waits_for_nobody()
     const Buffer from(device, 2000, 1), to(device, 2000, 2), sums(device, 2000, 3);
     const auto move_of = [&](const Type &type) {
         const int64_t bytes = type.info().size;
-        return heddle_move{side_of(from.at(), 1, type), bytes_at(to.at(), bytes), bytes, HEDDLE_OP_REPLACE};
+        return heddle_move{side_of(from.at(), 1, type), bytes_at(to.at(), bytes), bytes,
+                           HEDDLE_OP_REPLACE};
     };
     for (int64_t seed = 100; seed < 108; ++seed) { /* streams and slabs are not to be made first */
         const Type warm = irregular(seed);
@@ -487,7 +546,8 @@ void a_new_type_waits_for_nobody()
         slow.push_back(sum);
     }
     heddle_request *busy = nullptr;
-    succeeds(heddle_transfer_begin(slow.data(), static_cast<int64_t>(slow.size()), &busy), "heddle_transfer_begin");
+    succeeds(heddle_transfer_begin(slow.data(), static_cast<int64_t>(slow.size()), &busy),
+             "heddle_transfer_begin");
     void *const stream = Machine::get().make_stream(0);
     std::vector<heddle_request *> begun;
     for (int64_t i = 0; i < 12; ++i) { /* whichever of a few streams is whose turn */
@@ -496,7 +556,8 @@ void a_new_type_waits_for_nobody()
         if (i % 3 == 2)
             succeeds(heddle_transfer_on_stream(&move, 1, stream), "heddle_transfer_on_stream");
         else
-            succeeds(heddle_transfer_begin(&move, 1, &begun.emplace_back(nullptr)), "heddle_transfer_begin");
+            succeeds(heddle_transfer_begin(&move, 1, &begun.emplace_back(nullptr)),
+                     "heddle_transfer_begin");
     }
     int done = 1;
     succeeds(heddle_test(&busy, &done), "heddle_test");
@@ -508,11 +569,13 @@ void a_new_type_waits_for_nobody()
     Machine::get().end_stream(0, stream);
 }
 
-/* Two strided sides go by the kernel for such, but where others run beside; what is irregular is located word by word. */
+/* Two strided sides go by the kernel for such, but where others run beside; what is irregular is
+ * located word by word. */
 void between_strides()
 {
     need_devices();
-    const Type narrow = hvector(500, 24, bytes_of(8)), wide = hvector(250, 80, bytes_of(16)), listed = irregular(3, 1200);
+    const Type narrow = hvector(500, 24, bytes_of(8)), wide = hvector(250, 80, bytes_of(16)),
+               listed = irregular(3, 1200);
     const Place device{Kind::device, 0};
     struct {
         const Type &target;
@@ -527,31 +590,36 @@ void between_strides()
         const Buffer from(device, static_cast<size_t>(narrow.info().true_extent), 1);
         Buffer to(device, static_cast<size_t>(target.info().true_extent), 2);
         const int64_t before = counted(counter);
-        transfer_all(way, {{side_of(from.at(), 1, narrow), side_of(to.at(), 1, target), bytes, HEDDLE_OP_REPLACE}});
+        transfer_all(way, {{side_of(from.at(), 1, narrow), side_of(to.at(), 1, target), bytes,
+                            HEDDLE_OP_REPLACE}});
         same(counted(counter) - before, int64_t{1}, counter, " ", to_text(way));
         expect_moved(from, narrow, to, target, HEDDLE_OP_REPLACE);
         to.check("from layout to layout");
     }
 }
 
-/* A type's image, however large, is there for the next one: to free it would wait for all of the device. */
+/* A type's image, however large, is there for the next one: to free it would wait for all of the
+ * device. */
 void released_types_free_nothing()
 {
     need_devices();
     need_simulation(); /* which counts */
     constexpr int64_t blocks = 100000;
-    const Buffer memory({Kind::device, 0}, blocks * 15, 1), packed({Kind::device, 0}, blocks * 10, 2);
+    const Buffer memory({Kind::device, 0}, blocks * 15, 1),
+        packed({Kind::device, 0}, blocks * 10, 2);
     const auto move = [&](int64_t seed) {
         const Type type = irregular(seed, blocks);
         const int64_t bytes = type.info().size;
-        const heddle_move all{side_of(memory.at(), 1, type), bytes_at(packed.at(), bytes), bytes, HEDDLE_OP_REPLACE};
+        const heddle_move all{side_of(memory.at(), 1, type), bytes_at(packed.at(), bytes), bytes,
+                              HEDDLE_OP_REPLACE};
         heddle_request *request = nullptr;
         succeeds(heddle_transfer_begin(&all, 1, &request), "heddle_transfer_begin");
         return request;
     };
     const auto end = [](heddle_request *request) { /* the type goes with it */
-        for (int done = 0; !done;)
-            succeeds(heddle_test(&request, &done), "heddle_test");
+                                                   for (int done = 0; !done;)
+                                                       succeeds(heddle_test(&request, &done),
+                                                                "heddle_test");
     };
     end(move(1));
     const int64_t made = Machine::get().count("allocate"), freed = Machine::get().count("free");

@@ -35,12 +35,19 @@ inline oracle::Type irregular(int64_t seed, int blocks = 50, int64_t longest = 9
 /* `count` blocks of a type, `stride` bytes apart. */
 inline oracle::Type hvector(int64_t count, int64_t stride, const oracle::Type &of)
 {
-    return oracle::Type::from([&](auto **t) { return heddle_type_hvector(count, 1, stride, of.get(), t); }, "hvector").commit();
+    return oracle::Type::from(
+               [&](auto **t) { return heddle_type_hvector(count, 1, stride, of.get(), t); },
+               "hvector")
+        .commit();
 }
 
 inline oracle::Type bytes_of(int64_t n)
 {
-    return oracle::Type::from([&](auto **t) { return heddle_type_contiguous(n, heddle_type_predefined(HEDDLE_BYTE), t); }, "contiguous")
+    return oracle::Type::from(
+               [&](auto **t) {
+                   return heddle_type_contiguous(n, heddle_type_predefined(HEDDLE_BYTE), t);
+               },
+               "contiguous")
         .commit();
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The calls of MPI that move data between a file and a buffer (MPI 4.0, section 14.4), for tests that try all of them.
+ * The calls of MPI that move data between a file and a buffer (MPI 4.0, section 14.4), for tests
+ * that try all of them.
  */
 #pragma once
 
@@ -36,17 +37,24 @@ template <class Begin> int waited(Begin begin, MPI_Status *status)
 }
 
 /* Blocking, nonblocking and split; AT: with an offset. */
-#define RUN(body) [](MPI_File f, [[maybe_unused]] MPI_Offset o, const FileBuffer &b, MPI_Status *s) { body; }
+#define RUN(body)                                                                                  \
+    [](MPI_File f, [[maybe_unused]] MPI_Offset o, const FileBuffer &b, MPI_Status *s) { body; }
 #define BLOCK(name) RUN(return MPI_File_##name(f, b.at, b.count, b.type, s))
 #define BLOCK_AT(name) RUN(return MPI_File_##name(f, o, b.at, b.count, b.type, s))
-#define BEGIN(name) RUN(return waited([&](MPI_Request *r) { return MPI_File_##name(f, b.at, b.count, b.type, r); }, s))
-#define BEGIN_AT(name) RUN(return waited([&](MPI_Request *r) { return MPI_File_##name(f, o, b.at, b.count, b.type, r); }, s))
-#define SPLIT(name)                                                                                                    \
-    RUN(const int error = MPI_File_##name##_begin(f, b.at, b.count, b.type); const int end = MPI_File_##name##_end(f, b.at, s); \
+#define BEGIN(name)                                                                                \
+    RUN(return waited(                                                                             \
+        [&](MPI_Request *r) { return MPI_File_##name(f, b.at, b.count, b.type, r); }, s))
+#define BEGIN_AT(name)                                                                             \
+    RUN(return waited(                                                                             \
+        [&](MPI_Request *r) { return MPI_File_##name(f, o, b.at, b.count, b.type, r); }, s))
+#define SPLIT(name)                                                                                \
+    RUN(const int error = MPI_File_##name##_begin(f, b.at, b.count, b.type);                       \
+        const int end = MPI_File_##name##_end(f, b.at, s);                                         \
         return error != MPI_SUCCESS ? error : end)
-#define SPLIT_AT(name)                                                                                                 \
-    RUN(const int error = MPI_File_##name##_begin(f, o, b.at, b.count, b.type);                                        \
-        const int end = MPI_File_##name##_end(f, b.at, s); return error != MPI_SUCCESS ? error : end)
+#define SPLIT_AT(name)                                                                             \
+    RUN(const int error = MPI_File_##name##_begin(f, o, b.at, b.count, b.type);                    \
+        const int end = MPI_File_##name##_end(f, b.at, s);                                         \
+        return error != MPI_SUCCESS ? error : end)
 
 inline const Call every_call[] = {
     {"write", true, false, Pointer::individual, BLOCK(write)},
@@ -87,7 +95,10 @@ inline const Call every_call[] = {
 #undef SPLIT
 #undef SPLIT_AT
 
-inline bool is_shared(const Call &call) { return call.pointer == Pointer::shared || call.pointer == Pointer::ordered; }
+inline bool is_shared(const Call &call)
+{
+    return call.pointer == Pointer::shared || call.pointer == Pointer::ordered;
+}
 
 /* The library is to work in pieces of so many bytes. */
 inline MPI_Info pieces_of(int bytes)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * To be preloaded into a program: what its own code allocates with malloc and its relatives is managed memory of a
- * device, so that tests which know of no devices hand such memory to MPI. What libraries allocate stays where it was.
- * Where there is no device the program ends; where the memory is used up, malloc says so.
+ * To be preloaded into a program: what its own code allocates with malloc and its relatives is
+ * managed memory of a device, so that tests which know of no devices hand such memory to MPI. What
+ * libraries allocate stays where it was. Where there is no device the program ends; where the
+ * memory is used up, malloc says so.
  */
 #include "../gpu/device_memory.hpp"
 
@@ -29,7 +30,8 @@ void __libc_free(void *memory);
 
 namespace {
 
-constexpr size_t arena_bytes = size_t{512} << 20; /* of each process; pages exist once they are touched */
+constexpr size_t arena_bytes = size_t{512} << 20; /* of each process; pages exist once they are
+                                                     touched */
 constexpr size_t header_bytes = 64;               /* in front of each piece, and its alignment */
 
 struct Range {
@@ -110,10 +112,12 @@ private:
         const char *const rank = std::getenv("MPI_LOCALRANKID");
         void *const at = machine.devices() == 0
                              ? nullptr
-                             : machine.allocate({gpu::Kind::managed, (rank ? std::atoi(rank) : 0) % machine.devices()},
+                             : machine.allocate({gpu::Kind::managed,
+                                                 (rank ? std::atoi(rank) : 0) % machine.devices()},
                                                 arena_bytes);
         if (!at) {
-            std::fprintf(stderr, "managed_malloc: no managed memory: HEDDLE_DEVICE has to name a plug-in with a device\n");
+            std::fprintf(stderr, "managed_malloc: no managed memory: HEDDLE_DEVICE has to name a "
+                                 "plug-in with a device\n");
             _exit(2);
         }
         memory_.begin = next_ = reinterpret_cast<uintptr_t>(at);
@@ -174,7 +178,8 @@ void *calloc(size_t count, size_t bytes)
     if (!arena)
         return __libc_calloc(count, bytes);
     size_t all = 0;
-    void *const memory = arena->allocate(__builtin_mul_overflow(count, bytes, &all) ? SIZE_MAX : all);
+    void *const memory =
+        arena->allocate(__builtin_mul_overflow(count, bytes, &all) ? SIZE_MAX : all);
     return memory ? std::memset(memory, 0, all) : nullptr;
 }
 

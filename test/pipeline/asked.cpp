@@ -56,9 +56,9 @@ private:
         case Ask::receive: {
             const heddle_side side = buffers_.side(question.kind, question.capacity);
             const End before = std::exchange(end_, {});
-            answer.error =
-                heddle_message_receive(wire_->port, nullptr, question.envelope, &side, question.capacity,
-                                       question.has_ticket ? &question.ticket : nullptr, ended, &end_);
+            answer.error = heddle_message_receive(
+                wire_->port, nullptr, question.envelope, &side, question.capacity,
+                question.has_ticket ? &question.ticket : nullptr, ended, &end_);
             if (answer.error)
                 end_ = before;
             break;
@@ -89,9 +89,10 @@ private:
     {
         const Wire such(other_socket(), question.peer);
         const heddle_side side = buffers_.side(question.kind, question.capacity);
-        answer.error = heddle_ticket_give(such.port, &question.ticket, &side,
-                                          question.kind == Buffers::Kind::strided ? 8 * side.count : question.capacity,
-                                          &answer.yes);
+        answer.error = heddle_ticket_give(
+            such.port, &question.ticket, &side,
+            question.kind == Buffers::Kind::strided ? 8 * side.count : question.capacity,
+            &answer.yes);
     }
 
     void go_on()

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A process that receives as another one asks it to, step by step: so a test of both is told at one place.
+ * A process that receives as another one asks it to, step by step: so a test of both is told at one
+ * place.
  */
 #pragma once
 
@@ -19,7 +20,9 @@ public:
     enum class Kind { dense, strided, host };
 
     explicit Buffers(gpu::Place device)
-        : device_(device, size), host_({}, size), every_other_(oracle::build(*blocks(device, size / 2).type).commit())
+        : device_(device, size),
+          host_({}, size),
+          every_other_(oracle::build(*blocks(device, size / 2).type).commit())
     {
         clear();
     }
@@ -28,7 +31,8 @@ public:
     {
         if (kind == Kind::strided)
             return {device_.at(), std::min(bytes, size / 2) / 8, every_other_.get(), 0};
-        return {(kind == Kind::host ? host_ : device_).at(), bytes, heddle_type_predefined(HEDDLE_BYTE), 0};
+        return {(kind == Kind::host ? host_ : device_).at(), bytes,
+                heddle_type_predefined(HEDDLE_BYTE), 0};
     }
     void clear() const { put(std::vector<char>(size, 'g')); }
     void fill(int message) const { put(with(message, size)); }
@@ -59,15 +63,17 @@ private:
 };
 
 enum class Ask {
-    read,     /* heddle_envelope_read */
-    give,     /* heddle_ticket_give, from a port with `peer` of a buffer of `kind` with `capacity` bytes */
-    withdraw, /* heddle_ticket_withdraw */
+    read, /* heddle_envelope_read */
+    give, /* heddle_ticket_give, from a port with `peer` of a buffer of `kind` with `capacity` bytes
+           */
+    withdraw,   /* heddle_ticket_withdraw */
     end_ticket, /* heddle_ticket_end; says whether it took 10 ms */
-    receive,  /* heddle_message_receive of the envelope, with `ticket` if `has_ticket` */
-    look,     /* makes progress for a while */
-    finish,   /* until the message has ended, and then some; says whether it was `message`, and clears the buffer */
-    lose,     /* heddle_port_lost */
-    destroy,  /* heddle_port_destroy, and makes another port */
+    receive,    /* heddle_message_receive of the envelope, with `ticket` if `has_ticket` */
+    look,       /* makes progress for a while */
+    finish, /* until the message has ended, and then some; says whether it was `message`, and clears
+               the buffer */
+    lose,   /* heddle_port_lost */
+    destroy, /* heddle_port_destroy, and makes another port */
     end
 };
 
@@ -84,11 +90,11 @@ struct Question {
 
 struct Answer {
     int error = HEDDLE_SUCCESS;
-    int yes = -1;               /* given, claimed, or right */
+    int yes = -1; /* given, claimed, or right */
     heddle_envelope_info info{};
-    End end;                    /* of the last message that was begun */
-    int active = -1;            /* the port */
-    int headers = 0;            /* that have come */
+    End end;                               /* of the last message that was begun */
+    int active = -1;                       /* the port */
+    int headers = 0;                       /* that have come */
     int64_t tickets = 0, by_reference = 0; /* that were counted */
 };
 

@@ -33,7 +33,8 @@ gpu::SideSpec dense(gpu::Place place, int64_t bytes)
 gpu::SideSpec blocks(gpu::Place place, int64_t bytes, int64_t block)
 {
     gpu::SideSpec side;
-    side.type = oracle::resized(oracle::contiguous(block, oracle::predefined(HEDDLE_BYTE)), 0, 2 * block);
+    side.type =
+        oracle::resized(oracle::contiguous(block, oracle::predefined(HEDDLE_BYTE)), 0, 2 * block);
     side.count = (bytes + block - 1) / block;
     side.place = place;
     return side;
@@ -47,7 +48,8 @@ Plan plan(gpu::SideSpec from, gpu::SideSpec to, int64_t bytes)
 std::string to_text(const Plan &plan)
 {
     gpu::Case c;
-    c.jobs.push_back({plan.from, plan.to, plan.bytes, HEDDLE_OP_REPLACE, HEDDLE_BYTE, {plan.bytes}, 0});
+    c.jobs.push_back(
+        {plan.from, plan.to, plan.bytes, HEDDLE_OP_REPLACE, HEDDLE_BYTE, {plan.bytes}, 0});
     return gpu::to_text(c) + " into " + std::to_string(plan.capacity);
 }
 
@@ -108,8 +110,11 @@ std::optional<Plan> random_plan(uint64_t seed)
 // ---- an exchange ----
 
 Exchange::Side::Side(const gpu::SideSpec &made, Rng &rng)
-    : spec(made), map(oracle::expand(*made.type)), packing(map, made.count),
-      type(oracle::build(*made.type).commit()), contents(packing, made.misaligned, rng),
+    : spec(made),
+      map(oracle::expand(*made.type)),
+      packing(map, made.count),
+      type(oracle::build(*made.type).commit()),
+      contents(packing, made.misaligned, rng),
       memory(made.place, contents.size())
 {
     if (!memory)
@@ -125,8 +130,15 @@ heddle_side Exchange::Side::at(int64_t packed) const
 }
 
 Exchange::Exchange(Network &network, size_t from, size_t to, const Plan &plan, uint64_t seed)
-    : network_(network), from_end_(from), to_end_(to), plan_(plan), rng_(seed), from_(plan_.from, rng_),
-      to_(plan_.to, rng_), at_sender_{&network, &sent}, at_receiver_{&network, &received}
+    : network_(network),
+      from_end_(from),
+      to_end_(to),
+      plan_(plan),
+      rng_(seed),
+      from_(plan_.from, rng_),
+      to_(plan_.to, rng_),
+      at_sender_{&network, &sent},
+      at_receiver_{&network, &received}
 {
 }
 
@@ -152,8 +164,9 @@ void Exchange::ended(void *argument, int error, int64_t bytes)
 void Exchange::send(uint64_t key)
 {
     const heddle_side side = from_.at(0);
-    gpu::succeeds(heddle_message_send(network_.port(from_end_), network_.peer(to_end_), &side, plan_.bytes,
-                                      key, 0, envelope_, ended, &at_sender_, &message_),
+    gpu::succeeds(heddle_message_send(network_.port(from_end_), network_.peer(to_end_), &side,
+                                      plan_.bytes, key, 0, envelope_, ended, &at_sender_,
+                                      &message_),
                   "heddle_message_send");
     from_.type = oracle::Type();
 }
@@ -162,8 +175,9 @@ bool Exchange::offer(bool within)
 {
     const heddle_side side = from_.at(0);
     int offered = -1;
-    gpu::succeeds(heddle_message_offer(network_.port(from_end_), network_.peer(to_end_), within, &side, plan_.bytes, 0,
-                                       0, envelope_, ended, &at_sender_, &message_, &offered),
+    gpu::succeeds(heddle_message_offer(network_.port(from_end_), network_.peer(to_end_), within,
+                                       &side, plan_.bytes, 0, 0, envelope_, ended, &at_sender_,
+                                       &message_, &offered),
                   "heddle_message_offer");
     if (offered)
         from_.type = oracle::Type();
@@ -179,8 +193,9 @@ void Exchange::spoil()
 void Exchange::receive()
 {
     const heddle_side side = to_.at(0);
-    gpu::succeeds(heddle_message_receive(network_.port(to_end_), network_.peer(from_end_), envelope_, &side,
-                                         plan_.capacity, nullptr, ended, &at_receiver_),
+    gpu::succeeds(heddle_message_receive(network_.port(to_end_), network_.peer(from_end_),
+                                         envelope_, &side, plan_.capacity, nullptr, ended,
+                                         &at_receiver_),
                   "heddle_message_receive");
     to_.type = oracle::Type();
 }
@@ -195,9 +210,9 @@ void Exchange::check(int64_t bytes)
     got.download(to_.memory);
     gpu::Mirror expected = to_.contents.twin();
     const oracle::Bytes packed = oracle::pack(from_.contents.base(), from_.packing);
-    oracle::unpack(
-        std::span(packed).subspan(static_cast<size_t>(plan_.from.offset), static_cast<size_t>(bytes)),
-        expected.base(), to_.packing, plan_.to.offset);
+    oracle::unpack(std::span(packed).subspan(static_cast<size_t>(plan_.from.offset),
+                                             static_cast<size_t>(bytes)),
+                   expected.base(), to_.packing, plan_.to.offset);
     if (const auto at = got.difference(expected))
         fail("the target differs at displacement ", *at);
 }

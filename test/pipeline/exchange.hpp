@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A message from one side to another, both described as the oracle knows them, and what became of it.
+ * A message from one side to another, both described as the oracle knows them, and what became of
+ * it.
  */
 #pragma once
 
@@ -46,7 +47,8 @@ public:
     /* Its buffers go: where it is not over, its ports go before. */
     ~Exchange();
 
-    /* Begins either end; the receiving one with the other's envelope. The types are released at once. */
+    /* Begins either end; the receiving one with the other's envelope. The types are released at
+     * once. */
     void send(uint64_t key = 0);
     void receive();
     /* Sends it on offer, if the port takes it so. */
@@ -107,11 +109,12 @@ void run_all(Network &network, const std::vector<std::unique_ptr<Exchange>> &exc
 /* HEDDLE_TEST_SEED, or another one each time. */
 uint64_t seed_of_run();
 
-/* Runs one hidden test in a process of its own, with another HEDDLE_DEVICE if need be. Its exit status. */
+/* Runs one hidden test in a process of its own, with another HEDDLE_DEVICE if need be. Its exit
+ * status. */
 int run_inside(const char *test, const char *device = nullptr);
 
-/* The simulated device's switches, for as long as it lives; skips nothing where there is no simulation:
- * REQUIREs it. */
+/* The simulated device's switches, for as long as it lives; skips nothing where there is no
+ * simulation: REQUIREs it. */
 class Switched {
 public:
     explicit Switched(const std::string &switches);

@@ -45,16 +45,16 @@ void Network::destroy(size_t end)
     inside_progress_ = false;
 }
 
-int Network::send(void *context, void *peer, const void *header, size_t header_bytes, const void *data,
-                  size_t bytes, void *token, int *done)
+int Network::send(void *context, void *peer, const void *header, size_t header_bytes,
+                  const void *data, size_t bytes, void *token, int *done)
 {
     End &from = *static_cast<End *>(context);
-    return from.network->take(from, *static_cast<End *>(peer), header, header_bytes, data, bytes, token,
-                              done);
+    return from.network->take(from, *static_cast<End *>(peer), header, header_bytes, data, bytes,
+                              token, done);
 }
 
-int Network::take(End &from, End &to, const void *header, size_t header_bytes, const void *data, size_t bytes,
-                  void *token, int *done)
+int Network::take(End &from, End &to, const void *header, size_t header_bytes, const void *data,
+                  size_t bytes, void *token, int *done)
 {
     if (const int e = ask(When::send, from.number, bytes))
         return e;
@@ -123,14 +123,15 @@ bool Network::advance(Parcel &parcel)
         } else if (parcel.eager || parcel.bytes == 0) {
             const std::vector<char> exact(static_cast<const char *>(parcel.data),
                                           static_cast<const char *>(parcel.data) + parcel.bytes);
-            error = heddle_port_arrived(to, parcel.header.data(), parcel.header.size(), exact.data(),
-                                        exact.size());
+            error = heddle_port_arrived(to, parcel.header.data(), parcel.header.size(),
+                                        exact.data(), exact.size());
         } else {
             error = heddle_port_place(to, parcel.header.data(), parcel.header.size(), parcel.bytes,
                                       &parcel.where, &parcel.place_token);
         }
         if (error && !forgives)
-            throw std::runtime_error(std::string("a header was not understood: ") + heddle_strerror(error));
+            throw std::runtime_error(std::string("a header was not understood: ") +
+                                     heddle_strerror(error));
         if (parcel.where && writes)
             writes(parcel.where, parcel.bytes);
         parcel.state = parcel.where ? Parcel::placing : Parcel::reporting;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A transport between ports of one process, as unkind as one may be: it delivers in any order, holds on to
+ * A transport between ports of one process, as unkind as one may be: it delivers in any order,
+ * holds on to
  * memory, places data late, and fails when told to.
  */
 #pragma once
@@ -70,10 +71,10 @@ private:
         heddle_port *port = nullptr;
     };
 
-    static int send(void *context, void *peer, const void *header, size_t header_bytes, const void *data,
-                    size_t bytes, void *token, int *done);
-    int take(End &from, End &to, const void *header, size_t header_bytes, const void *data, size_t bytes,
-             void *token, int *done);
+    static int send(void *context, void *peer, const void *header, size_t header_bytes,
+                    const void *data, size_t bytes, void *token, int *done);
+    int take(End &from, End &to, const void *header, size_t header_bytes, const void *data,
+             size_t bytes, void *token, int *done);
     int ask(When when, size_t from, size_t bytes) { return fails ? fails(when, from, bytes) : 0; }
     bool advance(Parcel &parcel);
 

@@ -20,7 +20,8 @@
 
 namespace pipeline_test {
 
-/* Frames: the sizes of a header and of its data, then both. An envelope is a frame without a header. */
+/* Frames: the sizes of a header and of its data, then both. An envelope is a frame without a
+ * header. */
 class Wire {
 public:
     static constexpr int64_t chunk = 8192;
@@ -28,11 +29,13 @@ public:
     Wire(int socket, int peer, int64_t patience = 0) : socket_(socket)
     {
         const heddle_transport transport{
-            this, [](void *context, void *, const void *header, size_t header_bytes, const void *data,
-                     size_t size, void *, int *done) -> int {
+            this,
+            [](void *context, void *, const void *header, size_t header_bytes, const void *data,
+               size_t size, void *, int *done) -> int {
                 *done = 1;
                 Wire &wire = *static_cast<Wire *>(context);
-                return wire.try_write(header, header_bytes, data, size) ? HEDDLE_SUCCESS : HEDDLE_ERR_PEER;
+                return wire.try_write(header, header_bytes, data, size) ? HEDDLE_SUCCESS
+                                                                        : HEDDLE_ERR_PEER;
             }};
         const heddle_port_options options{chunk, 6, 0, peer, 0, patience};
         gpu::succeeds(heddle_port_create(&transport, &options, &port), "heddle_port_create");
@@ -76,7 +79,8 @@ private:
     void read()
     {
         char any;
-        if (recv(socket_, &any, 1, MSG_PEEK | MSG_DONTWAIT) <= 0) /* the other may be through, and gone */
+        if (recv(socket_, &any, 1, MSG_PEEK | MSG_DONTWAIT) <= 0) /* the other may be through, and
+                                                                     gone */
             return;
         uint64_t sizes[2];
         read_all(sizes, sizeof sizes);
@@ -86,8 +90,9 @@ private:
         if (header.empty())
             envelopes_.push_back(std::move(data));
         else
-            gpu::succeeds(heddle_port_arrived(port, header.data(), header.size(), data.data(), data.size()),
-                          "heddle_port_arrived");
+            gpu::succeeds(
+                heddle_port_arrived(port, header.data(), header.size(), data.data(), data.size()),
+                "heddle_port_arrived");
         headers_read += !header.empty();
     }
 
@@ -95,7 +100,8 @@ private:
     bool try_write(const void *header, size_t header_bytes, const void *data, size_t size)
     {
         const uint64_t sizes[] = {header_bytes, size};
-        return write_all(sizes, sizeof sizes) && write_all(header, header_bytes) && write_all(data, size);
+        return write_all(sizes, sizeof sizes) && write_all(header, header_bytes) &&
+               write_all(data, size);
     }
     bool write_all(const void *from, size_t size)
     {
@@ -130,7 +136,10 @@ inline int other_socket()
     REQUIRE(socket);
     return std::atoi(socket);
 }
-inline gpu::Place other_device() { return {gpu::Kind::device, std::atoi(std::getenv("HEDDLE_TEST_ON"))}; }
+inline gpu::Place other_device()
+{
+    return {gpu::Kind::device, std::atoi(std::getenv("HEDDLE_TEST_ON"))};
+}
 
 /* This very program, running one of its hidden tests; with other switches for its device. */
 class Other {
@@ -171,7 +180,10 @@ private:
 };
 
 /* Byte `x` of a message. */
-inline char byte_at(int message, int64_t x) { return static_cast<char>((x * 7 + x / 256 + message * 13) % 251); }
+inline char byte_at(int message, int64_t x)
+{
+    return static_cast<char>((x * 7 + x / 256 + message * 13) % 251);
+}
 
 /* What its caller hears of a message's end. */
 struct End {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Types of absolute addresses: what memory they lead into, found out without looking at every run, and how a message of
- * such a type travels.
+ * Types of absolute addresses: what memory they lead into, found out without looking at every run,
+ * and how a message of such a type travels.
  */
 #include "exchange.hpp"
 
@@ -27,8 +27,8 @@ using oracle::Type;
 
 namespace {
 
-constexpr gpu::Place device0{gpu::Kind::device, 0}, device1{gpu::Kind::device, 1}, pinned{gpu::Kind::pinned, 0},
-    managed{gpu::Kind::managed, 0}, pageable{};
+constexpr gpu::Place device0{gpu::Kind::device, 0}, device1{gpu::Kind::device, 1},
+    pinned{gpu::Kind::pinned, 0}, managed{gpu::Kind::managed, 0}, pageable{};
 constexpr gpu::Place everywhere[] = {device0, device1, pinned, managed, pageable};
 constexpr int64_t MiB = 1 << 20;
 
@@ -40,7 +40,8 @@ public:
         const heddle_type_info info = type.info();
         memories_.emplace_back(place, static_cast<size_t>(std::max<int64_t>(info.true_extent, 1)));
         REQUIRE(memories_.back());
-        displs_.push_back(static_cast<int64_t>(reinterpret_cast<uintptr_t>(memories_.back().at())) - info.true_lb);
+        displs_.push_back(static_cast<int64_t>(reinterpret_cast<uintptr_t>(memories_.back().at())) -
+                          info.true_lb);
         types_.push_back(type.get());
         lengths_.push_back(1);
     }
@@ -48,7 +49,8 @@ public:
     {
         Type type = Type::from(
             [&](auto **made) {
-                return heddle_type_struct(static_cast<int64_t>(types_.size()), lengths_.data(), displs_.data(), types_.data(), made);
+                return heddle_type_struct(static_cast<int64_t>(types_.size()), lengths_.data(),
+                                          displs_.data(), types_.data(), made);
             },
             "struct");
         type.commit();
@@ -63,10 +65,15 @@ private:
 
 Type every_second(int64_t n)
 {
-    return Type::from([&](auto **t) { return heddle_type_vector(n, 1, 2, heddle_type_predefined(HEDDLE_DOUBLE), t); }, "vector");
+    return Type::from(
+        [&](auto **t) {
+            return heddle_type_vector(n, 1, 2, heddle_type_predefined(HEDDLE_DOUBLE), t);
+        },
+        "vector");
 }
 
-/* Of an address, all that the walk has to tell. Whether the host's memory is pinned it may leave open. */
+/* Of an address, all that the walk has to tell. Whether the host's memory is pinned it may leave
+ * open. */
 std::pair<int, int> told(const heddle::gpu::Memory &m)
 {
     const bool host = m.kind == MemoryKind::host || m.kind == MemoryKind::pinned;
@@ -91,10 +98,12 @@ void join(std::vector<Stretch> &all, const heddle::gpu::Memory &memory, int64_t 
 std::vector<Stretch> run_by_run(const End &end, int64_t bytes)
 {
     std::vector<Stretch> all;
-    heddle::visit_instances(*end.plan, false, end.count, end.offset, end.offset + bytes, [&](int64_t displ, int64_t n, uint8_t) {
-        join(all, Devices::open()->backend().query(end.displaced(displ), false), n);
-        return true;
-    });
+    heddle::visit_instances(
+        *end.plan, false, end.count, end.offset, end.offset + bytes,
+        [&](int64_t displ, int64_t n, uint8_t) {
+            join(all, Devices::open()->backend().query(end.displaced(displ), false), n);
+            return true;
+        });
     return all;
 }
 
@@ -153,7 +162,8 @@ TEST_CASE("absolute addresses lead where each run's own address does", "[absolut
                 recipe.leaves = oracle::random_leaves(rng);
                 members.push_back(oracle::build(*oracle::random_type(rng, recipe).expr));
             }
-            if (members.back().info().true_extent <= MiB) /* of equal ones, one after the other, a node is made */
+            if (members.back().info().true_extent <= MiB) /* of equal ones, one after the other, a
+                                                             node is made */
                 absolute.add(members.back(), everywhere[rng.in(0, 4)]);
         }
         const Type type = absolute.all();
@@ -161,7 +171,8 @@ TEST_CASE("absolute addresses lead where each run's own address does", "[absolut
         if (size == 0)
             continue;
         for (int part = 0; part < 3; ++part) {
-            const int64_t offset = rng.percent(50) ? 0 : rng.in(0, size - 1), bytes = rng.in(1, size - offset);
+            const int64_t offset = rng.percent(50) ? 0 : rng.in(0, size - 1),
+                          bytes = rng.in(1, size - offset);
             const End end = end_of(type, offset, bytes);
             INFO(type.describe() << " from " << offset << ", " << bytes);
             REQUIRE(walk(end, bytes).stretches == run_by_run(end, bytes));
@@ -169,7 +180,8 @@ TEST_CASE("absolute addresses lead where each run's own address does", "[absolut
     }
 }
 
-TEST_CASE("what lies in one allocation is asked about once, and the host's memory once a page", "[absolute]")
+TEST_CASE("what lies in one allocation is asked about once, and the host's memory once a page",
+          "[absolute]")
 {
     const Switched on("reset");
     constexpr int64_t n = 100000;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Dense buffers that the receiver has open already, as two ports of one process always have: it reads them on the
- * envelope's word, and takes them when it has, or says how much it read.
+ * Dense buffers that the receiver has open already, as two ports of one process always have: it
+ * reads them on the envelope's word, and takes them when it has, or says how much it read.
  */
 #include "two.hpp"
 
@@ -29,7 +29,8 @@ TEST_CASE("a dense buffer is read on the envelope's word", "[at_once]")
         run(network, [&] { return exchange.over(); });
         exchange.check();
         /* that all of it was read is told by a word */
-        CHECK(heard.kinds == (capacity < bytes ? std::vector{wire::Kind::returned} : std::vector<wire::Kind>{}));
+        CHECK(heard.kinds ==
+              (capacity < bytes ? std::vector{wire::Kind::returned} : std::vector<wire::Kind>{}));
         CHECK(exchange.sent.error == HEDDLE_SUCCESS);
         CHECK(exchange.received.error == (capacity < bytes ? HEDDLE_ERR_TRUNCATE : HEDDLE_SUCCESS));
         CHECK(exchange.sent.bytes == std::min(bytes, capacity));
@@ -104,13 +105,16 @@ TEST_CASE("of very many that may be read at once, the last are told of by header
     const Heard heard(network);
     std::vector<std::unique_ptr<Exchange>> all;
     for (size_t i = 0; i < looked_at + more; ++i) {
-        all.push_back(std::make_unique<Exchange>(network, network.a, network.b,
-                                                 plan(dense(device0, 100000), dense(device1, 100000), 100000), i));
+        all.push_back(std::make_unique<Exchange>(
+            network, network.a, network.b,
+            plan(dense(device0, 100000), dense(device1, 100000), 100000), i));
         all.back()->send();
     }
     for (const auto &exchange : all)
         exchange->receive();
-    run(network, [&] { return std::all_of(all.begin(), all.end(), [](const auto &each) { return each->over(); }); });
+    run(network, [&] {
+        return std::all_of(all.begin(), all.end(), [](const auto &each) { return each->over(); });
+    });
     CHECK(heard.kinds == std::vector<wire::Kind>(more, wire::Kind::returned));
     for (const auto &exchange : all)
         exchange->check();
@@ -127,7 +131,8 @@ TEST_CASE("who is lost before it has read ends the message once", "[at_once]")
     run(network, [&] { return exchange.over(); });
     CHECK(exchange.sent.error == HEDDLE_ERR_PEER);
     CHECK(exchange.sent.calls == 1);
-    CHECK(exchange.received.error == HEDDLE_ERR_PEER); /* the sender's buffer was its own before all was read */
+    CHECK(exchange.received.error == HEDDLE_ERR_PEER); /* the sender's buffer was its own before all
+                                                          was read */
 }
 
 TEST_CASE("who is lost after it has read was sent to", "[at_once]")
@@ -163,14 +168,16 @@ TEST_CASE("a receiver that fails while it reads tells the sender", "[at_once]")
     }
 }
 
-TEST_CASE("that bytes were read which nobody lent, or more than there are, ends a message", "[at_once]")
+TEST_CASE("that bytes were read which nobody lent, or more than there are, ends a message",
+          "[at_once]")
 {
     const Switched on("reset");
     for (const bool lent : {false, true}) {
         Two network;
         network.forgives = true;
-        Exchange exchange(network, network.a, network.b,
-                          lent ? read_at_once() : plan(blocks(device0, bytes), blocks(device1, bytes), bytes), 1);
+        Exchange exchange(
+            network, network.a, network.b,
+            lent ? read_at_once() : plan(blocks(device0, bytes), blocks(device1, bytes), bytes), 1);
         exchange.send();
         wire::Header header;
         header.kind = wire::Kind::returned;
@@ -178,7 +185,8 @@ TEST_CASE("that bytes were read which nobody lent, or more than there are, ends 
         header.to = exchange.message();
         header.bytes = bytes + lent;
         const wire::HeaderBytes raw = wire::write_header(header);
-        CHECK(heddle_port_arrived(network.port(network.a), raw.bytes, raw.size, nullptr, 0) == HEDDLE_ERR_FORMAT);
+        CHECK(heddle_port_arrived(network.port(network.a), raw.bytes, raw.size, nullptr, 0) ==
+              HEDDLE_ERR_FORMAT);
         run(network, [&] { return exchange.sent.over; });
         CHECK(exchange.sent.error == HEDDLE_ERR_FORMAT);
     }

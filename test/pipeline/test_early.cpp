@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * First chunks that are packed before the answer, where the peer took the last message by reference.
+ * First chunks that are packed before the answer, where the peer took the last message by
+ * reference.
  */
 #include "two.hpp"
 
@@ -19,11 +20,17 @@ Plan to_device1() { return spaced(device0, device1, bytes); }
 
 /* Two ports of which one has sent to the other by reference. */
 struct Acquainted : Two {
-    explicit Acquainted(int64_t staging = 0) : Two(HEDDLE_PEER_AUTO, chunk, HEDDLE_PEER_DEFAULT, staging) { pass(*this, to_device1()); }
-    /* Lets the sender work as long as it has something to do, which may be no more than to look whether somebody has read. */
+    explicit Acquainted(int64_t staging = 0)
+        : Two(HEDDLE_PEER_AUTO, chunk, HEDDLE_PEER_DEFAULT, staging)
+    {
+        pass(*this, to_device1());
+    }
+    /* Lets the sender work as long as it has something to do, which may be no more than to look
+     * whether somebody has read. */
     void work_alone()
     {
-        for (auto last = Clock::now(); *heddle_port_active(port(a)) && Clock::now() - last < std::chrono::milliseconds(50);)
+        for (auto last = Clock::now();
+             *heddle_port_active(port(a)) && Clock::now() - last < std::chrono::milliseconds(50);)
             if (progress(a))
                 last = Clock::now();
     }
@@ -46,7 +53,8 @@ std::vector<std::unique_ptr<Exchange>> send_three(Two &network, int64_t length)
 {
     std::vector<std::unique_ptr<Exchange>> all;
     for (int i = 0; i < 3; ++i) {
-        all.push_back(std::make_unique<Exchange>(network, network.a, network.b, spaced(device0, device1, length), i));
+        all.push_back(std::make_unique<Exchange>(network, network.a, network.b,
+                                                 spaced(device0, device1, length), i));
         all.back()->send();
     }
     return all;
@@ -61,7 +69,8 @@ void receive_many(Network &network, const std::vector<std::unique_ptr<Exchange>>
 
 } // namespace
 
-TEST_CASE("to who took the last message by reference, a chunk is packed before the answer", "[early]")
+TEST_CASE("to who took the last message by reference, a chunk is packed before the answer",
+          "[early]")
 {
     const Switched on("reset reorder=1 delay_us=20");
     Acquainted network;
@@ -76,7 +85,8 @@ TEST_CASE("to who took the last message by reference, a chunk is packed before t
     CHECK(network.bytes_sent() == 0);
 }
 
-TEST_CASE("the first begins within the call that sends, others wait for it and share a launch", "[early]")
+TEST_CASE("the first begins within the call that sends, others wait for it and share a launch",
+          "[early]")
 {
     const Switched on("reset delay_us=20000");
     Acquainted network;
@@ -131,7 +141,8 @@ TEST_CASE("what was packed early is thrown away if the answer is another", "[ear
             made.capacity = capacity;
             Exchange exchange(network, network.a, network.b, made, 1);
             take_late(network, exchange, capacity);
-            CHECK(exchange.received.error == (capacity < bytes ? HEDDLE_ERR_TRUNCATE : HEDDLE_SUCCESS));
+            CHECK(exchange.received.error ==
+                  (capacity < bytes ? HEDDLE_ERR_TRUNCATE : HEDDLE_SUCCESS));
         }
     }
 }
@@ -148,13 +159,14 @@ TEST_CASE("a message packed early may be dropped, refused and abandoned", "[earl
             if (!runs)
                 network.work_alone();
             if (how == 0)
-                CHECK(heddle_port_dropped(network.port(network.a), network.peer(network.b), 77, 0) == HEDDLE_SUCCESS);
+                CHECK(heddle_port_dropped(network.port(network.a), network.peer(network.b), 77,
+                                          0) == HEDDLE_SUCCESS);
             else if (how == 1)
-                CHECK(heddle_message_refuse(network.port(network.b), network.peer(network.a), exchange.envelope(),
-                                            HEDDLE_ERR_ARG) == HEDDLE_SUCCESS);
+                CHECK(heddle_message_refuse(network.port(network.b), network.peer(network.a),
+                                            exchange.envelope(), HEDDLE_ERR_ARG) == HEDDLE_SUCCESS);
             else
-                CHECK(heddle_message_abandon(network.port(network.a), exchange.message(), HEDDLE_ERR_PEER) ==
-                      HEDDLE_SUCCESS);
+                CHECK(heddle_message_abandon(network.port(network.a), exchange.message(),
+                                             HEDDLE_ERR_PEER) == HEDDLE_SUCCESS);
             run(network, [&] { return exchange.sent.over; });
             CHECK(exchange.sent.error == (how == 0 ? HEDDLE_SUCCESS : HEDDLE_ERR_PEER));
             pass(network, to_device1());
@@ -291,8 +303,9 @@ TEST_CASE("nor is what is being packed or read, once that is confirmed", "[early
         });
         both.confirm_and_drop(heard);
         both.arrived();
-        CHECK(heard.kinds == (packed ? std::vector{wire::Kind::answer, wire::Kind::returned}
-                                     : std::vector{wire::Kind::answer, wire::Kind::chunk, wire::Kind::returned}));
+        CHECK(heard.kinds ==
+              (packed ? std::vector{wire::Kind::answer, wire::Kind::returned}
+                      : std::vector{wire::Kind::answer, wire::Kind::chunk, wire::Kind::returned}));
     }
 }
 
@@ -301,7 +314,9 @@ TEST_CASE("that it was read may be heard of before that it was confirmed", "[ear
     const Switched on("reset");
     Acquainted network;
     std::vector<std::vector<unsigned char>> held;
-    network.loses = [&](size_t, const std::vector<unsigned char> &raw) { return held.push_back(raw), true; };
+    network.loses = [&](size_t, const std::vector<unsigned char> &raw) {
+        return held.push_back(raw), true;
+    };
     Exchange exchange(network, network.a, network.b, whole(), 1);
     exchange.send(9);
     network.work_alone();
@@ -314,7 +329,8 @@ TEST_CASE("that it was read may be heard of before that it was confirmed", "[ear
     }
     REQUIRE(held.size() == 2);
     for (const size_t i : {1, 0})
-        CHECK(heddle_port_arrived(network.port(network.a), held[i].data(), held[i].size(), nullptr, 0) == HEDDLE_SUCCESS);
+        CHECK(heddle_port_arrived(network.port(network.a), held[i].data(), held[i].size(), nullptr,
+                                  0) == HEDDLE_SUCCESS);
     run(network, [&] { return exchange.over(); });
     CHECK(exchange.sent.error == HEDDLE_SUCCESS);
     CHECK(exchange.sent.bytes == one_chunk);
@@ -355,7 +371,9 @@ TEST_CASE("who is lost while it is packed or waited for ends it at the other end
     }
 }
 
-TEST_CASE("messages that nobody receives hold half as much as the staging memory, and no other waits for it", "[early]")
+TEST_CASE("messages that nobody receives hold half as much as the staging memory, and no other "
+          "waits for it",
+          "[early]")
 {
     const Switched on("reset");
     constexpr int64_t lent = Two::lent;

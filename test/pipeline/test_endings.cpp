@@ -43,8 +43,8 @@ TEST_CASE("refused messages end at the sender", "[endings]")
         Two network;
         Exchange exchange(network, network.a, network.b, some(), 1);
         exchange.send();
-        REQUIRE(heddle_message_refuse(network.port(network.b), network.peer(network.a), exchange.envelope(),
-                                      error) == HEDDLE_SUCCESS);
+        REQUIRE(heddle_message_refuse(network.port(network.b), network.peer(network.a),
+                                      exchange.envelope(), error) == HEDDLE_SUCCESS);
         run(network, [&] { return exchange.sent.over; });
         CHECK(exchange.sent.error == (error ? int{HEDDLE_ERR_PEER} : HEDDLE_SUCCESS));
         CHECK(exchange.sent.bytes == 0);
@@ -81,13 +81,16 @@ TEST_CASE("the oldest unanswered message of a key is the one that was dropped", 
     all[3]->check();
 }
 
-TEST_CASE("an envelope that cannot be read ends the oldest unanswered message of its key", "[endings]")
+TEST_CASE("an envelope that cannot be read ends the oldest unanswered message of its key",
+          "[endings]")
 {
     Two network;
-    Exchange first(network, network.a, network.b, some(), 1), second(network, network.a, network.b, some(), 2);
+    Exchange first(network, network.a, network.b, some(), 1),
+        second(network, network.a, network.b, some(), 2);
     first.send(9);
     second.send(9);
-    CHECK(heddle_port_dropped(network.port(network.a), network.peer(network.b), 9, HEDDLE_ERR_VERSION) == HEDDLE_SUCCESS);
+    CHECK(heddle_port_dropped(network.port(network.a), network.peer(network.b), 9,
+                              HEDDLE_ERR_VERSION) == HEDDLE_SUCCESS);
     run(network, [&] { return first.sent.over; });
     CHECK(first.sent.error == HEDDLE_ERR_PEER);
     CHECK(!second.sent.over);
@@ -100,13 +103,16 @@ TEST_CASE("an envelope that cannot be read ends the oldest unanswered message of
 TEST_CASE("what a probe has matched is not what was dropped", "[endings]")
 {
     Two network;
-    Exchange probed(network, network.a, network.b, some(), 1), dropped(network, network.a, network.b, some(), 2);
+    Exchange probed(network, network.a, network.b, some(), 1),
+        dropped(network, network.a, network.b, some(), 2);
     probed.send(9);
     dropped.send(9);
     heddle_port *const sender = network.port(network.a), *const receiver = network.port(network.b);
     CHECK(heddle_message_probed(receiver, network.peer(network.a), nullptr) == HEDDLE_ERR_ARG);
-    CHECK(heddle_message_probed(nullptr, network.peer(network.a), probed.envelope()) == HEDDLE_ERR_ARG);
-    REQUIRE(heddle_message_probed(receiver, network.peer(network.a), probed.envelope()) == HEDDLE_SUCCESS);
+    CHECK(heddle_message_probed(nullptr, network.peer(network.a), probed.envelope()) ==
+          HEDDLE_ERR_ARG);
+    REQUIRE(heddle_message_probed(receiver, network.peer(network.a), probed.envelope()) ==
+            HEDDLE_SUCCESS);
     while (!network.quiet())
         network.step();
     CHECK(heddle_port_dropped(sender, network.peer(network.b), 9, 0) == HEDDLE_SUCCESS);
@@ -117,7 +123,8 @@ TEST_CASE("what a probe has matched is not what was dropped", "[endings]")
     probed.receive();
     run(network, [&] { return probed.over(); });
     probed.check();
-    REQUIRE(heddle_message_probed(receiver, network.peer(network.a), probed.envelope()) == HEDDLE_SUCCESS); // it has ended
+    REQUIRE(heddle_message_probed(receiver, network.peer(network.a), probed.envelope()) ==
+            HEDDLE_SUCCESS); // it has ended
     while (!network.quiet())
         network.step();
 }
@@ -149,8 +156,10 @@ TEST_CASE("a message whose envelope was not sent is abandoned", "[endings]")
     Exchange exchange(network, network.a, network.b, some(), 1);
     exchange.send();
     heddle_port *const sender = network.port(network.a);
-    CHECK(heddle_message_abandon(sender, exchange.message() + 1, HEDDLE_ERR_PEER) == HEDDLE_ERR_RANGE);
-    CHECK(heddle_message_abandon(sender, exchange.message(), HEDDLE_ERR_NO_MEMORY) == HEDDLE_SUCCESS);
+    CHECK(heddle_message_abandon(sender, exchange.message() + 1, HEDDLE_ERR_PEER) ==
+          HEDDLE_ERR_RANGE);
+    CHECK(heddle_message_abandon(sender, exchange.message(), HEDDLE_ERR_NO_MEMORY) ==
+          HEDDLE_SUCCESS);
     run(network, [&] { return exchange.sent.over; });
     CHECK(exchange.sent.error == HEDDLE_ERR_NO_MEMORY);
     CHECK(heddle_message_abandon(sender, exchange.message(), HEDDLE_ERR_PEER) == HEDDLE_ERR_RANGE);
@@ -162,7 +171,8 @@ TEST_CASE("an abandoned message's envelope comes nevertheless", "[endings]")
         Two network(peer);
         Exchange exchange(network, network.a, network.b, some(), 1);
         exchange.send();
-        CHECK(heddle_message_abandon(network.port(network.a), exchange.message(), HEDDLE_ERR_PEER) == HEDDLE_SUCCESS);
+        CHECK(heddle_message_abandon(network.port(network.a), exchange.message(),
+                                     HEDDLE_ERR_PEER) == HEDDLE_SUCCESS);
         exchange.receive();
         run(network, [&] { return exchange.over(); });
         CHECK(exchange.sent.error == HEDDLE_ERR_PEER);
@@ -190,8 +200,9 @@ TEST_CASE("a peer is lost", "[endings]")
                 const bool before = at_sender ? exchange.sent.over : exchange.received.over;
                 heddle_port_lost(network.port(at_sender ? network.a : network.b),
                                  network.peer(at_sender ? network.b : network.a), HEDDLE_ERR_PEER);
-                run(network,
-                    [&] { return (at_sender ? exchange.sent : exchange.received).over && other.over(); });
+                run(network, [&] {
+                    return (at_sender ? exchange.sent : exchange.received).over && other.over();
+                });
                 other.check();
                 if (!before)
                     CHECK((at_sender ? exchange.sent : exchange.received).error == HEDDLE_ERR_PEER);
@@ -264,12 +275,14 @@ TEST_CASE("arguments that make no sense", "[endings]")
     heddle_port *made = nullptr;
     CHECK(heddle_port_create(nullptr, nullptr, &made) == HEDDLE_ERR_ARG);
     CHECK(heddle_port_create(&nothing, nullptr, &made) == HEDDLE_ERR_ARG);
-    const heddle_port_options wrong[] = {{-1, 0, 0, 0, 0, 0},   {4095, 0, 0, 0, 0, 0}, {5000, 0, 0, 0, 0, 0},
-                                         {0, -1, 0, 0, 0, 0},   {0, 0, -1, 0, 0, 0},   {0, 0, 0, HEDDLE_PEER_REFERENCE + 1, 0, 0},
-                                         {2048, 0, 0, 0, 0, 0}, {0, 0, 0, -1, 0, 0},   {0, 0, 0, 0, 65536, 0},
-                                         {0, 0, 0, 0, 0, -1}};
-    const heddle_transport transport{nullptr, [](void *, void *, const void *, size_t, const void *, size_t,
-                                                 void *, int *) { return int{HEDDLE_ERR_PEER}; }};
+    const heddle_port_options wrong[] = {
+        {-1, 0, 0, 0, 0, 0},   {4095, 0, 0, 0, 0, 0}, {5000, 0, 0, 0, 0, 0},
+        {0, -1, 0, 0, 0, 0},   {0, 0, -1, 0, 0, 0},   {0, 0, 0, HEDDLE_PEER_REFERENCE + 1, 0, 0},
+        {2048, 0, 0, 0, 0, 0}, {0, 0, 0, -1, 0, 0},   {0, 0, 0, 0, 65536, 0},
+        {0, 0, 0, 0, 0, -1}};
+    const heddle_transport transport{nullptr,
+                                     [](void *, void *, const void *, size_t, const void *, size_t,
+                                        void *, int *) { return int{HEDDLE_ERR_PEER}; }};
     for (const heddle_port_options &options : wrong)
         CHECK(heddle_port_create(&transport, &options, &made) == HEDDLE_ERR_ARG);
     CHECK(made == nullptr);
@@ -284,15 +297,16 @@ TEST_CASE("arguments that make no sense", "[endings]")
           HEDDLE_ERR_RANGE);
     CHECK(heddle_message_send(port, nullptr, &side, -1, 0, 0, envelope, ended, nullptr, nullptr) ==
           HEDDLE_ERR_ARG);
-    CHECK(heddle_message_send(port, nullptr, &nowhere, 64, 0, 0, envelope, ended, nullptr, nullptr) ==
-          HEDDLE_ERR_BUFFER);
-    CHECK(heddle_message_send(port, nullptr, &side, 64, 0, 0, envelope, nullptr, nullptr, nullptr) ==
+    CHECK(heddle_message_send(port, nullptr, &nowhere, 64, 0, 0, envelope, ended, nullptr,
+                              nullptr) == HEDDLE_ERR_BUFFER);
+    CHECK(heddle_message_send(port, nullptr, &side, 64, 0, 0, envelope, nullptr, nullptr,
+                              nullptr) == HEDDLE_ERR_ARG);
+    CHECK(heddle_message_receive(port, nullptr, exchange.envelope(), &side, 65, nullptr, ended,
+                                 nullptr) == HEDDLE_ERR_RANGE);
+    CHECK(heddle_message_receive(port, nullptr, exchange.envelope(), &side, -1, nullptr, ended,
+                                 nullptr) == HEDDLE_ERR_ARG);
+    CHECK(heddle_message_receive(port, nullptr, nullptr, &side, 64, nullptr, ended, nullptr) ==
           HEDDLE_ERR_ARG);
-    CHECK(heddle_message_receive(port, nullptr, exchange.envelope(), &side, 65, nullptr, ended, nullptr) ==
-          HEDDLE_ERR_RANGE);
-    CHECK(heddle_message_receive(port, nullptr, exchange.envelope(), &side, -1, nullptr, ended, nullptr) ==
-          HEDDLE_ERR_ARG);
-    CHECK(heddle_message_receive(port, nullptr, nullptr, &side, 64, nullptr, ended, nullptr) == HEDDLE_ERR_ARG);
     CHECK(heddle_message_refuse(port, nullptr, nullptr, 0) == HEDDLE_ERR_ARG);
     CHECK(heddle_port_arrived(port, nullptr, 0, nullptr, 0) == HEDDLE_ERR_FORMAT);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Devices, transports and memory that fail in the middle of a message: an error at both ends, or right data;
- * never a hang, never anything else.
+ * Devices, transports and memory that fail in the middle of a message: an error at both ends, or
+ * right data; never a hang, never anything else.
  */
 #include "exchange.hpp"
 
@@ -48,8 +48,9 @@ TEST_CASE("a device fails in the middle of a message", "[failures]")
             for (const int when : {1, 2, 7, 20}) {
                 Two network(peer);
                 const gpu::Place there = peer == HEDDLE_PEER_VALUE ? pageable : device1;
-                const Plan made = at_sender ? plan(blocks(device0, bytes), blocks(there, bytes), bytes)
-                                            : plan(blocks(there, bytes), blocks(device0, bytes), bytes);
+                const Plan made = at_sender
+                                      ? plan(blocks(device0, bytes), blocks(there, bytes), bytes)
+                                      : plan(blocks(there, bytes), blocks(device0, bytes), bytes);
                 Exchange exchange(network, network.a, network.b, made, 1);
                 INFO("peer " << peer << ", at the sender " << at_sender << ", at " << when);
                 const Switched on(text("reset reorder=1 delay_us=20 fail=execute:", when));
@@ -61,7 +62,8 @@ TEST_CASE("a device fails in the middle of a message", "[failures]")
                     CHECK(broken.error == HEDDLE_ERR_DEVICE);
                     CHECK(broken.detail.find("asked to fail") != std::string::npos);
                     /* Who has sent all is through. */
-                    CHECK((other.error == HEDDLE_ERR_PEER || (!at_sender && when == 20 && !other.error)));
+                    CHECK((other.error == HEDDLE_ERR_PEER ||
+                           (!at_sender && when == 20 && !other.error)));
                 } else {
                     /* There may not be so many launches. */
                     CHECK(!exchange.sent.error == !exchange.received.error);
@@ -73,8 +75,8 @@ TEST_CASE("a device fails in the middle of a message", "[failures]")
 TEST_CASE("any call to a device fails once", "[failures]")
 {
     constexpr const char *calls[] = {
-        "allocate",    "allocate_pinned", "stream_create", "stream_synchronize", "launch",
-        "copy",        "copy_2d",         "done_acquire",  "done_test",          "done_wait",
+        "allocate",      "allocate_pinned", "stream_create", "stream_synchronize", "launch",
+        "copy",          "copy_2d",         "done_acquire",  "done_test",          "done_wait",
         "export_memory", "import_memory"};
     int failed = 0;
     for (const int peer : all_peers)
@@ -99,17 +101,20 @@ TEST_CASE("the transport fails", "[failures]")
     const Switched on("reset");
     int failed = 0;
     for (const int peer : all_peers)
-        for (const Network::When what : {Network::When::send, Network::When::sent, Network::When::placed})
+        for (const Network::When what :
+             {Network::When::send, Network::When::sent, Network::When::placed})
             for (int when = 1; when <= 30; when += 1 + when / 4)
                 for (const bool dense_ends : {false, true}) {
                     Two network(peer, {true, 30, 30});
                     const gpu::Place place = dense_ends ? pageable : device0;
-                    const Plan made = dense_ends ? plan(dense(place, bytes), dense(place, bytes), bytes)
-                                                 : plan(blocks(place, bytes), blocks(device1, bytes), bytes);
+                    const Plan made =
+                        dense_ends ? plan(dense(place, bytes), dense(place, bytes), bytes)
+                                   : plan(blocks(place, bytes), blocks(device1, bytes), bytes);
                     Exchange exchange(network, network.a, network.b, made, 1);
                     INFO("peer " << peer << ", what " << int(what) << " at " << when << ", dense "
                                  << dense_ends);
-                    /* One header or chunk is not sent or not come; what tells of the failure gets through. */
+                    /* One header or chunk is not sent or not come; what tells of the failure gets
+                     * through. */
                     int left = when;
                     network.fails = [&](Network::When now, size_t, size_t) {
                         return now == what && --left == 0 ? HEDDLE_ERR_PEER : HEDDLE_SUCCESS;
@@ -122,9 +127,11 @@ TEST_CASE("the transport fails", "[failures]")
 TEST_CASE("no memory on any device", "[failures]")
 {
     for (const int peer : all_peers)
-        for (const char *memory : {"device_memory=0", "pinned_memory=0", "device_memory=0 pinned_memory=0"}) {
+        for (const char *memory :
+             {"device_memory=0", "pinned_memory=0", "device_memory=0 pinned_memory=0"}) {
             Two network(peer);
-            const size_t c = network.add({chunk << 6, 4, 0, peer, 0, 0}); /* pieces of this size are not there yet */
+            const size_t c = network.add({chunk << 6, 4, 0, peer, 0, 0}); /* pieces of this size are
+                                                                             not there yet */
             const Plan made = plan(blocks(device0, bytes), blocks(device1, bytes), bytes);
             Exchange exchange(network, c, c, made, 1);
             INFO("peer " << peer << ", " << memory);

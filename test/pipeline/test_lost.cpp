@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Processes that are killed amid a message: that is seen, and what waits for them ends; and ports whose transport has memory of
- * messages to somebody who is gone.
+ * Processes that are killed amid a message: that is seen, and what waits for them ends; and ports
+ * whose transport has memory of messages to somebody who is gone.
  */
 #include "processes.hpp"
 #include "two.hpp"
@@ -21,8 +21,10 @@ constexpr int64_t chunk = Wire::chunk, bytes = 100 * chunk;
 /* One buffer of bytes with gaps, or dense. */
 struct Side {
     Side(gpu::Place place, bool is_dense)
-        : spec(is_dense ? dense(place, bytes) : blocks(place, bytes)), type(oracle::build(*spec.type).commit()),
-          memory(place, size_t{3} * bytes), side{memory.at(), spec.count, type.get(), 0}
+        : spec(is_dense ? dense(place, bytes) : blocks(place, bytes)),
+          type(oracle::build(*spec.type).commit()),
+          memory(place, size_t{3} * bytes),
+          side{memory.at(), spec.count, type.get(), 0}
     {
     }
     const gpu::SideSpec spec;
@@ -44,12 +46,14 @@ int peer_of(const char *name) { return std::atoi(name); }
     char envelope[HEDDLE_ENVELOPE_BYTES];
     End end;
     if (sends) {
-        gpu::succeeds(heddle_message_send(wire.port, nullptr, &own.side, bytes, 0, 0, envelope, ended, &end, nullptr),
+        gpu::succeeds(heddle_message_send(wire.port, nullptr, &own.side, bytes, 0, 0, envelope,
+                                          ended, &end, nullptr),
                       "heddle_message_send");
         wire.write(nullptr, 0, envelope, sizeof envelope);
     } else {
         const std::vector<char> met = wire.next_envelope();
-        gpu::succeeds(heddle_message_receive(wire.port, nullptr, met.data(), &own.side, bytes, nullptr, ended, &end),
+        gpu::succeeds(heddle_message_receive(wire.port, nullptr, met.data(), &own.side, bytes,
+                                             nullptr, ended, &end),
                       "heddle_message_receive");
     }
     wire.run([&] { return steps-- == 0; });
@@ -75,12 +79,14 @@ void outlive(const char *test, bool sends, bool is_dense, int peer)
     End end;
     if (sends) {
         char envelope[HEDDLE_ENVELOPE_BYTES];
-        gpu::succeeds(heddle_message_send(wire.port, nullptr, &own.side, bytes, 0, 0, envelope, ended, &end, nullptr),
+        gpu::succeeds(heddle_message_send(wire.port, nullptr, &own.side, bytes, 0, 0, envelope,
+                                          ended, &end, nullptr),
                       "heddle_message_send");
         wire.write(nullptr, 0, envelope, sizeof envelope);
     } else {
         const std::vector<char> met = wire.next_envelope();
-        gpu::succeeds(heddle_message_receive(wire.port, nullptr, met.data(), &own.side, bytes, nullptr, ended, &end),
+        gpu::succeeds(heddle_message_receive(wire.port, nullptr, met.data(), &own.side, bytes,
+                                             nullptr, ended, &end),
                       "heddle_message_receive");
     }
     int more = 100; /* what it sent comes first */
@@ -91,7 +97,8 @@ void outlive(const char *test, bool sends, bool is_dense, int peer)
         return end.over && gone;
     });
     CHECK(end.calls == 1);
-    CHECK((end.error == HEDDLE_ERR_LOST || end.error == HEDDLE_ERR_PEER || (end.error == HEDDLE_SUCCESS && end.bytes == bytes)));
+    CHECK((end.error == HEDDLE_ERR_LOST || end.error == HEDDLE_ERR_PEER ||
+           (end.error == HEDDLE_SUCCESS && end.bytes == bytes)));
     CHECK(gone == 1);
 }
 
@@ -158,7 +165,8 @@ TEST_CASE("memory that a transport has for somebody who is gone comes back", "[l
     const Switched on("reset");
     for (int steps = 0; steps < 60; steps += 4) {
         Two network(HEDDLE_PEER_VALUE);
-        Exchange exchange(network, network.a, network.b, spaced(device0, device1, 40 * Two::chunk), 1);
+        Exchange exchange(network, network.a, network.b, spaced(device0, device1, 40 * Two::chunk),
+                          1);
         exchange.begin();
         for (int i = 0; i < steps; ++i) {
             network.progress(network.a);
@@ -167,7 +175,9 @@ TEST_CASE("memory that a transport has for somebody who is gone comes back", "[l
         }
         network.holds = [](size_t) { return true; };
         for (const size_t end : {network.a, network.b})
-            heddle_port_lost(network.port(end), network.peer(end == network.a ? network.b : network.a), HEDDLE_ERR_LOST);
+            heddle_port_lost(network.port(end),
+                             network.peer(end == network.a ? network.b : network.a),
+                             HEDDLE_ERR_LOST);
         run(network, [&] { return exchange.over(); });
         network.holds = nullptr;
         while (network.step()) /* what it says of it later is no matter */
@@ -203,7 +213,9 @@ TEST_CASE("the oldest message that was not answered", "[lost]")
 /* A file as long as chunks in shared memory need would end the program. */
 TEST_CASE("inside: files may not be long", "[.][inside]")
 {
-    travels(Two(HEDDLE_PEER_VALUE), spaced(device0, device1, 40 * Two::chunk)); /* the simulated device has its own files then */
+    travels(Two(HEDDLE_PEER_VALUE), spaced(device0, device1, 40 * Two::chunk)); /* the simulated
+                                                                                   device has its
+                                                                                   own files then */
     const rlimit most{rlim_t{1} << 20, rlim_t{1} << 20};
     REQUIRE(setrlimit(RLIMIT_FSIZE, &most) == 0);
     Two network(HEDDLE_PEER_SHARED);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Messages on offer: read where they lie if somebody wants them soon, copied away and over for their sender if not.
+ * Messages on offer: read where they lie if somebody wants them soon, copied away and over for
+ * their sender if not.
  */
 #include "two.hpp"
 
@@ -8,7 +9,8 @@ using namespace pipeline_test;
 
 namespace {
 
-constexpr gpu::Place device0{gpu::Kind::device, 0}, device1{gpu::Kind::device, 1}, pageable{}, managed{gpu::Kind::managed, 0};
+constexpr gpu::Place device0{gpu::Kind::device, 0}, device1{gpu::Kind::device, 1}, pageable{},
+    managed{gpu::Kind::managed, 0};
 constexpr int64_t bytes = 100000; /* enough out of one allocation for it to be lent */
 constexpr int64_t for_ever = 100000000, at_once = 1; /* microseconds */
 
@@ -25,10 +27,12 @@ struct Patient : Two {
 };
 
 struct Counts {
-    const Since claimed{Counter::claimed}, withdrawn{Counter::withdrawn}, in_place{Counter::sent_in_place};
+    const Since claimed{Counter::claimed}, withdrawn{Counter::withdrawn},
+        in_place{Counter::sent_in_place};
 };
 
-/* The receiver is late: the sender is through, has other things in its buffer, and is not asked for anything. */
+/* The receiver is late: the sender is through, has other things in its buffer, and is not asked for
+ * anything. */
 void take_late(Patient &network, Exchange &exchange, bool within = false)
 {
     REQUIRE(exchange.offer(within));
@@ -150,12 +154,14 @@ TEST_CASE("who is being read is more patient", "[offers]")
 TEST_CASE("who takes offers by value hears of none for a while", "[offers]")
 {
     const Switched on("reset");
-    for (const bool on_device : {false, true}) { /* the receiver has host memory, or never looks at others' */
+    for (const bool on_device : {false, true}) { /* the receiver has host memory, or never looks at
+                                                    others' */
         Patient network(for_ever, on_device ? HEDDLE_PEER_VALUE : HEDDLE_PEER_DEFAULT);
         const Counts counts;
         int offered = 0;
         for (int i = 0; i < 33; ++i) {
-            Exchange exchange(network, network.a, network.b, contiguous(on_device ? device1 : pageable), i);
+            Exchange exchange(network, network.a, network.b,
+                              contiguous(on_device ? device1 : pageable), i);
             const bool goes = exchange.offer();
             CHECK(goes == (i % 16 == 0));
             offered += goes;
@@ -217,7 +223,8 @@ TEST_CASE("only what can be read where it lies is offered", "[offers]")
     CHECK_FALSE(is_offered(spaced(device0, device1, bytes)));
     CHECK_FALSE(is_offered(plan(dense(pageable, bytes), dense(device1, bytes), bytes)));
     CHECK_FALSE(is_offered(plan(dense(managed, bytes), dense(device1, bytes), bytes)));
-    CHECK_FALSE(is_offered(contiguous(device1, 1000))); /* nothing was sent out of its allocation so far */
+    CHECK_FALSE(is_offered(contiguous(device1, 1000))); /* nothing was sent out of its allocation so
+                                                           far */
     CHECK(is_offered(spaced(device0, device0, bytes), true));
     for (const int peer : {HEDDLE_PEER_VALUE, HEDDLE_PEER_SHARED}) {
         const size_t c = network.add({4096, 4, 0, peer, 0, for_ever});
@@ -289,15 +296,19 @@ TEST_CASE("what was withdrawn may be truncated, dropped, refused, or never recei
             exchange.check();
             CHECK(exchange.received.error == HEDDLE_ERR_TRUNCATE);
         } else if (how == 1) {
-            CHECK(heddle_port_dropped(network.port(network.a), network.peer(network.b), 0, 0) == HEDDLE_SUCCESS);
-        } else if (how == 2) {
-            CHECK(heddle_message_refuse(network.port(network.b), network.peer(network.a), exchange.envelope(), 0) ==
+            CHECK(heddle_port_dropped(network.port(network.a), network.peer(network.b), 0, 0) ==
                   HEDDLE_SUCCESS);
+        } else if (how == 2) {
+            CHECK(heddle_message_refuse(network.port(network.b), network.peer(network.a),
+                                        exchange.envelope(), 0) == HEDDLE_SUCCESS);
         }
         const int64_t kept = how == 3; /* somebody may ask for it yet */
-        run(network, [&] { return network.quiet() && (how == 3 || !*heddle_port_active(network.port(network.a))); });
+        run(network, [&] {
+            return network.quiet() && (how == 3 || !*heddle_port_active(network.port(network.a)));
+        });
         CHECK(heddle::pipeline::counted(Counter::kept) == kept);
-        CHECK(heddle_port_dropped(network.port(network.a), network.peer(network.b), 0, 0) == (how == 3 ? HEDDLE_SUCCESS : HEDDLE_ERR_RANGE));
+        CHECK(heddle_port_dropped(network.port(network.a), network.peer(network.b), 0, 0) ==
+              (how == 3 ? HEDDLE_SUCCESS : HEDDLE_ERR_RANGE));
         network.destroy(network.a);
         network.destroy(network.b);
         CHECK(exchange.sent.calls == 1);
@@ -320,17 +331,19 @@ TEST_CASE("nothing is kept of what its receiver does not want", "[offers]")
                     network.progress(network.a);
                 if (fails) {
                     network.fails = [](Network::When when, size_t, size_t) {
-                        return when == Network::When::placed ? int{HEDDLE_ERR_PEER} : HEDDLE_SUCCESS;
+                        return when == Network::When::placed ? int{HEDDLE_ERR_PEER}
+                                                             : HEDDLE_SUCCESS;
                     };
                     gpu::Machine::get().configure("fail=any:1+");
                     exchange.receive();
                 } else {
-                    CHECK(heddle_message_refuse(network.port(network.b), network.peer(network.a), exchange.envelope(), 0) ==
-                          HEDDLE_SUCCESS);
+                    CHECK(heddle_message_refuse(network.port(network.b), network.peer(network.a),
+                                                exchange.envelope(), 0) == HEDDLE_SUCCESS);
                     exchange.received.over = true;
                 }
                 run(network, [&] {
-                    return exchange.over() && network.quiet() && !*heddle_port_active(network.port(network.a)) &&
+                    return exchange.over() && network.quiet() &&
+                           !*heddle_port_active(network.port(network.a)) &&
                            !*heddle_port_active(network.port(network.b));
                 });
                 CHECK(heddle::pipeline::counted(Counter::kept) == 0);
@@ -344,7 +357,8 @@ TEST_CASE("a port keeps no more than some of what nobody asks for", "[offers]")
     std::vector<std::unique_ptr<Exchange>> all;
     int offered = 0;
     for (int i = 0; i < 3000; ++i) {
-        all.push_back(std::make_unique<Exchange>(network, network.a, network.b, contiguous(device1, 100000), i));
+        all.push_back(std::make_unique<Exchange>(network, network.a, network.b,
+                                                 contiguous(device1, 100000), i));
         network.progress(network.a);
         if (!all.back()->offer()) {
             all.back()->sent.over = all.back()->received.over = true; /* it goes another way */
@@ -409,7 +423,8 @@ TEST_CASE("where it cannot be copied, it waits for its receiver", "[offers]")
     CHECK(counts.withdrawn.now() == 0);
 }
 
-TEST_CASE("where it cannot be copied, and its receiver cannot read it, both ends hear of it", "[offers]")
+TEST_CASE("where it cannot be copied, and its receiver cannot read it, both ends hear of it",
+          "[offers]")
 {
     const Switched on("reset fail=execute:1+");
     Patient network(for_ever);
@@ -452,13 +467,16 @@ TEST_CASE("what was taken is not what was dropped", "[offers]")
 {
     const Switched on("reset");
     Patient network(for_ever);
-    Exchange taken(network, network.a, network.b, contiguous(), 1), dropped(network, network.a, network.b, contiguous(), 2);
+    Exchange taken(network, network.a, network.b, contiguous(), 1),
+        dropped(network, network.a, network.b, contiguous(), 2);
     REQUIRE(taken.offer());
     dropped.send();
     taken.receive();
     network.run_receiver([&] { return taken.received.over; }, network.b);
-    CHECK(heddle_port_dropped(network.port(network.a), network.peer(network.b), 0, 0) == HEDDLE_SUCCESS);
-    CHECK(heddle_port_dropped(network.port(network.a), network.peer(network.b), 0, 0) == HEDDLE_ERR_RANGE);
+    CHECK(heddle_port_dropped(network.port(network.a), network.peer(network.b), 0, 0) ==
+          HEDDLE_SUCCESS);
+    CHECK(heddle_port_dropped(network.port(network.a), network.peer(network.b), 0, 0) ==
+          HEDDLE_ERR_RANGE);
     run(network, [&] { return taken.over() && dropped.sent.over; });
     taken.check();
     CHECK(taken.sent.bytes == bytes);
@@ -501,7 +519,8 @@ TEST_CASE("what is sent while another is on offer is not offered", "[offers]")
 {
     const Switched on("reset");
     Patient network(for_ever);
-    Exchange first(network, network.a, network.b, contiguous(), 1), second(network, network.a, network.b, contiguous(), 2),
+    Exchange first(network, network.a, network.b, contiguous(), 1),
+        second(network, network.a, network.b, contiguous(), 2),
         third(network, network.a, network.b, contiguous(), 3);
     CHECK(first.offer());
     CHECK_FALSE(second.offer());
@@ -535,7 +554,8 @@ TEST_CASE("many messages on offer, with any patience, received at any time", "[o
             const size_t from = network.add({Two::chunk, 4, 0, HEDDLE_PEER_AUTO, 0, patience});
             const bool within = of.percent(20);
             const int64_t length = 65536 + of.scaled(60000);
-            all.push_back(std::make_unique<Exchange>(network, from, within ? from : network.b, contiguous(to, length), of.next()));
+            all.push_back(std::make_unique<Exchange>(network, from, within ? from : network.b,
+                                                     contiguous(to, length), of.next()));
             REQUIRE(all.back()->offer(within));
             spoilt.push_back(false);
             received.push_back(false);
@@ -573,13 +593,15 @@ TEST_CASE("bad arguments of an offer", "[offers]")
     const heddle_side side{memory, 64, heddle_type_predefined(HEDDLE_BYTE), 0};
     heddle_port *const port = network.port(network.a);
     int offered = 7;
-    CHECK(heddle_message_offer(port, nullptr, 1, &side, 65, 0, 0, envelope, ended, nullptr, nullptr, &offered) == HEDDLE_ERR_RANGE);
+    CHECK(heddle_message_offer(port, nullptr, 1, &side, 65, 0, 0, envelope, ended, nullptr, nullptr,
+                               &offered) == HEDDLE_ERR_RANGE);
     CHECK(offered == 0);
-    CHECK(heddle_message_offer(port, nullptr, 1, &side, 64, 0, 0, envelope, ended, nullptr, nullptr, nullptr) == HEDDLE_ERR_ARG);
-    CHECK(heddle_message_offer(port, nullptr, 1, nullptr, 64, 0, 0, envelope, ended, nullptr, nullptr, &offered) ==
-          HEDDLE_ERR_ARG);
-    CHECK(heddle_message_offer(nullptr, nullptr, 1, &side, 64, 0, 0, envelope, ended, nullptr, nullptr, &offered) ==
-          HEDDLE_ERR_ARG);
+    CHECK(heddle_message_offer(port, nullptr, 1, &side, 64, 0, 0, envelope, ended, nullptr, nullptr,
+                               nullptr) == HEDDLE_ERR_ARG);
+    CHECK(heddle_message_offer(port, nullptr, 1, nullptr, 64, 0, 0, envelope, ended, nullptr,
+                               nullptr, &offered) == HEDDLE_ERR_ARG);
+    CHECK(heddle_message_offer(nullptr, nullptr, 1, &side, 64, 0, 0, envelope, ended, nullptr,
+                               nullptr, &offered) == HEDDLE_ERR_ARG);
     exchange.begin();
     run(network, [&] { return exchange.over(); });
 }

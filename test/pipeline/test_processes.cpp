@@ -43,16 +43,28 @@ struct Traffic {
     int64_t count() const { return gap ? blocks() : bytes; } /* of type_of() */
 };
 constexpr Traffic spaced{"inside: the receiving process", 3, block};
-constexpr Traffic dense_ones{"inside: the process that receives dense messages", 24, 0, HEDDLE_PEER_AUTO, false};
-constexpr Traffic dense_apart{.receiver = "inside: the process that receives dense messages from everywhere",
-                              .messages = 24, .gap = 0, .keeps = false, .frees = false};
+constexpr Traffic dense_ones{"inside: the process that receives dense messages", 24, 0,
+                             HEDDLE_PEER_AUTO, false};
+constexpr Traffic dense_apart{
+    .receiver = "inside: the process that receives dense messages from everywhere",
+    .messages = 24,
+    .gap = 0,
+    .keeps = false,
+    .frees = false};
 constexpr Traffic dense_again{"inside: the process that receives out of one buffer", 5, 0};
 constexpr Traffic on_offer{"inside: the process that claims", 5, 0, HEDDLE_PEER_AUTO, true, true};
-constexpr Traffic racing{"inside: the process that may be late", 60, 0, HEDDLE_PEER_AUTO, true, true, 200};
-constexpr Traffic out_of_sight{"inside: the process that can claim nothing", 5, 0, HEDDLE_PEER_AUTO, true, true};
-constexpr Traffic freed_before{.receiver = "inside: the process that reads what is lent where a buffer was",
-                               .messages = 2, .gap = 0, .room = size_t{24} << 20, .then = &spaced};
-constexpr Traffic in_host_memory{"inside: the process that maps memory", 3, block, HEDDLE_PEER_SHARED};
+constexpr Traffic racing{
+    "inside: the process that may be late", 60, 0, HEDDLE_PEER_AUTO, true, true, 200};
+constexpr Traffic out_of_sight{
+    "inside: the process that can claim nothing", 5, 0, HEDDLE_PEER_AUTO, true, true};
+constexpr Traffic freed_before{.receiver =
+                                   "inside: the process that reads what is lent where a buffer was",
+                               .messages = 2,
+                               .gap = 0,
+                               .room = size_t{24} << 20,
+                               .then = &spaced};
+constexpr Traffic in_host_memory{"inside: the process that maps memory", 3, block,
+                                 HEDDLE_PEER_SHARED};
 
 oracle::Type type_of(const Traffic &traffic)
 {
@@ -86,12 +98,13 @@ void send_all(Wire &wire, const Traffic &traffic)
         End end;
         int offered = 0;
         if (traffic.offers)
-            gpu::succeeds(heddle_message_offer(wire.port, nullptr, 0, &side, bytes, 0, 0, envelope, ended, &end, nullptr, &offered),
+            gpu::succeeds(heddle_message_offer(wire.port, nullptr, 0, &side, bytes, 0, 0, envelope,
+                                               ended, &end, nullptr, &offered),
                           "heddle_message_offer");
         if (!offered)
-            gpu::succeeds(
-                heddle_message_send(wire.port, nullptr, &side, bytes, 0, 0, envelope, ended, &end, nullptr),
-                "heddle_message_send");
+            gpu::succeeds(heddle_message_send(wire.port, nullptr, &side, bytes, 0, 0, envelope,
+                                              ended, &end, nullptr),
+                          "heddle_message_send");
         wire.write(nullptr, 0, envelope, sizeof envelope);
         wire.run([&] { return end.over; });
         CHECK(end.error == HEDDLE_SUCCESS);
@@ -109,7 +122,8 @@ void receive_all(Wire &wire, const Traffic &traffic)
         memory.write(0, gaps.data(), gaps.size());
         const std::vector<char> envelope = wire.next_envelope();
         End end;
-        gpu::succeeds(heddle_message_receive(wire.port, nullptr, envelope.data(), &side, bytes, nullptr, ended, &end),
+        gpu::succeeds(heddle_message_receive(wire.port, nullptr, envelope.data(), &side, bytes,
+                                             nullptr, ended, &end),
                       "heddle_message_receive");
         wire.run([&] { return end.over; });
         CHECK(end.error == HEDDLE_SUCCESS);
@@ -118,12 +132,15 @@ void receive_all(Wire &wire, const Traffic &traffic)
     }
 }
 
-/* How many of the messages are lent at first (-1: who knows), and by how many of them the receiver finds that it cannot borrow. */
-void between_processes(const Traffic &traffic, int device, const char *switches, int64_t lent, int64_t fallbacks)
+/* How many of the messages are lent at first (-1: who knows), and by how many of them the receiver
+ * finds that it cannot borrow. */
+void between_processes(const Traffic &traffic, int device, const char *switches, int64_t lent,
+                       int64_t fallbacks)
 {
     setenv("HEDDLE_TEST_FALLBACKS", std::to_string(fallbacks).c_str(), 1);
     const Other other(traffic.receiver, device, switches);
-    const Counter counter = traffic.peer == HEDDLE_PEER_SHARED ? Counter::sent_shared : Counter::sent_by_reference;
+    const Counter counter =
+        traffic.peer == HEDDLE_PEER_SHARED ? Counter::sent_shared : Counter::sent_by_reference;
     Wire wire(other.socket(), traffic.peer, traffic.patience);
     const int64_t before = counted(counter), in_place = counted(Counter::sent_in_place);
     send_all(wire, traffic);
@@ -131,7 +148,9 @@ void between_processes(const Traffic &traffic, int device, const char *switches,
         send_all(wire, *traffic.then);
     if (lent >= 0)
         CHECK(counted(counter) - before == lent);
-    if (!traffic.gap && traffic.keeps && lent == traffic.messages && !fallbacks) /* the first one's answer, and that it was read */
+    if (!traffic.gap && traffic.keeps && lent == traffic.messages && !fallbacks) /* the first one's
+                                                                                    answer, and that
+                                                                                    it was read */
         CHECK(wire.headers_read == 1 + (traffic.offers ? 0 : 1));
     if (lent >= 0)
         CHECK(counted(Counter::sent_in_place) - in_place == (traffic.gap ? 0 : lent));
@@ -163,7 +182,8 @@ TEST_CASE("inside: the receiving process", "[.][inside]")
         CHECK(gpu::Machine::get().count("import_memory") == 1);
 }
 
-/* Each message is in memory of its own, where the last one's was: while that is open, this cannot be opened. */
+/* Each message is in memory of its own, where the last one's was: while that is open, this cannot
+ * be opened. */
 TEST_CASE("inside: the process that receives dense messages", "[.][inside]")
 {
     if (!receive_as_lent(dense_ones))
@@ -181,8 +201,12 @@ TEST_CASE("inside: the process that receives dense messages from everywhere", "[
     CHECK(gpu::Machine::get().count("close_memory") == 8);
 }
 
-/* Its sender has lent nothing before, and does now, in memory that the device gives it in the place of what it has freed. */
-TEST_CASE("inside: the process that reads what is lent where a buffer was", "[.][inside]") { receive_as_lent(freed_before); }
+/* Its sender has lent nothing before, and does now, in memory that the device gives it in the place
+ * of what it has freed. */
+TEST_CASE("inside: the process that reads what is lent where a buffer was", "[.][inside]")
+{
+    receive_as_lent(freed_before);
+}
 
 TEST_CASE("inside: the process that receives out of one buffer", "[.][inside]")
 {
@@ -218,7 +242,8 @@ TEST_CASE("through memory that two processes map", "[shared][processes]")
     between_processes(in_host_memory, 1, "reorder=1 delay_us=20", in_host_memory.messages, 0);
 }
 
-TEST_CASE("a process that cannot map the other's memory gets the bytes themselves", "[shared][processes]")
+TEST_CASE("a process that cannot map the other's memory gets the bytes themselves",
+          "[shared][processes]")
 {
     between_processes(in_host_memory, 0, "fail=pin:1+", 1, 1);
 }
@@ -273,7 +298,8 @@ TEST_CASE("inside: a process whose offers nobody sees", "[.][inside]")
     {
         Network network(1);
         const size_t a = network.add(), b = network.add();
-        Exchange exchange(network, a, b, plan(dense(device0, bytes), dense(device0, bytes), bytes), 1);
+        Exchange exchange(network, a, b, plan(dense(device0, bytes), dense(device0, bytes), bytes),
+                          1);
         REQUIRE(exchange.offer());
         exchange.receive();
         run(network, [&] { return exchange.over(); });
@@ -281,7 +307,9 @@ TEST_CASE("inside: a process whose offers nobody sees", "[.][inside]")
     std::vector<int> theirs;
     for (const auto &file : std::filesystem::directory_iterator("/proc/self/fd")) {
         std::error_code gone;
-        if (std::filesystem::read_symlink(file.path(), gone).string().starts_with("/memfd:heddle-board"))
+        if (std::filesystem::read_symlink(file.path(), gone)
+                .string()
+                .starts_with("/memfd:heddle-board"))
             theirs.push_back(std::stoi(file.path().filename()));
     }
     REQUIRE(theirs.size() == 1);
@@ -289,7 +317,8 @@ TEST_CASE("inside: a process whose offers nobody sees", "[.][inside]")
     between_processes(out_of_sight, 0, "reorder=1 delay_us=20", out_of_sight.messages - 1, 0);
 }
 
-TEST_CASE("a process that cannot see another's offers gets the bytes themselves", "[offers][processes]")
+TEST_CASE("a process that cannot see another's offers gets the bytes themselves",
+          "[offers][processes]")
 {
     CHECK(run_inside("inside: a process whose offers nobody sees") == 0);
 }
@@ -303,7 +332,10 @@ TEST_CASE("a forked child has a name of its own", "[processes]")
     const pid_t child = fork();
     if (child == 0) {
         const auto own = whereabouts();
-        _exit(own.node == parent.node && own.process != parent.process && number_of(own.process) == getpid() ? 0 : 1);
+        _exit(own.node == parent.node && own.process != parent.process &&
+                      number_of(own.process) == getpid()
+                  ? 0
+                  : 1);
     }
     int status = 0;
     waitpid(child, &status, 0);
@@ -311,8 +343,10 @@ TEST_CASE("a forked child has a name of its own", "[processes]")
     CHECK(WEXITSTATUS(status) == 0);
 }
 
-/* The first message finds out that nothing can be opened, and begins anew; the others go through host memory. */
-TEST_CASE("a process that cannot open the other's memory gets the bytes themselves", "[reference][processes]")
+/* The first message finds out that nothing can be opened, and begins anew; the others go through
+ * host memory. */
+TEST_CASE("a process that cannot open the other's memory gets the bytes themselves",
+          "[reference][processes]")
 {
     between_processes(spaced, 0, "fail=import_memory:1+", 1, 1);
     between_processes(dense_ones, 0, "fail=import_memory:1+", 1, 1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Random messages between random kinds of memory, over a transport that reorders and delays, with chunks,
- * windows and pools of all sizes: every byte is where the oracle says.
+ * Random messages between random kinds of memory, over a transport that reorders and delays, with
+ * chunks, windows and pools of all sizes: every byte is where the oracle says.
  */
 #include "exchange.hpp"
 
@@ -57,7 +57,8 @@ void one_case(uint64_t seed, int peer)
         exchanges[i]->begin();
         if (i + 1 == first)
             run(network, [&] {
-                return std::all_of(exchanges.begin(), exchanges.begin() + static_cast<std::ptrdiff_t>(first),
+                return std::all_of(exchanges.begin(),
+                                   exchanges.begin() + static_cast<std::ptrdiff_t>(first),
                                    [](const auto &exchange) { return exchange->over(); });
             });
     }
@@ -66,8 +67,8 @@ void one_case(uint64_t seed, int peer)
     for (const auto &exchange : exchanges) {
         exchange->check();
         CHECK(exchange->sent.error == HEDDLE_SUCCESS);
-        CHECK(
-            (exchange->received.error == HEDDLE_SUCCESS || exchange->received.error == HEDDLE_ERR_TRUNCATE));
+        CHECK((exchange->received.error == HEDDLE_SUCCESS ||
+               exchange->received.error == HEDDLE_ERR_TRUNCATE));
         CHECK(exchange->sent.calls == 1);
         CHECK(exchange->received.calls == 1);
         CHECK(exchange->sent.bytes == exchange->received.bytes);
@@ -81,7 +82,8 @@ void many_cases(int peer)
     const int cases = given ? std::atoi(given) : 150;
     const Switched on("reset reorder=1");
     for (int i = 0; i < cases; ++i) {
-        const uint64_t seed = given && cases == 1 ? run_seed : Rng::mix(run_seed, static_cast<uint64_t>(i));
+        const uint64_t seed =
+            given && cases == 1 ? run_seed : Rng::mix(run_seed, static_cast<uint64_t>(i));
         INFO("again: HEDDLE_TEST_CASES=1 HEDDLE_TEST_SEED=" << seed);
         try {
             one_case(seed, peer);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Chunks that stay on the sender's device: within a process, with every way back to chunks that travel.
+ * Chunks that stay on the sender's device: within a process, with every way back to chunks that
+ * travel.
  */
 #include "two.hpp"
 
@@ -58,7 +59,8 @@ TEST_CASE("heddle_info tells what messages did", "[reference]")
     CHECK(heddle_counter_read(0, nullptr) == HEDDLE_ERR_ARG);
 }
 
-TEST_CASE("memory that is not all of a device's, or a choice by value at either end, travels", "[reference]")
+TEST_CASE("memory that is not all of a device's, or a choice by value at either end, travels",
+          "[reference]")
 {
     const Switched on("reset");
     travels(Two(), spaced(pageable, device0, bytes));
@@ -85,7 +87,8 @@ TEST_CASE("a dense buffer of a device is lent itself", "[reference]")
     }
 }
 
-static void send_and_receive(Two &network, const heddle_side &source, const heddle_side &sink, int64_t size)
+static void send_and_receive(Two &network, const heddle_side &source, const heddle_side &sink,
+                             int64_t size)
 {
     int ended = 0;
     const auto end = [](void *argument, int error, int64_t) {
@@ -93,10 +96,10 @@ static void send_and_receive(Two &network, const heddle_side &source, const hedd
         ++*static_cast<int *>(argument);
     };
     unsigned char envelope[HEDDLE_ENVELOPE_BYTES];
-    REQUIRE(heddle_message_send(network.port(network.a), network.peer(network.b), &source, size, 0, 0, envelope, end, &ended,
-                                nullptr) == HEDDLE_SUCCESS);
-    REQUIRE(heddle_message_receive(network.port(network.b), network.peer(network.a), envelope, &sink, size, nullptr, end, &ended) ==
-            HEDDLE_SUCCESS);
+    REQUIRE(heddle_message_send(network.port(network.a), network.peer(network.b), &source, size, 0,
+                                0, envelope, end, &ended, nullptr) == HEDDLE_SUCCESS);
+    REQUIRE(heddle_message_receive(network.port(network.b), network.peer(network.a), envelope,
+                                   &sink, size, nullptr, end, &ended) == HEDDLE_SUCCESS);
     run(network, [&] { return ended == 2; });
 }
 
@@ -106,7 +109,8 @@ TEST_CASE("a buffer of short messages is lent after 16 of them", "[reference]")
     const Switched on("reset");
     constexpr int64_t size = 100;
     const gpu::Memory memory(device0, size), target(device1, size);
-    const heddle_side source{memory.at(), size, heddle_type_predefined(HEDDLE_BYTE), 0}, sink{target.at(), size, source.type, 0};
+    const heddle_side source{memory.at(), size, heddle_type_predefined(HEDDLE_BYTE), 0},
+        sink{target.at(), size, source.type, 0};
     Two network;
     for (int i = 1; i <= 18; ++i) {
         const Since in_place(Counter::sent_in_place);
@@ -116,7 +120,8 @@ TEST_CASE("a buffer of short messages is lent after 16 of them", "[reference]")
 }
 
 /* Opening an allocation takes as long as several short messages. */
-TEST_CASE("a short dense buffer is lent itself once enough was sent out of its allocation", "[reference]")
+TEST_CASE("a short dense buffer is lent itself once enough was sent out of its allocation",
+          "[reference]")
 {
     const Switched on("reset");
     constexpr int64_t size = 20000; /* four are more than 64 KiB */
@@ -125,7 +130,8 @@ TEST_CASE("a short dense buffer is lent itself once enough was sent out of its a
     gpu::Memory memory(device0, size), target(device1, size);
     const std::vector<char> sent(size, 's');
     memory.write(0, sent.data(), sent.size());
-    const heddle_side source{memory.at(), size, type.get(), 0}, sink{target.at(), size, type.get(), 0};
+    const heddle_side source{memory.at(), size, type.get(), 0},
+        sink{target.at(), size, type.get(), 0};
     Two network;
     for (int i = 1; i <= 6; ++i) {
         const Since in_place(Counter::sent_in_place);
@@ -153,7 +159,8 @@ TEST_CASE("scratch memory beyond the pool is not lent itself", "[reference]")
         void *scratch = nullptr;
         REQUIRE(heddle_scratch_alloc(bytes, near.at(), &scratch) == HEDDLE_SUCCESS);
         REQUIRE(heddle_memory_kind(scratch, nullptr) == HEDDLE_MEMORY_DEVICE);
-        const heddle_side source{scratch, size, type.get(), 0}, sink{target.at(), size, type.get(), 0};
+        const heddle_side source{scratch, size, type.get(), 0},
+            sink{target.at(), size, type.get(), 0};
         const heddle_move fill{{sent.data(), size, type.get(), 0}, source, size, HEDDLE_OP_REPLACE};
         REQUIRE(heddle_transfer(&fill, 1) == HEDDLE_SUCCESS);
         Two network;
@@ -222,8 +229,8 @@ TEST_CASE("a device that exports nothing is asked once", "[reference]")
     CHECK(run_inside("inside: a device that exports nothing") == 0);
 }
 
-/* The receiver cannot open what comes, from the third chunk on: it begins anew, and what was read of the
- * sender's memory before is not read after that is used again. */
+/* The receiver cannot open what comes, from the third chunk on: it begins anew, and what was read
+ * of the sender's memory before is not read after that is used again. */
 TEST_CASE("what cannot be borrowed travels", "[reference]")
 {
     const Switched on("reset reorder=1 delay_us=200");
@@ -269,11 +276,12 @@ TEST_CASE("lent memory is used again, and only once it was read", "[reference]")
     const Switched on("reset reorder=1 delay_us=50");
     Two network;
     const int64_t before = gpu::Machine::get().count("export_memory");
-    end_many(network, begin_many(network, network.a, network.b, 12,
-                                 [](int i) { return spaced(device0, i % 2 ? device0 : device1, bytes); }));
+    end_many(network, begin_many(network, network.a, network.b, 12, [](int i) {
+                 return spaced(device0, i % 2 ? device0 : device1, bytes);
+             }));
     CHECK(network.bytes_sent() == 0);
-    CHECK(gpu::Machine::get().count("export_memory") - before <=
-          3); /* of 16 pieces each; 12 messages of 4 at a time */
+    CHECK(gpu::Machine::get().count("export_memory") - before <= 3); /* of 16 pieces each; 12
+                                                                        messages of 4 at a time */
 }
 
 TEST_CASE("a sender that fails does not end before the receiver has said that it reads nothing",
@@ -286,11 +294,13 @@ TEST_CASE("a sender that fails does not end before the receiver has said that it
     network.step(); /* the answer */
     int chunks = 0;
     network.fails = [&](Network::When what, size_t from, size_t) {
-        return what == Network::When::send && from == network.a && ++chunks == 3 ? HEDDLE_ERR_NO_MEMORY
-                                                                                 : HEDDLE_SUCCESS;
+        return what == Network::When::send && from == network.a && ++chunks == 3
+                   ? HEDDLE_ERR_NO_MEMORY
+                   : HEDDLE_SUCCESS;
     };
     network.holds = [&](size_t to) { return to == network.b; };
-    run(network, [&] { return chunks >= 4; }); /* two are lent, one failed, and the receiver is told */
+    run(network, [&] { return chunks >= 4; }); /* two are lent, one failed, and the receiver is told
+                                                */
     for (int i = 0; i < 1000; ++i)
         network.progress(network.a);
     CHECK(!exchange.sent.over);
@@ -300,7 +310,8 @@ TEST_CASE("a sender that fails does not end before the receiver has said that it
     CHECK(exchange.received.error == HEDDLE_ERR_PEER);
 }
 
-/* A device fails while chunks are lent: they are not free before the receiver has said so, and are after it.
+/* A device fails while chunks are lent: they are not free before the receiver has said so, and are
+ * after it.
  */
 TEST_CASE("what was lent comes back when a message fails", "[reference]")
 {

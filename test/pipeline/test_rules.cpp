@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The rules that messages live by (docs/design.md, section 6): each test fails where its rule is broken.
+ * The rules that messages live by (docs/design.md, section 6): each test fails where its rule is
+ * broken.
  */
 #include "exchange.hpp"
 
@@ -54,7 +55,8 @@ TEST_CASE("no staging memory, and nothing packed, before a match", "[rules]")
     const size_t a = network.add(limits(8, 64)), b = network.add(limits(8, 64));
     Exchanges all;
     for (int i = 0; i < 100; ++i)
-        add(all, network, a, b, plan(blocks(device0, 20 * chunk), dense(device1, 20 * chunk), 20 * chunk));
+        add(all, network, a, b,
+            plan(blocks(device0, 20 * chunk), dense(device1, 20 * chunk), 20 * chunk));
     const int64_t pinned = count("allocate_pinned"), lent = count("allocate"), packs = begun();
     for (const auto &exchange : all)
         exchange->send();
@@ -77,7 +79,8 @@ TEST_CASE("nothing is sent that the receiver has no room for", "[rules]")
     const size_t a = network.add(limits(8, 64)), b = network.add(limits(8, 2));
     Exchanges all;
     for (int i = 0; i < 6; ++i)
-        add(all, network, a, b, plan(blocks(device0, 20 * chunk), dense(device1, 20 * chunk), 20 * chunk))
+        add(all, network, a, b,
+            plan(blocks(device0, 20 * chunk), dense(device1, 20 * chunk), 20 * chunk))
             .begin();
     int64_t most = 0;
     run(network, [&] {
@@ -92,8 +95,9 @@ TEST_CASE("nothing is sent that the receiver has no room for", "[rules]")
         exchange->check();
 }
 
-TEST_CASE("with two slabs at either end all messages move on, both ways, none waits for others to end",
-          "[rules]")
+TEST_CASE(
+    "with two slabs at either end all messages move on, both ways, none waits for others to end",
+    "[rules]")
 {
     const Switched on("reset reorder=1");
     for (const int64_t slabs : {1, 2}) {
@@ -101,8 +105,8 @@ TEST_CASE("with two slabs at either end all messages move on, both ways, none wa
         const size_t a = network.add(limits(8, slabs)), b = network.add(limits(8, slabs));
         Exchanges all;
         for (int i = 0; i < 10; ++i) {
-            const Plan made =
-                plan(blocks(i % 3 ? device0 : pageable, 40 * chunk), blocks(device1, 40 * chunk), 40 * chunk);
+            const Plan made = plan(blocks(i % 3 ? device0 : pageable, 40 * chunk),
+                                   blocks(device1, 40 * chunk), 40 * chunk);
             add(all, network, i % 2 ? a : b, i % 2 ? b : a, made).begin();
         }
         bool looked = false;
@@ -112,7 +116,8 @@ TEST_CASE("with two slabs at either end all messages move on, both ways, none wa
                 over += exchange->received.over;
             if (over > 0 && !looked) {
                 looked = true;
-                for (const auto &exchange : all) { /* one byte may be right by chance, ten are not */
+                for (const auto &exchange : all) { /* one byte may be right by chance, ten are not
+                                                    */
                     int come = 0;
                     for (int64_t x = 0; x < 30; ++x)
                         come += exchange->has_come(x);
@@ -137,9 +142,11 @@ TEST_CASE("who waits for a message that does not move gets memory all the same",
     const size_t stuck = network.add(limits(8, 64)), a = network.add(limits(8, 1)),
                  b = network.add(limits(8, 1));
     Exchanges all;
-    add(all, network, stuck, b, plan(blocks(device0, 4 * chunk), blocks(device1, 4 * chunk), 4 * chunk))
+    add(all, network, stuck, b,
+        plan(blocks(device0, 4 * chunk), blocks(device1, 4 * chunk), 4 * chunk))
         .begin();
-    add(all, network, a, b, plan(blocks(device0, 4 * chunk), blocks(device1, 4 * chunk), 4 * chunk)).begin();
+    add(all, network, a, b, plan(blocks(device0, 4 * chunk), blocks(device1, 4 * chunk), 4 * chunk))
+        .begin();
     network.holds = [&](size_t to) { return to == stuck; }; /* it never hears that it was matched */
     run(network, [&] { return all[1]->over(); });
     CHECK(!all[0]->received.over);
@@ -155,7 +162,8 @@ TEST_CASE("chunks are packed while others travel", "[rules]")
     Network network(5, {false, 0, 0});
     const size_t a = network.add(limits(4, 64)), b = network.add(limits(4, 64));
     Exchange exchange(network, a, b,
-                      plan(blocks(device0, 10 * chunk), blocks(device1, 10 * chunk), 10 * chunk), 1);
+                      plan(blocks(device0, 10 * chunk), blocks(device1, 10 * chunk), 10 * chunk),
+                      1);
     exchange.begin();
     network.holds = [&](size_t to) { return to == b; };
     run(
@@ -174,7 +182,8 @@ TEST_CASE("chunks are unpacked while others come", "[rules]")
     options.chunk = 64 * chunk; /* not small: each is a launch */
     const size_t a = network.add(options), b = network.add(options);
     const int64_t bytes = 10 * options.chunk;
-    Exchange exchange(network, a, b, plan(dense(pageable, bytes), blocks(device1, bytes), bytes), 1);
+    Exchange exchange(network, a, b, plan(dense(pageable, bytes), blocks(device1, bytes), bytes),
+                      1);
     const Switched on("reset delay_us=600000");
     exchange.begin();
     const int64_t before = begun();
@@ -190,7 +199,8 @@ TEST_CASE("a receive ends when its last unpack has, and tells so from progress a
 {
     Network network(7, {false, 100, 100});
     const size_t a = network.add(limits(4, 64)), b = network.add(limits(4, 64));
-    Exchange exchange(network, a, b, plan(dense(pageable, chunk), blocks(device1, chunk), chunk), 1);
+    Exchange exchange(network, a, b, plan(dense(pageable, chunk), blocks(device1, chunk), chunk),
+                      1);
     const Switched on("reset delay_us=600000");
     exchange.begin();
     while (network.step() || network.progress(a) > 0) {
@@ -212,12 +222,14 @@ TEST_CASE("dense host memory is read and written where it lies, without staging"
     const size_t a = network.add(limits(4, 1)), b = network.add(limits(4, 1));
     for (const gpu::Kind kind : {gpu::Kind::pageable, gpu::Kind::pinned}) {
         const gpu::Place host{kind, 0};
-        Exchange exchange(network, a, b, plan(dense(host, 30 * chunk), dense(host, 30 * chunk), 30 * chunk),
-                          1);
+        Exchange exchange(network, a, b,
+                          plan(dense(host, 30 * chunk), dense(host, 30 * chunk), 30 * chunk), 1);
         const char *const to = static_cast<const char *>(exchange.to_side().buf);
         const int64_t pinned = count("allocate_pinned");
         int written = 0;
-        network.writes = [&](const void *at, size_t) { written += at >= to && at < to + 30 * chunk; };
+        network.writes = [&](const void *at, size_t) {
+            written += at >= to && at < to + 30 * chunk;
+        };
         exchange.begin();
         run(network, [&] { return exchange.over(); });
         exchange.check();
@@ -286,11 +298,12 @@ TEST_CASE("without any device messages go from host to host", "[rules]")
 
 namespace {
 
-/* Every second of `n` pieces of `piece` bytes in device memory, the others in the host's, as absolute
- * addresses. */
+/* Every second of `n` pieces of `piece` bytes in device memory, the others in the host's, as
+ * absolute addresses. */
 struct Mixed {
     Mixed(int64_t n, int64_t piece, unsigned char seed)
-        : device(device0, static_cast<size_t>(n * piece)), host(pageable, static_cast<size_t>(n * piece)),
+        : device(device0, static_cast<size_t>(n * piece)),
+          host(pageable, static_cast<size_t>(n * piece)),
           contents(static_cast<size_t>(n * piece))
     {
         std::vector<int64_t> at;
@@ -298,8 +311,8 @@ struct Mixed {
             at.push_back(reinterpret_cast<int64_t>((i % 2 ? host : device).at() + i * piece));
         type = oracle::Type::from(
             [&](auto **t) {
-                return heddle_type_hindexed_block(n, piece, at.data(), heddle_type_predefined(HEDDLE_BYTE),
-                                                  t);
+                return heddle_type_hindexed_block(n, piece, at.data(),
+                                                  heddle_type_predefined(HEDDLE_BYTE), t);
             },
             "hindexed_block");
         type.commit();
@@ -340,10 +353,10 @@ TEST_CASE("types of absolute addresses lead into memory of several kinds", "[rul
         char envelope[HEDDLE_ENVELOPE_BYTES];
         int errors[2] = {-1, -1};
         const auto ended = [](void *error, int e, int64_t) { *static_cast<int *>(error) = e; };
-        REQUIRE(heddle_message_send(network.port(a), network.peer(b), &source, n * piece, 0, 0, envelope, ended,
-                                    &errors[0], nullptr) == HEDDLE_SUCCESS);
-        REQUIRE(heddle_message_receive(network.port(b), network.peer(a), envelope, &target, n * piece, nullptr, ended,
-                                       &errors[1]) == HEDDLE_SUCCESS);
+        REQUIRE(heddle_message_send(network.port(a), network.peer(b), &source, n * piece, 0, 0,
+                                    envelope, ended, &errors[0], nullptr) == HEDDLE_SUCCESS);
+        REQUIRE(heddle_message_receive(network.port(b), network.peer(a), envelope, &target,
+                                       n * piece, nullptr, ended, &errors[1]) == HEDDLE_SUCCESS);
         run(network, [&] { return errors[0] >= 0 && errors[1] >= 0; });
         CHECK(errors[0] == HEDDLE_SUCCESS);
         CHECK(errors[1] == HEDDLE_SUCCESS);

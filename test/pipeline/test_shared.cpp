@@ -23,8 +23,8 @@ TEST_CASE("through memory that both ends map no bytes travel", "[shared]")
     const Switched on("reset reorder=1 delay_us=20");
     for (const gpu::Place to : {device0, device1}) {
         Two network(HEDDLE_PEER_SHARED);
-        const Since sent(Counter::sent_shared), received(Counter::received_shared), chunks(Counter::chunks_shared),
-            fallbacks(Counter::fallbacks);
+        const Since sent(Counter::sent_shared), received(Counter::received_shared),
+            chunks(Counter::chunks_shared), fallbacks(Counter::fallbacks);
         pass(network, spaced(device0, to, bytes));
         CHECK(network.bytes_sent() == 0);
         CHECK(sent.now() == 1);
@@ -48,10 +48,12 @@ TEST_CASE("devices that can lend do so in host memory if either end wants it", "
     is_shared(Two(HEDDLE_PEER_AUTO, chunk, HEDDLE_PEER_SHARED), spaced(device0, device1, bytes));
     /* Nor is a dense buffer lent itself, which only a device can read. */
     constexpr int64_t MiB = 1 << 20;
-    is_shared(Two(HEDDLE_PEER_AUTO, chunk, HEDDLE_PEER_SHARED), plan(dense(device0, MiB), dense(device1, MiB), MiB));
+    is_shared(Two(HEDDLE_PEER_AUTO, chunk, HEDDLE_PEER_SHARED),
+              plan(dense(device0, MiB), dense(device1, MiB), MiB));
 }
 
-TEST_CASE("what no device packs or unpacks, or either end wants by value, is not shared", "[shared]")
+TEST_CASE("what no device packs or unpacks, or either end wants by value, is not shared",
+          "[shared]")
 {
     const Switched on("reset");
     travels(Two(HEDDLE_PEER_SHARED), spaced(pageable, device0, bytes));
@@ -129,8 +131,10 @@ TEST_CASE("shared memory is used again", "[shared]")
     const Switched on("reset reorder=1 delay_us=50");
     Two network(HEDDLE_PEER_SHARED);
     const int64_t before = gpu::Machine::get().count("pin");
-    end_many(network, begin_many(network, network.a, network.b, 40,
-                                 [](int i) { return spaced(device0, i % 2 ? device0 : device1, bytes); }));
+    end_many(network, begin_many(network, network.a, network.b, 40, [](int i) {
+                 return spaced(device0, i % 2 ? device0 : device1, bytes);
+             }));
     CHECK(network.bytes_sent() == 0);
-    CHECK(gpu::Machine::get().count("pin") - before <= 3); /* of 64 pieces each; 40 messages of 4 at a time */
+    CHECK(gpu::Machine::get().count("pin") - before <= 3); /* of 64 pieces each; 40 messages of 4 at
+                                                              a time */
 }

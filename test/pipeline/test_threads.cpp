@@ -17,15 +17,16 @@ void exchange_some(uint64_t seed)
 {
     oracle::Rng rng(seed);
     Network network(rng.next());
-    const heddle_port_options options{int64_t{4096} << rng.in(0, 2), rng.scaled(8),
-                                      rng.percent(50) ? 1 : 65536, 0, 0, 0};
+    const heddle_port_options options{
+        int64_t{4096} << rng.in(0, 2), rng.scaled(8), rng.percent(50) ? 1 : 65536, 0, 0, 0};
     const size_t a = network.add(options), b = network.add(options);
     std::vector<std::unique_ptr<Exchange>> all;
     for (int i = 0; i < 6; ++i) {
         const auto places = gpu::Machine::get().places();
         const int64_t bytes = rng.scaled(300000);
         all.push_back(std::make_unique<Exchange>(
-            network, a, b, plan(blocks(rng.pick(places), bytes), blocks(rng.pick(places), bytes), bytes),
+            network, a, b,
+            plan(blocks(rng.pick(places), bytes), blocks(rng.pick(places), bytes), bytes),
             rng.next()));
         all.back()->begin();
     }

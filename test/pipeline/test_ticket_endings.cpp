@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Messages that are delivered and come to a bad end: both ends hear of it, and there can be another ticket in the same place.
+ * Messages that are delivered and come to a bad end: both ends hear of it, and there can be another
+ * ticket in the same place.
  */
 #include "ticket_sender.hpp"
 
 #include "../../src/mpid/pipeline/board.hpp"
 #include "../../src/mpid/pipeline/counters.hpp"
-
 
 using namespace pipeline_test;
 using heddle::pipeline::Board;
@@ -62,7 +62,8 @@ TEST_CASE("the device of a sender that delivers fails", "[tickets][processes][fa
 }
 
 /* Then it goes another way, and so fails or does not. */
-TEST_CASE("a sender whose device begins nothing leaves the ticket", "[tickets][processes][failures]")
+TEST_CASE("a sender whose device begins nothing leaves the ticket",
+          "[tickets][processes][failures]")
 {
     TicketSender sender;
     heddle_ticket ticket = sender.send_plainly();
@@ -97,7 +98,8 @@ TEST_CASE("a message that was delivered in vain is received", "[tickets][process
     check_place_of(sender, ticket);
 }
 
-TEST_CASE("a sender that cannot open the receiver's memory leaves the ticket", "[tickets][processes][failures]")
+TEST_CASE("a sender that cannot open the receiver's memory leaves the ticket",
+          "[tickets][processes][failures]")
 {
     TicketSender sender;
     const heddle_ticket ticket = sender.send_plainly();
@@ -138,13 +140,15 @@ TEST_CASE("the port of a sender that delivers goes", "[tickets][processes][endin
 }
 
 /* Then no message comes, and the receive can be withdrawn. */
-TEST_CASE("an envelope of a message that was delivered is not sent", "[tickets][processes][endings]")
+TEST_CASE("an envelope of a message that was delivered is not sent",
+          "[tickets][processes][endings]")
 {
     TicketSender sender;
     const heddle_ticket ticket = sender.send_plainly();
     REQUIRE(sender.gives(ticket));
     REQUIRE(sender.deliver(ticket, size));
-    REQUIRE(heddle_message_abandon(sender.wire().port, sender.last().name, HEDDLE_ERR_PEER) == HEDDLE_SUCCESS);
+    REQUIRE(heddle_message_abandon(sender.wire().port, sender.last().name, HEDDLE_ERR_PEER) ==
+            HEDDLE_SUCCESS);
     sender.wire().run([&] { return sender.last().end.over; });
     CHECK(sender.withdraw(ticket).yes == 0);
     check_place_of(sender, ticket);
@@ -162,7 +166,8 @@ TEST_CASE("a receive with a ticket ends without its message", "[tickets][process
     {
         const Switched on("reset delay_us=100000");
         REQUIRE(sender.deliver(ticket, size));
-        const Answer ended = sender.ask({Ask::end_ticket, ticket}); /* and makes progress meanwhile */
+        const Answer ended = sender.ask({Ask::end_ticket, ticket}); /* and makes progress meanwhile
+                                                                     */
         CHECK(ended.error == HEDDLE_SUCCESS);
         CHECK(ended.yes == 1);
         sender.wire().run([&] { return sender.last().end.over; });
@@ -183,13 +188,15 @@ TEST_CASE("a sender that delivers loses its receiver", "[tickets][processes][end
         CHECK(sender.receive(&ticket).error == HEDDLE_SUCCESS);
         heddle_port_lost(sender.wire().port, nullptr, HEDDLE_ERR_PEER);
         heddle_port_progress(sender.wire().port, nullptr);
-        CHECK(!sender.last().end.over); /* its device still reads the buffer, and writes to the other's */
+        CHECK(!sender.last().end.over); /* its device still reads the buffer, and writes to the
+                                           other's */
         end_with(sender, HEDDLE_ERR_PEER, HEDDLE_ERR_PEER);
     }
     check_place_of(sender, ticket);
 }
 
-TEST_CASE("a receiver loses the sender that delivers, or ends its port", "[tickets][processes][endings]")
+TEST_CASE("a receiver loses the sender that delivers, or ends its port",
+          "[tickets][processes][endings]")
 {
     for (const Ask ask : {Ask::lose, Ask::destroy}) {
         TicketSender sender;
@@ -221,7 +228,8 @@ TEST_CASE("bad arguments of tickets", "[tickets][endings]")
 
     const auto deliver = [&](heddle_port *by, const heddle_side *from, int64_t bytes) {
         yes = 7;
-        return heddle_message_deliver(by, nullptr, 1, from, bytes, 0, envelope, ended, nullptr, nullptr, &yes);
+        return heddle_message_deliver(by, nullptr, 1, from, bytes, 0, envelope, ended, nullptr,
+                                      nullptr, &yes);
     };
     CHECK(deliver(port, &side, 65) == HEDDLE_ERR_RANGE);
     CHECK(yes == 0);
@@ -229,13 +237,17 @@ TEST_CASE("bad arguments of tickets", "[tickets][endings]")
     CHECK(deliver(port, &nowhere, 64) == HEDDLE_ERR_BUFFER);
     CHECK(deliver(port, nullptr, 64) == HEDDLE_ERR_ARG);
     CHECK(deliver(nullptr, &side, 64) == HEDDLE_ERR_ARG);
-    CHECK(heddle_message_deliver(port, nullptr, 1, &side, 64, 0, nullptr, ended, nullptr, nullptr, &yes) == HEDDLE_ERR_ARG);
-    CHECK(heddle_message_deliver(port, nullptr, 1, &side, 64, 0, envelope, nullptr, nullptr, nullptr, &yes) == HEDDLE_ERR_ARG);
-    CHECK(heddle_message_deliver(port, nullptr, 1, &side, 64, 0, envelope, ended, nullptr, nullptr, nullptr) == HEDDLE_ERR_ARG);
+    CHECK(heddle_message_deliver(port, nullptr, 1, &side, 64, 0, nullptr, ended, nullptr, nullptr,
+                                 &yes) == HEDDLE_ERR_ARG);
+    CHECK(heddle_message_deliver(port, nullptr, 1, &side, 64, 0, envelope, nullptr, nullptr,
+                                 nullptr, &yes) == HEDDLE_ERR_ARG);
+    CHECK(heddle_message_deliver(port, nullptr, 1, &side, 64, 0, envelope, ended, nullptr, nullptr,
+                                 nullptr) == HEDDLE_ERR_ARG);
     CHECK(deliver(port, &side, 64) == HEDDLE_SUCCESS);
     CHECK(yes == 0);
 
-    const auto give = [&](heddle_port *by, const heddle_ticket *which, const heddle_side *to, int64_t capacity) {
+    const auto give = [&](heddle_port *by, const heddle_ticket *which, const heddle_side *to,
+                          int64_t capacity) {
         yes = 7;
         return heddle_ticket_give(by, which, to, capacity, &yes);
     };

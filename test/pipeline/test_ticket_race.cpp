@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * heddle_ticket_end beside a sender that claims the ticket at that very moment: once it has returned nobody writes, and the
- * ticket's place is free.
+ * heddle_ticket_end beside a sender that claims the ticket at that very moment: once it has
+ * returned nobody writes, and the ticket's place is free.
  */
 #include "../../src/mpid/pipeline/board.hpp"
 #include "../../src/mpid/pipeline/tickets.hpp"
@@ -17,7 +17,10 @@ using namespace heddle::pipeline;
 
 namespace {
 
-uint64_t word(uint64_t after, Standing standing) { return after << 3 | static_cast<uint64_t>(standing); }
+uint64_t word(uint64_t after, Standing standing)
+{
+    return after << 3 | static_cast<uint64_t>(standing);
+}
 
 void pass_time(uint64_t turns)
 {
@@ -41,21 +44,24 @@ TEST_CASE("a ticket is ended while its sender claims it", "[tickets][threads]")
     REQUIRE(board);
     constexpr uint64_t turns = 100000;
     std::atomic<uint64_t> turn{0}, passed{0};
-    std::thread sender([&] { /* this process's own, as the other's would */
-        for (uint64_t i = 1; i <= turns; ++i) {
-            await(turn, i);
-            uint64_t &it = board->ticket[i % Board::tickets].word;
-            pass_time(i * 7 % 241);
-            const bool claimed = change(it, word(i, Standing::open), word(i, Standing::claimed));
-            if (claimed)
-                pass_time(1600);
-            if (claimed && i % 3 == 0)
-                change(it, word(i, Standing::claimed), word(i, Standing::open)); /* it gives it back */
-            else if (claimed)
-                change(it, word(i, Standing::claimed), word(i, Standing::done));
-            passed = i;
-        }
-    });
+    std::thread sender(
+        [&] { /* this process's own, as the other's would */
+              for (uint64_t i = 1; i <= turns; ++i) {
+                  await(turn, i);
+                  uint64_t &it = board->ticket[i % Board::tickets].word;
+                  pass_time(i * 7 % 241);
+                  const bool claimed =
+                      change(it, word(i, Standing::open), word(i, Standing::claimed));
+                  if (claimed)
+                      pass_time(1600);
+                  if (claimed && i % 3 == 0)
+                      change(it, word(i, Standing::claimed), word(i, Standing::open)); /* it gives
+                                                                                          it back */
+                  else if (claimed)
+                      change(it, word(i, Standing::claimed), word(i, Standing::done));
+                  passed = i;
+              }
+        });
     uint64_t left = 0;
     for (uint64_t i = 1; i <= turns; ++i) {
         uint64_t &it = board->ticket[i % Board::tickets].word;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Tickets: one process writes where another one says that its next message belongs. Here is the sender, which asks
- * the other process to do what a receiver does.
+ * Tickets: one process writes where another one says that its next message belongs. Here is the
+ * sender, which asks the other process to do what a receiver does.
  */
 #include "ticket_sender.hpp"
 
@@ -22,15 +22,18 @@ constexpr int64_t size = Buffers::size;
 
 TEST_CASE("inside: the process that gives tickets", "[.][inside]") { be_asked(); }
 
-TEST_CASE("each message of a run is written where the one before it was followed by a ticket", "[tickets][processes]")
+TEST_CASE("each message of a run is written where the one before it was followed by a ticket",
+          "[tickets][processes]")
 {
     for (const int device : {0, 1})
         for (const bool on_offer : {false, true}) {
             INFO("device " << device << ", on offer " << on_offer);
             TicketSender sender(device);
             heddle_ticket ticket = sender.send_plainly(on_offer);
-            const int headers = sender.wire().headers_read, theirs = sender.ask({Ask::look}).headers;
-            const int64_t delivered = counted(Counter::delivered), sent = counted(Counter::sent_by_reference);
+            const int headers = sender.wire().headers_read,
+                      theirs = sender.ask({Ask::look}).headers;
+            const int64_t delivered = counted(Counter::delivered),
+                          sent = counted(Counter::sent_by_reference);
             const Answer before = sender.ask({Ask::look});
             for (int i = 0; i < 6; ++i) {
                 REQUIRE(sender.gives(ticket));
@@ -76,7 +79,8 @@ TEST_CASE("a message that is shorter than its ticket", "[tickets][processes]")
     sender.end();
 }
 
-TEST_CASE("a message that is longer than its ticket is not delivered, and the ticket stays", "[tickets][processes]")
+TEST_CASE("a message that is longer than its ticket is not delivered, and the ticket stays",
+          "[tickets][processes]")
 {
     TicketSender sender;
     heddle_ticket ticket = sender.send_plainly();
@@ -159,7 +163,11 @@ TEST_CASE("there is no ticket where there is no use in it", "[tickets][processes
     wrong.peer = HEDDLE_PEER_REFERENCE;
     CHECK(sender.ask(wrong).yes == 1);
     CHECK(!sender.gives(ticket)); /* one is open */
-    CHECK(!sender.gives({ticket.sender, ticket.after + heddle::pipeline::Board::tickets})); /* and has its place */
+    CHECK(!sender.gives({ticket.sender, ticket.after + heddle::pipeline::Board::tickets})); /* and
+                                                                                               has
+                                                                                               its
+                                                                                               place
+                                                                                             */
     CHECK(sender.ask({Ask::look}).tickets - before == 1);
     CHECK(sender.withdraw(ticket).yes == 0);
     REQUIRE(sender.gives(ticket));
@@ -176,8 +184,8 @@ TEST_CASE("a process gives itself no ticket", "[tickets]")
     const heddle_side side = buffers.side(Kind::dense);
     char envelope[HEDDLE_ENVELOPE_BYTES];
     End sent, received;
-    REQUIRE(heddle_message_send(network.port(a), network.peer(a), &side, size, 0, 1, envelope, ended, &sent, nullptr) ==
-            HEDDLE_SUCCESS);
+    REQUIRE(heddle_message_send(network.port(a), network.peer(a), &side, size, 0, 1, envelope,
+                                ended, &sent, nullptr) == HEDDLE_SUCCESS);
     heddle_envelope_info info{};
     REQUIRE(heddle_envelope_read(envelope, &info) == HEDDLE_SUCCESS);
     int given = -1, claimed = -1;
@@ -196,8 +204,10 @@ TEST_CASE("what cannot be delivered is not, and soon", "[tickets][processes]")
     const int64_t delivered = counted(Counter::delivered), failed = counted(Counter::failed);
     const auto began = std::chrono::steady_clock::now();
     for (int i = 0; i < 1000; ++i)
-        REQUIRE(!sender.deliver(ticket, size)); /* without one */
-    CHECK(std::chrono::steady_clock::now() - began < std::chrono::seconds(1)); /* a microsecond each, and much else here */
+        REQUIRE(!sender.deliver(ticket, size));                                /* without one */
+    CHECK(std::chrono::steady_clock::now() - began < std::chrono::seconds(1)); /* a microsecond
+                                                                                  each, and much
+                                                                                  else here */
     REQUIRE(sender.gives(ticket));
     for (const Kind kind : {Kind::strided, Kind::host})
         CHECK(!sender.deliver(ticket, size / 2, kind));
@@ -236,8 +246,8 @@ TEST_CASE("an envelope that contradicts the ticket is none", "[tickets][processe
 {
     TicketSender sender;
     const heddle_ticket ticket = sender.send_plainly();
-    const heddle_ticket open{ticket.sender, ticket.after + 1}, none{ticket.sender, ticket.after + 2},
-        elsewhere{ticket.sender + 1, ticket.after};
+    const heddle_ticket open{ticket.sender, ticket.after + 1},
+        none{ticket.sender, ticket.after + 2}, elsewhere{ticket.sender + 1, ticket.after};
     REQUIRE(sender.gives(ticket));
     REQUIRE(sender.gives(open));
     REQUIRE(sender.deliver(ticket, size));
@@ -248,12 +258,14 @@ TEST_CASE("an envelope that contradicts the ticket is none", "[tickets][processe
         CHECK(!answer.active);
         CHECK(answer.end.calls == 1); /* of the message before */
     };
-    for (const heddle_ticket *wrong : {static_cast<const heddle_ticket *>(nullptr), &open, &none, &elsewhere})
+    for (const heddle_ticket *wrong :
+         {static_cast<const heddle_ticket *>(nullptr), &open, &none, &elsewhere})
         is_none(wrong);
     const Made &delivered = sender.last();
     sender.send(size, 1);
     is_none(&ticket); /* a message that is not delivered, where its ticket is claimed */
-    gpu::succeeds(heddle_message_abandon(sender.wire().port, sender.last().name, HEDDLE_ERR_PEER), "heddle_message_abandon");
+    gpu::succeeds(heddle_message_abandon(sender.wire().port, sender.last().name, HEDDLE_ERR_PEER),
+                  "heddle_message_abandon");
     sender.wire().rests = false;
     CHECK(sender.receive(&ticket, size, &delivered).error == HEDDLE_SUCCESS);
     sender.check_both(size, &delivered);

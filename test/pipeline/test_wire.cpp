@@ -28,7 +28,8 @@ int receive(Network &network, size_t end, const void *envelope)
     static char memory[64];
     const heddle_side side{memory, 64, heddle_type_predefined(HEDDLE_BYTE), 0};
     return heddle_message_receive(
-        network.port(end), network.peer(end), envelope, &side, 64, nullptr, [](void *, int, int64_t) {}, nullptr);
+        network.port(end), network.peer(end), envelope, &side, 64, nullptr,
+        [](void *, int, int64_t) {}, nullptr);
 }
 
 } // namespace
@@ -44,7 +45,8 @@ TEST_CASE("envelopes of random bytes, and with any bit changed, are refused", "[
         for (unsigned char &byte : envelope)
             byte = static_cast<unsigned char>(rng.next());
         CHECK(is_refused(receive(network, a, envelope.data())));
-        CHECK(is_refused(heddle_message_refuse(network.port(a), network.peer(a), envelope.data(), 0)));
+        CHECK(is_refused(
+            heddle_message_refuse(network.port(a), network.peer(a), envelope.data(), 0)));
     }
     Exchange exchange(network, a, a, plan(dense(device0, bytes), dense(device1, bytes), bytes), 1);
     exchange.send();
@@ -70,19 +72,21 @@ TEST_CASE("headers with any bit changed, or too short, are refused and change no
         Network network(3, {true, 100, 50});
         const heddle_port_options options{chunk, 4, 0, peer, 0, 0};
         const size_t a = network.add(options), b = network.add(options);
-        Exchange exchange(network, a, b, plan(blocks(device0, bytes), blocks(device1, bytes), bytes), 1);
+        Exchange exchange(network, a, b,
+                          plan(blocks(device0, bytes), blocks(device1, bytes), bytes), 1);
         const std::vector<char> junk(chunk, 'x');
         network.loses = [&](size_t to, const Bytes &header) {
             for (size_t bit = 0; bit < header.size() * 8; ++bit) {
                 Bytes changed = header;
                 changed[bit / 8] ^= static_cast<unsigned char>(1 << bit % 8);
-                if (!is_refused(heddle_port_arrived(network.port(to), changed.data(), changed.size(),
-                                                    junk.data(), junk.size())))
+                if (!is_refused(heddle_port_arrived(network.port(to), changed.data(),
+                                                    changed.size(), junk.data(), junk.size())))
                     FAIL("bit " << bit);
             }
             for (size_t size = 0; size < header.size(); ++size) {
                 const Bytes cut(header.begin(), header.begin() + static_cast<std::ptrdiff_t>(size));
-                if (!is_refused(heddle_port_arrived(network.port(to), cut.data(), cut.size(), nullptr, 0)))
+                if (!is_refused(
+                        heddle_port_arrived(network.port(to), cut.data(), cut.size(), nullptr, 0)))
                     FAIL("size " << size);
             }
             return false;
@@ -94,7 +98,8 @@ TEST_CASE("headers with any bit changed, or too short, are refused and change no
     }
 }
 
-/* Headers that are whole but say what cannot be: their message ends with an error, at both ends, and the
+/* Headers that are whole but say what cannot be: their message ends with an error, at both ends,
+ * and the
  * memory around its buffer stays what it was. */
 TEST_CASE("headers that contradict the message end it", "[wire]")
 {
@@ -105,8 +110,10 @@ TEST_CASE("headers that contradict the message end it", "[wire]")
     const Wrong wrongs[] = {
         {"an offset within a chunk", [](wire::Header &h, size_t &) { h.offset += 8; }},
         {"an offset beyond the end", [](wire::Header &h, size_t &) { h.offset = bytes; }},
-        {"too many bytes", [](wire::Header &h, size_t &n) { n = static_cast<size_t>(h.bytes += 8); }},
-        {"too few bytes", [](wire::Header &h, size_t &n) { n = static_cast<size_t>(h.bytes -= 8); }},
+        {"too many bytes",
+         [](wire::Header &h, size_t &n) { n = static_cast<size_t>(h.bytes += 8); }},
+        {"too few bytes",
+         [](wire::Header &h, size_t &n) { n = static_cast<size_t>(h.bytes -= 8); }},
         {"fewer bytes than told", [](wire::Header &, size_t &n) { n -= 8; }},
         {"a kind that is not the receiver's",
          [](wire::Header &h, size_t &) { h.kind = wire::Kind::answer, h.chunk = 4096; }},
@@ -118,7 +125,8 @@ TEST_CASE("headers that contradict the message end it", "[wire]")
         Network network(4, {true, 100, 50});
         const heddle_port_options options{chunk, 4, 0, HEDDLE_PEER_VALUE, 0, 0};
         const size_t a = network.add(options), b = network.add(options);
-        Exchange exchange(network, a, b, plan(blocks(device0, bytes), blocks(device1, bytes), bytes), 1);
+        Exchange exchange(network, a, b,
+                          plan(blocks(device0, bytes), blocks(device1, bytes), bytes), 1);
         INFO(wrong.what);
         int chunks = 0;
         network.loses = [&](size_t to, const Bytes &raw) {
@@ -147,7 +155,8 @@ TEST_CASE("a chunk that comes twice ends its message", "[wire]")
     Network network(5, {true, 100, 50});
     const heddle_port_options options{chunk, 4, 0, HEDDLE_PEER_VALUE, 0, 0};
     const size_t a = network.add(options), b = network.add(options);
-    Exchange exchange(network, a, b, plan(blocks(device0, bytes), blocks(device1, bytes), bytes), 1);
+    Exchange exchange(network, a, b, plan(blocks(device0, bytes), blocks(device1, bytes), bytes),
+                      1);
     const std::vector<char> junk(chunk, 'x');
     bool twice = false;
     network.loses = [&](size_t to, const Bytes &raw) {
@@ -155,8 +164,8 @@ TEST_CASE("a chunk that comes twice ends its message", "[wire]")
         wire::read_header(raw.data(), raw.size(), header);
         if (header.kind == wire::Kind::chunk && !std::exchange(twice, true)) {
             heddle_port_arrived(network.port(to), raw.data(), raw.size(), junk.data(), junk.size());
-            CHECK(heddle_port_arrived(network.port(to), raw.data(), raw.size(), junk.data(), junk.size()) ==
-                  HEDDLE_ERR_FORMAT);
+            CHECK(heddle_port_arrived(network.port(to), raw.data(), raw.size(), junk.data(),
+                                      junk.size()) == HEDDLE_ERR_FORMAT);
         }
         return false;
     };
@@ -173,7 +182,8 @@ TEST_CASE("where it lies is told to nobody who cannot read there", "[wire][offer
     Network network(7);
     const heddle_port_options options{chunk, 4, 0, HEDDLE_PEER_AUTO, 0, 100000000};
     const size_t a = network.add(options), b = network.add(options);
-    Exchange exchange(network, a, b, plan(dense(device0, enough), dense(gpu::Place{}, enough), enough), 1);
+    Exchange exchange(network, a, b,
+                      plan(dense(device0, enough), dense(gpu::Place{}, enough), enough), 1);
     bool told = false;
     network.loses = [&](size_t to, const Bytes &raw) {
         wire::Header header;
@@ -187,7 +197,8 @@ TEST_CASE("where it lies is told to nobody who cannot read there", "[wire][offer
         where.bytes = enough;
         where.loan.allocation = 1;
         const wire::HeaderBytes changed = wire::write_header(where);
-        CHECK(heddle_port_arrived(network.port(b), changed.bytes, changed.size, nullptr, 0) == HEDDLE_ERR_FORMAT);
+        CHECK(heddle_port_arrived(network.port(b), changed.bytes, changed.size, nullptr, 0) ==
+              HEDDLE_ERR_FORMAT);
         return false;
     };
     REQUIRE(exchange.offer());
@@ -208,11 +219,14 @@ TEST_CASE("random headers break nothing", "[wire]")
         Network network(rng.next());
         network.forgives = true;
         const bool offered = round % 2;
-        const heddle_port_options options{chunk, 4, 0, offered ? HEDDLE_PEER_AUTO : all_peers[round % 3], 0, 200};
+        const heddle_port_options options{
+            chunk, 4, 0, offered ? HEDDLE_PEER_AUTO : all_peers[round % 3], 0, 200};
         const size_t a = network.add(options), b = network.add(options);
         const int64_t all = offered ? enough : bytes;
         const gpu::Place to = round % 4 == 1 ? gpu::Place{} : device1;
-        Exchange exchange(network, a, b, plan(offered ? dense(device0, all) : blocks(device0, all), blocks(to, all), all), 1);
+        Exchange exchange(
+            network, a, b,
+            plan(offered ? dense(device0, all) : blocks(device0, all), blocks(to, all), all), 1);
         uint64_t names[2] = {0, 0};
         const auto pick = [&](int64_t usual) {
             return rng.percent(50)   ? usual
@@ -237,7 +251,8 @@ TEST_CASE("random headers break nothing", "[wire]")
             network.progress(a);
             network.progress(b);
             wire::Header header;
-            header.kind = static_cast<wire::Kind>(rng.in(1, static_cast<int64_t>(wire::Kind::matched)));
+            header.kind =
+                static_cast<wire::Kind>(rng.in(1, static_cast<int64_t>(wire::Kind::matched)));
             header.mode = static_cast<wire::Mode>(rng.in(0, 2));
             header.round = static_cast<uint16_t>(rng.in(0, 2));
             const bool to_b = rng.percent(50);
@@ -250,14 +265,16 @@ TEST_CASE("random headers break nothing", "[wire]")
             header.loan.allocation = static_cast<uint64_t>(rng.in(0, 3));
             header.loan.at = static_cast<uint64_t>(pick(chunk));
             const wire::HeaderBytes raw = wire::write_header(header);
-            const std::vector<char> junk(static_cast<size_t>(rng.percent(50) ? chunk : rng.in(0, 9000)));
+            const std::vector<char> junk(
+                static_cast<size_t>(rng.percent(50) ? chunk : rng.in(0, 9000)));
             heddle_port *const port = network.port(to_b ? b : a);
             if (rng.percent(70)) {
                 heddle_port_arrived(port, raw.bytes, raw.size, junk.data(), junk.size());
                 continue;
             }
             void *where = nullptr, *token = nullptr;
-            if (heddle_port_place(port, raw.bytes, raw.size, junk.size(), &where, &token) == HEDDLE_SUCCESS &&
+            if (heddle_port_place(port, raw.bytes, raw.size, junk.size(), &where, &token) ==
+                    HEDDLE_SUCCESS &&
                 where) {
                 std::memcpy(where, junk.data(), junk.size());
                 heddle_port_placed(port, token, 0);
@@ -306,7 +323,8 @@ TEST_CASE("an envelope says what its message is delivered after", "[wire][ticket
 
     const std::function<void(wire::Envelope &)> senseless[] = {
         [](wire::Envelope &e) { e.lends = true; }, [](wire::Envelope &e) { e.shares = true; },
-        [](wire::Envelope &e) { e.offer = 3; }, [](wire::Envelope &e) { e.offer = 3, e.withdraws = true; },
+        [](wire::Envelope &e) { e.offer = 3; },
+        [](wire::Envelope &e) { e.offer = 3, e.withdraws = true; },
         [](wire::Envelope &e) { e.at.at = 8; }};
     for (const auto &make : senseless) {
         wire::Envelope wrong = sent;

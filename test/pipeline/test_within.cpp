@@ -24,7 +24,8 @@ TEST_CASE("a message to oneself is one launch, whatever its size", "[within]")
     const Switched on("reset reorder=1 delay_us=20");
     for (const int64_t bytes : {int64_t{8}, int64_t{100000}, 5 * MiB}) {
         Alone network;
-        const Since within(Counter::within), sent(Counter::sent_by_reference), chunks(Counter::chunks_by_reference);
+        const Since within(Counter::within), sent(Counter::sent_by_reference),
+            chunks(Counter::chunks_by_reference);
         const int64_t before = launches();
         Exchange exchange(network, network.a, network.a, spaced(device0, device0, bytes), 1);
         exchange.begin();
@@ -43,7 +44,11 @@ TEST_CASE("it waits for what is to be begun for others", "[within]")
 {
     Alone network;
     const size_t b = network.add({4096, 4, 0, 0, 0, 0});
-    Exchange within(network, network.a, network.a, spaced(device0, device0, 5 * MiB), 1), /* too long to share a launch */
+    Exchange within(network, network.a, network.a, spaced(device0, device0, 5 * MiB), 1), /* too
+                                                                                             long to
+                                                                                             share a
+                                                                                             launch
+                                                                                           */
         other(network, network.a, b, spaced(device0, device1, 1000), 2);
     const Switched on("reset fail=launch:1");
     other.begin();
@@ -71,7 +76,8 @@ TEST_CASE("it may be of any memory, long, short, cut off and of nothing", "[with
                 run(network, [&] { return exchange.over(); });
                 exchange.check(capacity);
                 CHECK(exchange.sent.error == HEDDLE_SUCCESS);
-                CHECK(exchange.received.error == (capacity < MiB ? HEDDLE_ERR_TRUNCATE : HEDDLE_SUCCESS));
+                CHECK(exchange.received.error ==
+                      (capacity < MiB ? HEDDLE_ERR_TRUNCATE : HEDDLE_SUCCESS));
                 CHECK(exchange.sent.bytes == capacity);
                 CHECK(network.bytes_sent() == 0);
             }
@@ -81,8 +87,8 @@ TEST_CASE("short ones to oneself share a launch", "[within]")
 {
     const Switched on("reset");
     Alone network;
-    const auto all =
-        begin_many(network, network.a, network.a, 26, [](int) { return spaced(device0, device0, 5000); });
+    const auto all = begin_many(network, network.a, network.a, 26,
+                                [](int) { return spaced(device0, device0, 5000); });
     const int64_t before = launches();
     end_many(network, all);
     CHECK(launches() - before == 1);

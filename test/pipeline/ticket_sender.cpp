@@ -27,7 +27,8 @@ int64_t end_use_of_places()
 
 TicketSender::TicketSender(int device)
     : other_("inside: the process that gives tickets", device, "reorder=1 delay_us=20"),
-      wire_(std::make_unique<Wire>(other_.socket(), HEDDLE_PEER_AUTO, patience)), buffers_({gpu::Kind::device, 0})
+      wire_(std::make_unique<Wire>(other_.socket(), HEDDLE_PEER_AUTO, patience)),
+      buffers_({gpu::Kind::device, 0})
 {
 }
 
@@ -94,29 +95,32 @@ void TicketSender::send(int64_t bytes, int waits, bool on_offer, Buffers::Kind k
     const heddle_side side = buffers_.side(kind, bytes);
     int offered = 1;
     if (on_offer)
-        gpu::succeeds(heddle_message_offer(wire_->port, nullptr, 0, &side, bytes, 0, waits, made.envelope, ended, &made.end,
-                                           &made.name, &offered),
+        gpu::succeeds(heddle_message_offer(wire_->port, nullptr, 0, &side, bytes, 0, waits,
+                                           made.envelope, ended, &made.end, &made.name, &offered),
                       "heddle_message_offer");
     else
-        gpu::succeeds(heddle_message_send(wire_->port, nullptr, &side, bytes, 0, waits, made.envelope, ended, &made.end,
-                                          &made.name),
+        gpu::succeeds(heddle_message_send(wire_->port, nullptr, &side, bytes, 0, waits,
+                                          made.envelope, ended, &made.end, &made.name),
                       "heddle_message_send");
     REQUIRE(offered);
 }
 
-bool TicketSender::deliver(const heddle_ticket &ticket, int64_t bytes, Buffers::Kind kind, heddle_port *port)
+bool TicketSender::deliver(const heddle_ticket &ticket, int64_t bytes, Buffers::Kind kind,
+                           heddle_port *port)
 {
     Made &made = new_message();
     const heddle_side side = buffers_.side(kind, bytes);
     int delivers = -1;
-    gpu::succeeds(heddle_message_deliver(port ? port : wire_->port, nullptr, ticket.after, &side, bytes, 0, made.envelope, ended,
-                                         &made.end, &made.name, &delivers),
+    gpu::succeeds(heddle_message_deliver(port ? port : wire_->port, nullptr, ticket.after, &side,
+                                         bytes, 0, made.envelope, ended, &made.end, &made.name,
+                                         &delivers),
                   "heddle_message_deliver");
     if (delivers)
         return true;
     CHECK(delivers == 0);
     CHECK(made.name == 0);
-    CHECK(std::all_of(std::begin(made.envelope), std::end(made.envelope), [](char byte) { return byte == 0; }));
+    CHECK(std::all_of(std::begin(made.envelope), std::end(made.envelope),
+                      [](char byte) { return byte == 0; }));
     made_.pop_back();
     return false;
 }
@@ -148,7 +152,8 @@ heddle_ticket TicketSender::send_plainly(bool on_offer, const heddle_ticket *tic
     return answer.info.next;
 }
 
-heddle_ticket TicketSender::deliver_whole(const heddle_ticket &ticket, int64_t bytes, int64_t capacity)
+heddle_ticket TicketSender::deliver_whole(const heddle_ticket &ticket, int64_t bytes,
+                                          int64_t capacity)
 {
     REQUIRE(deliver(ticket, bytes));
     const Answer answer = read();
@@ -164,7 +169,8 @@ void TicketSender::skip_to_place_of(const heddle_ticket &ticket)
 {
     do {
         send(Buffers::size, 0);
-        gpu::succeeds(heddle_message_abandon(wire_->port, last().name, HEDDLE_ERR_PEER), "heddle_message_abandon");
+        gpu::succeeds(heddle_message_abandon(wire_->port, last().name, HEDDLE_ERR_PEER),
+                      "heddle_message_abandon");
         wire_->run([&] { return last().end.over; });
     } while ((last().name + 1 - ticket.after) % Board::tickets != 0);
 }

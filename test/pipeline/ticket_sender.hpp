@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A sender of messages that there may be tickets for, and the process that receives them (asked.hpp).
+ * A sender of messages that there may be tickets for, and the process that receives them
+ * (asked.hpp).
  */
 #pragma once
 
@@ -34,19 +35,22 @@ public:
     Answer withdraw(const heddle_ticket &ticket) { return ask({Ask::withdraw, ticket}); }
     bool gives(const heddle_ticket &ticket, int64_t capacity = Buffers::size);
     /* The other's heddle_message_receive, of the last message if need be. */
-    Answer receive(const heddle_ticket *ticket, int64_t capacity = Buffers::size, const Made *made = nullptr);
+    Answer receive(const heddle_ticket *ticket, int64_t capacity = Buffers::size,
+                   const Made *made = nullptr);
     Answer read(); /* the last one's envelope, by the other */
 
     /* Begin a message; its envelope goes with what the other is asked. */
-    void send(int64_t bytes, int waits, bool on_offer = false, Buffers::Kind kind = Buffers::Kind::dense);
-    bool deliver(const heddle_ticket &ticket, int64_t bytes, Buffers::Kind kind = Buffers::Kind::dense,
-                 heddle_port *port = nullptr);
+    void send(int64_t bytes, int waits, bool on_offer = false,
+              Buffers::Kind kind = Buffers::Kind::dense);
+    bool deliver(const heddle_ticket &ticket, int64_t bytes,
+                 Buffers::Kind kind = Buffers::Kind::dense, heddle_port *port = nullptr);
     /* Waits until both ends of a message have ended, as they should. */
     void check_both(int64_t bytes, const Made *made = nullptr);
 
     /* A whole message, and the ticket that there may be after it. */
     heddle_ticket send_plainly(bool on_offer = false, const heddle_ticket *ticket = nullptr);
-    heddle_ticket deliver_whole(const heddle_ticket &ticket, int64_t bytes, int64_t capacity = Buffers::size);
+    heddle_ticket deliver_whole(const heddle_ticket &ticket, int64_t bytes,
+                                int64_t capacity = Buffers::size);
 
     /* Until a ticket for what follows the next message has the same place as that one had. */
     void skip_to_place_of(const heddle_ticket &ticket);
@@ -59,7 +63,7 @@ private:
     Other other_;
     std::unique_ptr<Wire> wire_;
     const Buffers buffers_;
-    int filled_ = 0; /* the buffer, with that one's bytes */
+    int filled_ = 0;        /* the buffer, with that one's bytes */
     std::deque<Made> made_; /* where `ended` finds them */
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Two ports with ways of their own, messages that pass between them, and what the library counted meanwhile.
+ * Two ports with ways of their own, messages that pass between them, and what the library counted
+ * meanwhile.
  */
 #pragma once
 
@@ -21,11 +22,13 @@ using heddle::pipeline::Counter;
 namespace wire = heddle::pipeline;
 
 struct Two : Network {
-    static constexpr int64_t chunk = 4096, lent = 16 * chunk; /* bytes of a chunk, most of one by reference */
+    static constexpr int64_t chunk = 4096, lent = 16 * chunk; /* bytes of a chunk, most of one by
+                                                                 reference */
 
-    explicit Two(int peer = HEDDLE_PEER_AUTO, int64_t chunk_bytes = chunk, int at_receiver = HEDDLE_PEER_DEFAULT,
-                 int64_t staging = 0, int64_t patience = 0)
-        : Network(1), a(add({chunk_bytes, 4, staging, peer, 0, patience})),
+    explicit Two(int peer = HEDDLE_PEER_AUTO, int64_t chunk_bytes = chunk,
+                 int at_receiver = HEDDLE_PEER_DEFAULT, int64_t staging = 0, int64_t patience = 0)
+        : Network(1),
+          a(add({chunk_bytes, 4, staging, peer, 0, patience})),
           b(add({chunk_bytes, 4, staging, at_receiver ? at_receiver : peer, 0, patience}))
     {
     }
@@ -46,7 +49,8 @@ struct Two : Network {
     size_t a, b;
 };
 
-/* The kinds of headers that pass, in order; of a network in which they do not overtake each other. */
+/* The kinds of headers that pass, in order; of a network in which they do not overtake each other.
+ */
 struct Heard {
     explicit Heard(Network &network)
     {
@@ -63,7 +67,9 @@ struct Heard {
 /* What a counter counted since. */
 class Since {
 public:
-    explicit Since(Counter counter) : counter_(counter), then_(heddle::pipeline::counted(counter)) {}
+    explicit Since(Counter counter) : counter_(counter), then_(heddle::pipeline::counted(counter))
+    {
+    }
     int64_t now() const { return heddle::pipeline::counted(counter_) - then_; }
 
 private:
@@ -83,7 +89,10 @@ inline void pass(Two &network, const Plan &made)
 }
 
 /* Blocks with gaps as long, at both ends. */
-inline Plan spaced(gpu::Place from, gpu::Place to, int64_t bytes) { return plan(blocks(from, bytes), blocks(to, bytes), bytes); }
+inline Plan spaced(gpu::Place from, gpu::Place to, int64_t bytes)
+{
+    return plan(blocks(from, bytes), blocks(to, bytes), bytes);
+}
 
 inline int64_t launches() { return gpu::Machine::get().count("launch"); }
 
@@ -96,11 +105,15 @@ inline void travels(Two &&network, const Plan &made)
     CHECK(sent.now() == 1);
 }
 
-/* Two messages of one key, of which the receiver takes one and drops the other: the sender must not take one for the other.
- * `meanwhile`: before the receive. */
+/* Two messages of one key, of which the receiver takes one and drops the other: the sender must not
+ * take one for the other. `meanwhile`: before the receive. */
 struct OneDropped {
-    OneDropped(Two &network, const Plan &made, const std::function<void()> &meanwhile = [] {})
-        : network(network), bytes(made.bytes), taken(network, network.a, network.b, made, 1), dropped(network, network.a, network.b, made, 2)
+    OneDropped(
+        Two &network, const Plan &made, const std::function<void()> &meanwhile = [] {})
+        : network(network),
+          bytes(made.bytes),
+          taken(network, network.a, network.b, made, 1),
+          dropped(network, network.a, network.b, made, 2)
     {
         taken.send(9);
         dropped.send(9);
@@ -110,9 +123,11 @@ struct OneDropped {
     /* The receiver says that it was the second. */
     void drop()
     {
-        CHECK(heddle_port_dropped(network.port(network.a), network.peer(network.b), 9, 0) == HEDDLE_SUCCESS);
+        CHECK(heddle_port_dropped(network.port(network.a), network.peer(network.b), 9, 0) ==
+              HEDDLE_SUCCESS);
         run(network, [&] { return dropped.sent.over && taken.over(); });
-        CHECK(heddle_port_dropped(network.port(network.a), network.peer(network.b), 9, 0) == HEDDLE_ERR_RANGE);
+        CHECK(heddle_port_dropped(network.port(network.a), network.peer(network.b), 9, 0) ==
+              HEDDLE_ERR_RANGE);
         CHECK(dropped.sent.error == HEDDLE_SUCCESS);
         CHECK(dropped.sent.bytes == 0);
         dropped.received.over = true;
@@ -148,8 +163,8 @@ struct OneDropped {
 };
 
 /* Messages of `of(i)`, all under way at once. */
-inline std::vector<std::unique_ptr<Exchange>> begin_many(Network &network, size_t from, size_t to, int n,
-                                                         const std::function<Plan(int)> &of)
+inline std::vector<std::unique_ptr<Exchange>> begin_many(Network &network, size_t from, size_t to,
+                                                         int n, const std::function<Plan(int)> &of)
 {
     std::vector<std::unique_ptr<Exchange>> all;
     for (int i = 0; i < n; ++i) {

@@ -29,10 +29,11 @@ struct Call {
 };
 
 /* One of three forms of a call whose last arguments differ. */
-#define SOAK_CALL(name, ...)                                                                                 \
-    (c.form == Form::blocking      ? MPI_##name(__VA_ARGS__, comm)                                           \
-     : c.form == Form::nonblocking ? MPI_I##name##_lower(__VA_ARGS__, comm, &c.request)                      \
-                                   : MPI_##name##_init(__VA_ARGS__, comm, MPI_INFO_NULL, &c.request))
+#define SOAK_CALL(name, ...)                                                                       \
+    (c.form == Form::blocking ? MPI_##name(__VA_ARGS__, comm)                                      \
+     : c.form == Form::nonblocking                                                                 \
+         ? MPI_I##name##_lower(__VA_ARGS__, comm, &c.request)                                      \
+         : MPI_##name##_init(__VA_ARGS__, comm, MPI_INFO_NULL, &c.request))
 #define MPI_IBcast_lower MPI_Ibcast
 #define MPI_IGather_lower MPI_Igather
 #define MPI_IScatter_lower MPI_Iscatter
@@ -44,7 +45,10 @@ struct Call {
 #define MPI_IReduce_scatter_block_lower MPI_Ireduce_scatter_block
 
 /* What element `i` of rank `r` is worth at the time of `seed`; sums of it are exact. */
-double value(int seed, int r, int64_t i) { return seed * 1e5 + r * 1e4 + static_cast<double>(i % 9973); }
+double value(int seed, int r, int64_t i)
+{
+    return seed * 1e5 + r * 1e4 + static_cast<double>(i % 9973);
+}
 
 void fill(Buffer &buffer, int seed, int r, int64_t elements)
 {
@@ -53,10 +57,10 @@ void fill(Buffer &buffer, int seed, int r, int64_t elements)
     buffer.store();
 }
 
-/* Runs a call, or starts a persistent one twice with other data the second time. `expect` says what the
- * target holds. */
-void run(Call &c, int seed, const std::string &name, int64_t filled, const std::function<int()> &begin,
-         const std::function<void(int)> &expect)
+/* Runs a call, or starts a persistent one twice with other data the second time. `expect` says what
+ * the target holds. */
+void run(Call &c, int seed, const std::string &name, int64_t filled,
+         const std::function<int()> &begin, const std::function<void(int)> &expect)
 {
     const int rounds = c.form == Form::persistent ? 2 : 1;
     fill(c.from->buffer, seed, rank, filled);
@@ -160,8 +164,8 @@ void allgather(Call &c, Rng &own, int seed)
     run(
         c, seed, "MPI_Allgather", c.elements,
         [&] {
-            return SOAK_CALL(Allgather, c.source(), c.count(), c.source_type(), c.target(), c.count(),
-                             c.target_type());
+            return SOAK_CALL(Allgather, c.source(), c.count(), c.source_type(), c.target(),
+                             c.count(), c.target_type());
         },
         [&](int s) {
             for (int r = 0; r < size; ++r)
@@ -176,8 +180,8 @@ void alltoall(Call &c, Rng &own, int seed)
     run(
         c, seed, "MPI_Alltoall", c.elements * size,
         [&] {
-            return SOAK_CALL(Alltoall, c.source(), c.count(), c.source_type(), c.target(), c.count(),
-                             c.target_type());
+            return SOAK_CALL(Alltoall, c.source(), c.count(), c.source_type(), c.target(),
+                             c.count(), c.target_type());
         },
         [&](int s) {
             for (int r = 0; r < size; ++r)
@@ -204,7 +208,9 @@ void reduce(Call &c, Rng &own, int seed)
     const int count = static_cast<int>(c.elements);
     run(
         c, seed, "MPI_Reduce", c.elements,
-        [&] { return SOAK_CALL(Reduce, c.source(), c.target(), count, MPI_DOUBLE, MPI_SUM, c.root); },
+        [&] {
+            return SOAK_CALL(Reduce, c.source(), c.target(), count, MPI_DOUBLE, MPI_SUM, c.root);
+        },
         [&](int s) {
             if (rank == c.root)
                 expect_sum(c, s, size, 0, c.elements);
@@ -229,7 +235,10 @@ void reduce_scatter(Call &c, Rng &own, int seed)
     const int count = static_cast<int>(c.elements);
     run(
         c, seed, "MPI_Reduce_scatter_block", c.elements * size,
-        [&] { return SOAK_CALL(Reduce_scatter_block, c.source(), c.target(), count, MPI_DOUBLE, MPI_SUM); },
+        [&] {
+            return SOAK_CALL(Reduce_scatter_block, c.source(), c.target(), count, MPI_DOUBLE,
+                             MPI_SUM);
+        },
         [&](int s) { expect_sum(c, s, size, c.elements * rank, c.elements); });
 }
 
@@ -241,8 +250,8 @@ void collective(Rng &rng)
         MPI_Comm_dup(MPI_COMM_WORLD, &comm);
         MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
     }
-    constexpr void (*operations[])(Call &, Rng &, int) = {broadcast, gather, scatter, allgather,     alltoall,
-                                                          allreduce, reduce, scan,    reduce_scatter};
+    constexpr void (*operations[])(Call &, Rng &, int) = {
+        broadcast, gather, scatter, allgather, alltoall, allreduce, reduce, scan, reduce_scatter};
     const auto operation = operations[rng.in(0, std::size(operations) - 1)];
     /* Where a call may fail on one rank alone, the others would wait for its second start. */
     Call call{static_cast<Form>(rng.in(0, options.may_fail ? 1 : 2)),

@@ -24,8 +24,8 @@ struct Message {
 
 MPI_Comm comm = MPI_COMM_NULL;
 
-/* Where sends may block, receives were posted before; late ones are begun without waiting. Messages of one
- * tag are all late, or all not, so that they are received in their order. */
+/* Where sends may block, receives were posted before; late ones are begun without waiting. Messages
+ * of one tag are all late, or all not, so that they are received in their order. */
 std::vector<Message> random_messages(Rng &rng)
 {
     std::vector<Message> messages(static_cast<size_t>(rng.scaled(24)));
@@ -87,10 +87,12 @@ void start(Side &s)
         succeeded(MPI_Ssend(s.at(), s.count(), s.type(), m.to, m.tag, comm), "MPI_Ssend");
         break;
     case Sending::isend:
-        succeeded(MPI_Isend(s.at(), s.count(), s.type(), m.to, m.tag, comm, &s.request), "MPI_Isend");
+        succeeded(MPI_Isend(s.at(), s.count(), s.type(), m.to, m.tag, comm, &s.request),
+                  "MPI_Isend");
         break;
     case Sending::issend:
-        succeeded(MPI_Issend(s.at(), s.count(), s.type(), m.to, m.tag, comm, &s.request), "MPI_Issend");
+        succeeded(MPI_Issend(s.at(), s.count(), s.type(), m.to, m.tag, comm, &s.request),
+                  "MPI_Issend");
         break;
     case Sending::persistent:
         MPI_Send_init(s.at(), s.count(), s.type(), m.to, m.tag, comm, &s.request);
@@ -115,7 +117,8 @@ void post(Side &s)
         MPI_Recv_init(s.at(), s.count(), s.type(), m.from, m.tag, comm, &s.request);
         succeeded(MPI_Start(&s.request), "MPI_Start of a receive");
     } else {
-        succeeded(MPI_Irecv(s.at(), s.count(), s.type(), m.from, m.tag, comm, &s.request), "MPI_Irecv");
+        succeeded(MPI_Irecv(s.at(), s.count(), s.type(), m.from, m.tag, comm, &s.request),
+                  "MPI_Irecv");
     }
 }
 
@@ -134,7 +137,8 @@ void judge(Side &s, int error, const MPI_Status &status)
         return;
     MPI_Count bytes = 0;
     MPI_Get_elements_x(&status, MPI_BYTE, &bytes);
-    device_test::check(status.MPI_SOURCE == m.from && status.MPI_TAG == m.tag && bytes == m.elements * 8,
+    device_test::check(status.MPI_SOURCE == m.from && status.MPI_TAG == m.tag &&
+                           bytes == m.elements * 8,
                        to_text(m) + ": its status says " + std::to_string(bytes) + " bytes from " +
                            std::to_string(status.MPI_SOURCE));
     s.piece->buffer.expect(m.seed, 0, m.elements);
@@ -218,7 +222,8 @@ void exchange(Rng &rng)
     }
     for (Side &s : early)
         post(s);
-    if (is_wild) /* so that a probe of any message meets no early one whose receive is still to come */
+    if (is_wild) /* so that a probe of any message meets no early one whose receive is still to come
+                  */
         MPI_Barrier(comm);
     for (Side &s : sends)
         start(s);

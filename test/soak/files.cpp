@@ -48,11 +48,13 @@ void files(Rng &rng)
         MPI_File_set_view(file, begin, MPI_DOUBLE, own_part, "native", MPI_INFO_NULL);
         const auto write = together ? MPI_File_write_at_all : MPI_File_write_at;
         const auto read = together ? MPI_File_read_at_all : MPI_File_read_at;
-        good = succeeded(write(file, 0, source->buffer.at(), 1, source->buffer.type(), MPI_STATUS_IGNORE),
-                         "MPI_File_write_at");
+        good = succeeded(
+            write(file, 0, source->buffer.at(), 1, source->buffer.type(), MPI_STATUS_IGNORE),
+            "MPI_File_write_at");
         MPI_File_sync(file);
-        good = succeeded(read(file, 0, target->buffer.at(), 1, target->buffer.type(), MPI_STATUS_IGNORE),
-                         "MPI_File_read_at") &&
+        good = succeeded(
+                   read(file, 0, target->buffer.at(), 1, target->buffer.type(), MPI_STATUS_IGNORE),
+                   "MPI_File_read_at") &&
                good;
         MPI_File_close(&file);
     }

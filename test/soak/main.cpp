@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The soak: ranks do random MPI operations on memory of every kind, and look at every byte. All ranks draw
- * the same numbers from the seed, so that each knows what the others do. Each step is drawn by itself: a
- * failing one can be run alone.
+ * The soak: ranks do random MPI operations on memory of every kind, and look at every byte. All
+ * ranks draw the same numbers from the seed, so that each knows what the others do. Each step is
+ * drawn by itself: a failing one can be run alone.
  */
 #include "resources.hpp"
 #include "soak.hpp"
@@ -23,8 +23,9 @@ struct Run {
     bool with_files = true, with_threads = true;
 };
 
-constexpr const char *usage = "usage: soak [--seed S] [--seconds T | --steps FIRST END] [--most BYTES] "
-                              "[--may-fail] [--host] [--no-files] [--no-threads]\n";
+constexpr const char *usage =
+    "usage: soak [--seed S] [--seconds T | --steps FIRST END] [--most BYTES] "
+    "[--may-fail] [--host] [--no-files] [--no-threads]\n";
 
 Run parse(int argc, char **argv)
 {
@@ -81,7 +82,8 @@ bool goes_on(const Run &run, int64_t number, std::chrono::steady_clock::time_poi
 {
     if (run.end >= 0)
         return number < run.end;
-    int going = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count() < run.seconds;
+    int going = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count() <
+                run.seconds;
     MPI_Bcast(&going, 1, MPI_INT, 0, MPI_COMM_WORLD);
     return going;
 }
@@ -91,15 +93,16 @@ volatile sig_atomic_t current_step;
 extern "C" void tell_step(int)
 {
     char text[80];
-    const int length = std::snprintf(text, sizeof text, "ended; the first fault is in step %d of this rank\n",
-                                     static_cast<int>(current_step));
+    const int length =
+        std::snprintf(text, sizeof text, "ended; the first fault is in step %d of this rank\n",
+                      static_cast<int>(current_step));
     if (write(STDOUT_FILENO, text, static_cast<size_t>(length)) < 0)
         _exit(4);
     _exit(3);
 }
 
-/* Caches have limits of some hundred KiB (4096 exported allocations, 152 bytes each); what grows beyond them
- * grows for ever. */
+/* Caches have limits of some hundred KiB (4096 exported allocations, 152 bytes each); what grows
+ * beyond them grows for ever. */
 constexpr int64_t caches = 1 << 20;
 /* Verified by then; before, pools and caches fill. */
 constexpr int64_t warm = 5000;
@@ -130,7 +133,8 @@ public:
         }
         const Resources &then = second_.least, &now = last_.least;
         const std::string what = "in the second quarter " + to_text(then) + "; in the last one " +
-                                 to_text(now) + "; between them " + std::to_string(messages) + " verified";
+                                 to_text(now) + "; between them " + std::to_string(messages) +
+                                 " verified";
         device_test::check(now.heap - then.heap <= messages + caches, "memory leaks: " + what);
         device_test::check(now.descriptors <= then.descriptors, "descriptors leak: " + what);
         device_test::check(now.resident - then.resident <= messages + (64 << 20),
@@ -162,7 +166,8 @@ void soak_for(const Run &run)
                         static_cast<long>(number), run.seed);
             std::fflush(stdout);
         }
-        const double spent = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+        const double spent =
+            std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
         if (run.end < 0 && number % 20 == 0)
             growth.look(spent);
         if (rank == 0 && number % 500 == 499) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * One-sided communication: each rank has a part of every other's window, puts or adds there, and reads it
- * back.
+ * One-sided communication: each rank has a part of every other's window, puts or adds there, and
+ * reads it back.
  */
 #include "soak.hpp"
 
@@ -63,8 +63,8 @@ void one_sided(Rng &rng)
     source->buffer.fill(seed + 1 + rank);
     const PiecePtr back = random_piece(own, elements);
     Epoch epoch{MPI_WIN_NULL, how};
-    if (!succeeded(MPI_Win_create(window->buffer.at(), static_cast<MPI_Aint>(elements * size * 8), 8,
-                                  MPI_INFO_NULL, MPI_COMM_WORLD, &epoch.win),
+    if (!succeeded(MPI_Win_create(window->buffer.at(), static_cast<MPI_Aint>(elements * size * 8),
+                                  8, MPI_INFO_NULL, MPI_COMM_WORLD, &epoch.win),
                    "MPI_Win_create"))
         return;
     MPI_Win_set_errhandler(epoch.win, MPI_ERRORS_RETURN);
@@ -75,29 +75,32 @@ void one_sided(Rng &rng)
     epoch.open();
     epoch.before(target);
     if (adds)
-        succeeded(MPI_Accumulate(source->buffer.at(), count, MPI_DOUBLE, target, place, count, MPI_DOUBLE,
-                                 MPI_SUM, epoch.win),
+        succeeded(MPI_Accumulate(source->buffer.at(), count, MPI_DOUBLE, target, place, count,
+                                 MPI_DOUBLE, MPI_SUM, epoch.win),
                   "MPI_Accumulate");
     else
-        succeeded(MPI_Put(source->buffer.at(), 1, source->buffer.type(), target, place, count, MPI_DOUBLE,
-                          epoch.win),
+        succeeded(MPI_Put(source->buffer.at(), 1, source->buffer.type(), target, place, count,
+                          MPI_DOUBLE, epoch.win),
                   "MPI_Put");
     epoch.after(target);
     epoch.close();
 
     epoch.open();
     epoch.before(target);
-    succeeded(MPI_Get(back->buffer.at(), 1, back->buffer.type(), target, place, count, MPI_DOUBLE, epoch.win),
+    succeeded(MPI_Get(back->buffer.at(), 1, back->buffer.type(), target, place, count, MPI_DOUBLE,
+                      epoch.win),
               "MPI_Get");
     epoch.after(target);
     epoch.close();
     succeeded(MPI_Win_free(&epoch.win), "MPI_Win_free");
     if (options.may_fail)
-        return; /* an error is told at the origin, and whose part is not right is known to it alone */
+        return; /* an error is told at the origin, and whose part is not right is known to it alone
+                 */
 
     for (int64_t i = 0; i < elements; ++i) {
         const auto written = [&](int by) {
-            return Buffer::value(seed + 1 + by, i) + (adds ? Buffer::value(seed, elements * by + i) : 0);
+            return Buffer::value(seed + 1 + by, i) +
+                   (adds ? Buffer::value(seed, elements * by + i) : 0);
         };
         window->buffer.put(elements * writer + i, written(writer));
         back->buffer.put(i, written(rank));

@@ -33,8 +33,8 @@ void partitioned(Rng &rng)
             succeeded(MPI_Pready(partition, requests[0]), "MPI_Pready");
         const bool sent =
             succeeded(MPI_Wait(&requests[0], MPI_STATUS_IGNORE), "MPI_Wait of a partitioned send");
-        const bool received =
-            succeeded(MPI_Wait(&requests[1], MPI_STATUS_IGNORE), "MPI_Wait of a partitioned receive");
+        const bool received = succeeded(MPI_Wait(&requests[1], MPI_STATUS_IGNORE),
+                                        "MPI_Wait of a partitioned receive");
         if (!sent || !received)
             continue;
         target->buffer.expect(seed + round + from, 0, elements * partitions);

@@ -16,8 +16,8 @@
 namespace soak {
 
 struct Resources {
-    int64_t heap =
-        0; /* bytes that malloc has given out, less pinned staging memory: the simulated device's is of it */
+    int64_t heap = 0; /* bytes that malloc has given out, less pinned staging memory: the simulated
+                         device's is of it */
     int64_t resident = 0; /* bytes */
     int64_t mappings = 0;
     int64_t descriptors = 0;
@@ -35,7 +35,8 @@ struct Resources {
     {
         Resources r;
         const struct mallinfo2 info = mallinfo2();
-        r.heap = static_cast<int64_t>(info.uordblks + info.hblkhd) - device_test::counted("slabs_pinned");
+        r.heap = static_cast<int64_t>(info.uordblks + info.hblkhd) -
+                 device_test::counted("slabs_pinned");
         int64_t pages = 0;
         std::ifstream("/proc/self/statm") >> pages >> pages;
         r.resident = pages * 4096;
@@ -51,8 +52,8 @@ struct Resources {
 inline std::string to_text(const Resources &r)
 {
     return std::to_string(r.heap >> 10) + " KiB of heap, " + std::to_string(r.resident >> 10) +
-           " KiB resident, " + std::to_string(r.mappings) + " mappings, " + std::to_string(r.descriptors) +
-           " descriptors";
+           " KiB resident, " + std::to_string(r.mappings) + " mappings, " +
+           std::to_string(r.descriptors) + " descriptors";
 }
 
 } // namespace soak

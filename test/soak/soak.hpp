@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the parts of the soak share: random choices that all ranks make alike, buffers that know what they
- * should hold, and what to do where a call fails.
+ * What the parts of the soak share: random choices that all ranks make alike, buffers that know
+ * what they should hold, and what to do where a call fails.
  */
 #pragma once
 
@@ -25,14 +25,18 @@ struct Options {
 };
 inline Options options;
 
-/* Messages and parts of collectives whose data were looked at, and calls that failed where they may. */
+/* Messages and parts of collectives whose data were looked at, and calls that failed where they
+ * may. */
 inline int64_t verified, errors_told;
 
 /* One buffer with its layout. */
 struct Piece {
     Layout layout;
     Buffer buffer;
-    Piece(Layout made, gpu::Kind kind, int copies) : layout(std::move(made)), buffer(kind, layout, copies) {}
+    Piece(Layout made, gpu::Kind kind, int copies)
+        : layout(std::move(made)), buffer(kind, layout, copies)
+    {
+    }
 };
 using PiecePtr = std::unique_ptr<Piece>;
 

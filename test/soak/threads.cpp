@@ -64,7 +64,8 @@ void threads(Rng &rng)
         verified += tally.verified;
         errors_told += tally.errors;
         device_test::check(tally.is_right, "a message between threads is wrong");
-        device_test::check(tally.errors == 0 || options.may_fail, "a message between threads failed");
+        device_test::check(tally.errors == 0 || options.may_fail,
+                           "a message between threads failed");
     }
 }
 

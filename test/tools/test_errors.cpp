@@ -54,7 +54,8 @@ TEST_CASE("errors name the column and what was expected")
         {"indexed(3, [0], int)", "9: expected the block lengths (instances) in [ ], found '3'"},
         {"indexed([1, 2], [0, int], int)",
          "21: expected a number in the displacements (extents), found 'int'"},
-        {"indexed([1 2], [0], int)", "12: expected ',' or ']' in the block lengths (instances), found '2'"},
+        {"indexed([1 2], [0], int)",
+         "12: expected ',' or ']' in the block lengths (instances), found '2'"},
         {"indexed([1, 2], [0], int)",
          "17: the displacements: expected 2, as many as the block lengths, found 1"},
         {"struct([1, 1], [0, 8], [int])",
@@ -62,7 +63,8 @@ TEST_CASE("errors name the column and what was expected")
         {"struct([1], [0], int)", "18: expected the member types in [ ], found 'int'"},
         {"struct([1], [0], [int, ])", "24: expected a type, found ']'"},
         {"struct([1], [0], {int])", "22: expected ',' or '}' in the member types, found ']'"},
-        {"subarray([], [], [], C, int)", "10: the array's sizes (elements): expected at least one dimension"},
+        {"subarray([], [], [], C, int)",
+         "10: the array's sizes (elements): expected at least one dimension"},
         {"subarray([4], [2], [0, 0], C, int)",
          "20: the starts: expected 1, as many as the array's sizes, found 2"},
         {"subarray([4], [2], [0], D, int)", "25: expected the order, C or FORTRAN, found 'D'"},
@@ -94,21 +96,26 @@ TEST_CASE("nesting beyond the limit is an error, not a crash")
         return text + "int" + std::string(static_cast<size_t>(depth), ')');
     };
     CHECK(wrong(nested(max_nesting)) == "none");
-    CHECK(wrong(nested(1000000)).find("more than 2000 constructors in each other") != std::string::npos);
+    CHECK(wrong(nested(1000000)).find("more than 2000 constructors in each other") !=
+          std::string::npos);
     CHECK(wrong(std::string(1000000, '(')) == "1: expected a type, found '('");
 }
 
 TEST_CASE("the place is shown below its line")
 {
-    const auto shown = [](const std::string &text) { return show(std::get<TextError>(parse(text)), text); };
+    const auto shown = [](const std::string &text) {
+        return show(std::get<TextError>(parse(text)), text);
+    };
     CHECK(shown("vector(3, x)") == "column 11: expected the block length (instances), found 'x'\n"
                                    "  vector(3, x)\n"
                                    "            ^\n");
-    CHECK(shown("vector(3,\n  x)\n") == "line 2, column 3: expected the block length (instances), found 'x'\n"
-                                        "    x)\n"
-                                        "    ^\n");
+    CHECK(shown("vector(3,\n  x)\n") ==
+          "line 2, column 3: expected the block length (instances), found 'x'\n"
+          "    x)\n"
+          "    ^\n");
     const std::string far = std::string(200, ' ') + "x" + std::string(200, ' ');
-    CHECK(shown(far) == "column 201: expected a type, and no type is called 'x'\n  " + std::string(60, ' ') +
-                            "x" + std::string(39, ' ') + "\n  " + std::string(60, ' ') + "^\n");
+    CHECK(shown(far) == "column 201: expected a type, and no type is called 'x'\n  " +
+                            std::string(60, ' ') + "x" + std::string(39, ' ') + "\n  " +
+                            std::string(60, ' ') + "^\n");
     CHECK(shown("") == "column 1: expected a type, found the end of the text\n  \n  ^\n");
 }

@@ -43,7 +43,8 @@ TEST_CASE("every constructor takes its arguments in MPI's order")
 
     const Tree vector = read("vector(7, 2, 5, int)");
     CHECK(vector.maker == Maker::vector);
-    CHECK(std::array{vector.count, vector.blocklength, vector.stride} == std::array<int64_t, 3>{7, 2, 5});
+    CHECK(std::array{vector.count, vector.blocklength, vector.stride} ==
+          std::array<int64_t, 3>{7, 2, 5});
 
     const Tree hvector = read("hvector(1000, 1, -512, double)");
     CHECK(hvector.maker == Maker::hvector);
@@ -119,9 +120,13 @@ TEST_CASE("every predefined type has a name of its own, and every name is of one
 TEST_CASE("names mean types of the right size")
 {
     const std::pair<const char *, int64_t> sizes[] = {
-        {"byte", 1},     {"char", 1},        {"short", 2},    {"unsigned", 4},      {"float", 4},
-        {"half", 2},     {"long", 8},        {"int128", 16},  {"complex_float", 8}, {"c_double_complex", 16},
-        {"2double", 16}, {"double_int", 12}, {"short_int", 6}};
+        {"byte", 1},          {"char", 1},
+        {"short", 2},         {"unsigned", 4},
+        {"float", 4},         {"half", 2},
+        {"long", 8},          {"int128", 16},
+        {"complex_float", 8}, {"c_double_complex", 16},
+        {"2double", 16},      {"double_int", 12},
+        {"short_int", 6}};
     for (const auto &[name, size] : sizes) {
         INFO(name);
         CHECK(info_of(name).size == size);
@@ -136,17 +141,20 @@ TEST_CASE("what is built is what MPI defines")
     const auto record = info_of("struct([1, 1, 1, 1], [0, 8, 12, 16], [double, int, int, char])");
     CHECK(record.size == 17);
     CHECK(record.extent == 24);
-    const auto cube = info_of("subarray([64, 64, 64, 64], [32, 32, 32, 32], [16, 16, 16, 16], C, double)");
+    const auto cube =
+        info_of("subarray([64, 64, 64, 64], [32, 32, 32, 32], [16, 16, 16, 16], C, double)");
     CHECK(cube.size == 8 << 20);
     CHECK(cube.extent == 128 << 20);
     CHECK(cube.true_lb == 8 * 16 * (1 + 64 + 64 * 64 + 64 * 64 * 64));
     CHECK(info_of("resized(vector(4, 1, 4, double), 0, 8)").extent == 8);
 }
 
-TEST_CASE("members of a struct that read alike are one type, as in a program that uses a handle twice")
+TEST_CASE(
+    "members of a struct that read alike are one type, as in a program that uses a handle twice")
 {
     // All members of one type: no padding to its alignment.
-    CHECK(info_of("struct([1, 1], [0, 12], [contiguous(1, 2double), contiguous(1, 2double)])").extent == 28);
+    CHECK(info_of("struct([1, 1], [0, 12], [contiguous(1, 2double), contiguous(1, 2double)])")
+              .extent == 28);
     CHECK(info_of("struct([1, 1], [0, 12], [contiguous(1, 2double), 2double])").extent == 32);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Random types of every constructor: the oracle's text of one, read here, makes the type that the oracle
-// makes, and so does our own text of it.
+// Random types of every constructor: the oracle's text of one, read here, makes the type that the
+// oracle makes, and so does our own text of it.
 #include "build.hpp"
 
 #include "oracle/random_type.hpp"
@@ -60,7 +60,8 @@ TEST_CASE("no prefix and no damaged text crashes the parser")
 {
     oracle::Rng rng(7);
     for (int i = 0; i < 300; ++i) {
-        std::string text = oracle::to_text(*oracle::random_type(rng, oracle::random_recipe(rng, 4)).expr);
+        std::string text =
+            oracle::to_text(*oracle::random_type(rng, oracle::random_recipe(rng, 4)).expr);
         if (text.size() > 2000)
             continue;
         for (size_t length = 0; length < text.size(); ++length) {

@@ -86,9 +86,11 @@ std::vector<ExprPtr> planes()
         result.push_back(hvector(e1, 1, row_bytes, row));
         result.push_back(contiguous(e1, resized(row, 0, row_bytes)));
         result.push_back(hindexed_block(1, multiples(e1, row_bytes), row));
-        result.push_back(structure(copies(e1, 1), multiples(e1, row_bytes), std::vector<ExprPtr>(e1, row)));
+        result.push_back(
+            structure(copies(e1, 1), multiples(e1, row_bytes), std::vector<ExprPtr>(e1, row)));
     }
-    const ExprPtr sub_row = subarray({a0}, {e0}, {0}, HEDDLE_ORDER_C, real); /* its extent is the whole row */
+    const ExprPtr sub_row = subarray({a0}, {e0}, {0}, HEDDLE_ORDER_C, real); /* its extent is the
+                                                                                whole row */
     result.push_back(vector(e1, 1, 1, sub_row));
     result.push_back(contiguous(e1, sub_row));
     result.push_back(subarray({a1}, {e1}, {0}, HEDDLE_ORDER_C, sub_row));
@@ -138,21 +140,26 @@ TEST_CASE("three dimensions: every description of a cuboid is two streams", "[ca
 
 TEST_CASE("four dimensions, with an offset", "[canonical]")
 {
-    const ExprPtr c = subarray({64, 64, 64, 64}, {32, 32, 32, 32}, {1, 2, 3, 4}, HEDDLE_ORDER_C, real);
+    const ExprPtr c =
+        subarray({64, 64, 64, 64}, {32, 32, 32, 32}, {1, 2, 3, 4}, HEDDLE_ORDER_C, real);
     const ExprPtr fortran =
         subarray({64, 64, 64, 64}, {32, 32, 32, 32}, {4, 3, 2, 1}, HEDDLE_ORDER_FORTRAN, real);
     const ExprPtr nested =
         hindexed({1}, {4 * (((1 * 64 + 2) * 64 + 3) * 64 + 4)},
                  hvector(32, 1, 4 << 18, hvector(32, 1, 4 << 12, vector(32, 32, 64, real))));
-    all_are("1082128+stream(32,1048576,stream(32,16384,stream(32,256,dense(128))))", {c, fortran, nested});
+    all_are("1082128+stream(32,1048576,stream(32,16384,stream(32,256,dense(128))))",
+            {c, fortran, nested});
 }
 
 TEST_CASE("whole dimensions fold away", "[canonical]")
 {
-    all_are("0+stream(24,32,dense(12))", {subarray({4, 6, 8}, {4, 6, 3}, {0, 0, 0}, HEDDLE_ORDER_C, real),
-                                          vector(24, 3, 8, real), hvector(4, 1, 192, vector(6, 3, 8, real))});
-    CHECK(layout(subarray({4, 6, 8}, {4, 6, 8}, {0, 0, 0}, HEDDLE_ORDER_C, real)) == "0+dense(768)");
-    CHECK(layout(subarray({4, 6, 8}, {2, 6, 8}, {1, 0, 0}, HEDDLE_ORDER_C, real)) == "192+dense(384)");
+    all_are("0+stream(24,32,dense(12))",
+            {subarray({4, 6, 8}, {4, 6, 3}, {0, 0, 0}, HEDDLE_ORDER_C, real),
+             vector(24, 3, 8, real), hvector(4, 1, 192, vector(6, 3, 8, real))});
+    CHECK(layout(subarray({4, 6, 8}, {4, 6, 8}, {0, 0, 0}, HEDDLE_ORDER_C, real)) ==
+          "0+dense(768)");
+    CHECK(layout(subarray({4, 6, 8}, {2, 6, 8}, {1, 0, 0}, HEDDLE_ORDER_C, real)) ==
+          "192+dense(384)");
     CHECK(layout(subarray({4, 6, 8}, {4, 1, 1}, {0, 2, 3}, HEDDLE_ORDER_C, real)) ==
           "76+stream(4,192,dense(4))");
 }
@@ -161,9 +168,10 @@ TEST_CASE("strides of one element, of zero and backwards", "[canonical]")
 {
     CHECK(layout(vector(1, 1, -7, real)) == "0+dense(4)");
     all_are("0+stream(5,-8,dense(4))",
-            {vector(5, 1, -2, real), hvector(5, 1, -8, real), indexed_block(1, {0, -2, -4, -6, -8}, real),
-             contiguous(5, resized(real, 0, -8))});
-    all_are("0+stream(3,0,dense(4))", {vector(3, 1, 0, real), hindexed({1, 1, 1}, {0, 0, 0}, real)});
+            {vector(5, 1, -2, real), hvector(5, 1, -8, real),
+             indexed_block(1, {0, -2, -4, -6, -8}, real), contiguous(5, resized(real, 0, -8))});
+    all_are("0+stream(3,0,dense(4))",
+            {vector(3, 1, 0, real), hindexed({1, 1, 1}, {0, 0, 0}, real)});
     CHECK(layout(contiguous(0, real)) == layout(vector(0, 3, 2, real)));
     CHECK(layout(contiguous(0, real)) == layout(structure({0, 0}, {4, 8}, {real, byte})));
 }
@@ -201,8 +209,8 @@ TEST_CASE("a transpose keeps its order", "[order]")
         for (int64_t row = 0; row < 5; ++row)
             expected[n++] = matrix[row][column];
     int64_t actual = 0;
-    REQUIRE(heddle_pack(matrix, 1, build(*by_columns).commit().get(), 0, packed, sizeof packed, &actual) ==
-            HEDDLE_SUCCESS);
+    REQUIRE(heddle_pack(matrix, 1, build(*by_columns).commit().get(), 0, packed, sizeof packed,
+                        &actual) == HEDDLE_SUCCESS);
     REQUIRE(actual == sizeof packed);
     CHECK(std::equal(packed, packed + 35, expected));
 
@@ -210,20 +218,22 @@ TEST_CASE("a transpose keeps its order", "[order]")
     int64_t transposed[7][5];
     const Type columns = build(*by_columns).commit();
     const Type rows = build(*subarray({7, 5}, {7, 5}, {0, 0}, HEDDLE_ORDER_C, number)).commit();
-    REQUIRE(heddle_copy(matrix, 1, columns.get(), transposed, 1, rows.get(), 0, sizeof packed, &actual) ==
-            HEDDLE_SUCCESS);
+    REQUIRE(heddle_copy(matrix, 1, columns.get(), transposed, 1, rows.get(), 0, sizeof packed,
+                        &actual) == HEDDLE_SUCCESS);
     for (int row = 0; row < 5; ++row)
         for (int column = 0; column < 7; ++column)
             CHECK(transposed[column][row] == matrix[row][column]);
 }
 
-TEST_CASE("all orders of three nested strides are different layouts, each packed in its own order", "[order]")
+TEST_CASE("all orders of three nested strides are different layouts, each packed in its own order",
+          "[order]")
 {
     struct Dimension {
         int64_t count, stride;
     };
     std::vector<Dimension> dimensions{{3, 8}, {4, 100}, {2, 1000}};
-    std::sort(dimensions.begin(), dimensions.end(), [](auto a, auto b) { return a.stride < b.stride; });
+    std::sort(dimensions.begin(), dimensions.end(),
+              [](auto a, auto b) { return a.stride < b.stride; });
     std::vector<std::byte> memory(4000);
     for (size_t i = 0; i < memory.size(); ++i)
         memory[i] = static_cast<std::byte>(i * 37 >> 3);
@@ -239,8 +249,8 @@ TEST_CASE("all orders of three nested strides are different layouts, each packed
         const Bytes expected = pack(reinterpret_cast<uintptr_t>(memory.data()), packing);
         Bytes packed(expected.size());
         int64_t actual = 0;
-        REQUIRE(heddle_pack(memory.data(), 1, type.get(), 0, packed.data(), packing.total(), &actual) ==
-                HEDDLE_SUCCESS);
+        REQUIRE(heddle_pack(memory.data(), 1, type.get(), 0, packed.data(), packing.total(),
+                            &actual) == HEDDLE_SUCCESS);
         CHECK(packed == expected);
     } while (std::next_permutation(dimensions.begin(), dimensions.end(),
                                    [](auto a, auto b) { return a.stride < b.stride; }));
@@ -249,11 +259,12 @@ TEST_CASE("all orders of three nested strides are different layouts, each packed
 
 namespace {
 
-/* A random composition of strided constructors; steps of whole spans make equivalent ones frequent. */
+/* A random composition of strided constructors; steps of whole spans make equivalent ones frequent.
+ */
 ExprPtr random_strided(Rng &rng)
 {
-    ExprPtr expr =
-        predefined(rng.pick(std::vector<heddle_predefined>{HEDDLE_INT8, HEDDLE_INT16, HEDDLE_INT32}));
+    ExprPtr expr = predefined(
+        rng.pick(std::vector<heddle_predefined>{HEDDLE_INT8, HEDDLE_INT16, HEDDLE_INT32}));
     for (int64_t level = rng.in(1, 5); level > 0; --level) {
         const Typemap map = expand(*expr);
         const int64_t n = rng.in(1, 3), span = true_ub(map) - true_lb(map);
@@ -309,12 +320,14 @@ TEST_CASE("one sequence of bytes, strided, has one layout", "[canonical]")
         if (map.entries.size() > 100)
             continue;
         const std::string text = layout(expr);
-        irregular += text.find("gather") != std::string::npos || text.find("runs") != std::string::npos;
+        irregular +=
+            text.find("gather") != std::string::npos || text.find("runs") != std::string::npos;
         const auto [place, is_new] = known.try_emplace(bytes_in_order(map), text, expr);
         met_again += !is_new;
         if (place->second.first != text)
-            FAIL_CHECK(to_text(*expr) << " is " << text << "\nbut " << to_text(*place->second.second)
-                                      << " is " << place->second.first);
+            FAIL_CHECK(to_text(*expr)
+                       << " is " << text << "\nbut " << to_text(*place->second.second) << " is "
+                       << place->second.first);
     }
     CHECK(met_again > 5000);
     CHECK(irregular == 0);
@@ -322,8 +335,8 @@ TEST_CASE("one sequence of bytes, strided, has one layout", "[canonical]")
 
 namespace {
 
-/* The same type with a handle of its own for each type in it, whose bounds are as they were: a struct of one
- * handle alone is padded by another rule. */
+/* The same type with a handle of its own for each type in it, whose bounds are as they were: a
+ * struct of one handle alone is padded by another rule. */
 ExprPtr apart(const ExprPtr &expr)
 {
     Expr copy = *expr;
@@ -364,7 +377,8 @@ TEST_CASE("one layout names one sequence of bytes", "[order]")
         const auto [place, is_new] = known.emplace(layout(sample.expr), bytes);
         met_again += !is_new;
         if (place->second != bytes)
-            FAIL("two orders of bytes, one layout: " << place->first << " of " << to_text(*sample.expr));
+            FAIL("two orders of bytes, one layout: " << place->first << " of "
+                                                     << to_text(*sample.expr));
     }
     CHECK(met_again > 1000);
 }

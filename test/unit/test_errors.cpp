@@ -35,9 +35,12 @@ TEST_CASE("constructors: null types and outputs", "[errors]")
 {
     const int64_t one[] = {1};
     heddle_type *const none[] = {nullptr};
-    CHECK(error_of([&](auto **t) { return heddle_type_contiguous(1, nullptr, t); }) == HEDDLE_ERR_TYPE);
-    CHECK(error_of([&](auto **t) { return heddle_type_vector(1, 1, 1, nullptr, t); }) == HEDDLE_ERR_TYPE);
-    CHECK(error_of([&](auto **t) { return heddle_type_hvector(1, 1, 1, nullptr, t); }) == HEDDLE_ERR_TYPE);
+    CHECK(error_of([&](auto **t) { return heddle_type_contiguous(1, nullptr, t); }) ==
+          HEDDLE_ERR_TYPE);
+    CHECK(error_of([&](auto **t) { return heddle_type_vector(1, 1, 1, nullptr, t); }) ==
+          HEDDLE_ERR_TYPE);
+    CHECK(error_of([&](auto **t) { return heddle_type_hvector(1, 1, 1, nullptr, t); }) ==
+          HEDDLE_ERR_TYPE);
     CHECK(error_of([&](auto **t) { return heddle_type_indexed(1, one, one, nullptr, t); }) ==
           HEDDLE_ERR_TYPE);
     CHECK(error_of([&](auto **t) { return heddle_type_hindexed(1, one, one, nullptr, t); }) ==
@@ -46,8 +49,10 @@ TEST_CASE("constructors: null types and outputs", "[errors]")
           HEDDLE_ERR_TYPE);
     CHECK(error_of([&](auto **t) { return heddle_type_hindexed_block(1, 1, one, nullptr, t); }) ==
           HEDDLE_ERR_TYPE);
-    CHECK(error_of([&](auto **t) { return heddle_type_struct(1, one, one, none, t); }) == HEDDLE_ERR_TYPE);
-    CHECK(error_of([&](auto **t) { return heddle_type_resized(nullptr, 0, 8, t); }) == HEDDLE_ERR_TYPE);
+    CHECK(error_of([&](auto **t) { return heddle_type_struct(1, one, one, none, t); }) ==
+          HEDDLE_ERR_TYPE);
+    CHECK(error_of([&](auto **t) { return heddle_type_resized(nullptr, 0, 8, t); }) ==
+          HEDDLE_ERR_TYPE);
     CHECK(error_of([&](auto **t) { return heddle_type_dup(nullptr, t); }) == HEDDLE_ERR_TYPE);
     CHECK(error_of([&](auto **t) {
               return heddle_type_subarray(1, one, one, one, HEDDLE_ORDER_C, nullptr, t);
@@ -82,25 +87,37 @@ TEST_CASE("constructors: negative counts and block lengths", "[errors]")
 {
     const int64_t lengths[] = {1, -1}, displacements[] = {0, 4};
     heddle_type *const types[] = {real, real};
-    CHECK(error_of([&](auto **t) { return heddle_type_contiguous(-1, real, t); }) == HEDDLE_ERR_COUNT);
-    CHECK(error_of([&](auto **t) { return heddle_type_vector(-1, 1, 1, real, t); }) == HEDDLE_ERR_COUNT);
-    CHECK(error_of([&](auto **t) { return heddle_type_vector(1, -1, 1, real, t); }) == HEDDLE_ERR_COUNT);
-    CHECK(error_of([&](auto **t) { return heddle_type_hvector(-1, 1, 1, real, t); }) == HEDDLE_ERR_COUNT);
-    CHECK(error_of([&](auto **t) { return heddle_type_hvector(1, -1, 1, real, t); }) == HEDDLE_ERR_COUNT);
-    CHECK(error_of([&](auto **t) { return heddle_type_indexed(-1, lengths, displacements, real, t); }) ==
+    CHECK(error_of([&](auto **t) { return heddle_type_contiguous(-1, real, t); }) ==
           HEDDLE_ERR_COUNT);
-    CHECK(error_of([&](auto **t) { return heddle_type_indexed(2, lengths, displacements, real, t); }) ==
+    CHECK(error_of([&](auto **t) { return heddle_type_vector(-1, 1, 1, real, t); }) ==
           HEDDLE_ERR_COUNT);
-    CHECK(error_of([&](auto **t) { return heddle_type_hindexed(2, lengths, displacements, real, t); }) ==
+    CHECK(error_of([&](auto **t) { return heddle_type_vector(1, -1, 1, real, t); }) ==
           HEDDLE_ERR_COUNT);
-    CHECK(error_of([&](auto **t) { return heddle_type_indexed_block(2, -1, displacements, real, t); }) ==
+    CHECK(error_of([&](auto **t) { return heddle_type_hvector(-1, 1, 1, real, t); }) ==
           HEDDLE_ERR_COUNT);
-    CHECK(error_of([&](auto **t) { return heddle_type_hindexed_block(-2, 1, displacements, real, t); }) ==
+    CHECK(error_of([&](auto **t) { return heddle_type_hvector(1, -1, 1, real, t); }) ==
           HEDDLE_ERR_COUNT);
-    CHECK(error_of([&](auto **t) { return heddle_type_struct(2, lengths, displacements, types, t); }) ==
-          HEDDLE_ERR_COUNT);
-    CHECK(error_of([&](auto **t) { return heddle_type_struct(-1, lengths, displacements, types, t); }) ==
-          HEDDLE_ERR_COUNT);
+    CHECK(error_of([&](auto **t) {
+              return heddle_type_indexed(-1, lengths, displacements, real, t);
+          }) == HEDDLE_ERR_COUNT);
+    CHECK(error_of([&](auto **t) {
+              return heddle_type_indexed(2, lengths, displacements, real, t);
+          }) == HEDDLE_ERR_COUNT);
+    CHECK(error_of([&](auto **t) {
+              return heddle_type_hindexed(2, lengths, displacements, real, t);
+          }) == HEDDLE_ERR_COUNT);
+    CHECK(error_of([&](auto **t) {
+              return heddle_type_indexed_block(2, -1, displacements, real, t);
+          }) == HEDDLE_ERR_COUNT);
+    CHECK(error_of([&](auto **t) {
+              return heddle_type_hindexed_block(-2, 1, displacements, real, t);
+          }) == HEDDLE_ERR_COUNT);
+    CHECK(error_of([&](auto **t) {
+              return heddle_type_struct(2, lengths, displacements, types, t);
+          }) == HEDDLE_ERR_COUNT);
+    CHECK(error_of([&](auto **t) {
+              return heddle_type_struct(-1, lengths, displacements, types, t);
+          }) == HEDDLE_ERR_COUNT);
 }
 
 TEST_CASE("constructors: null arrays, and none where none is needed", "[errors]")
@@ -121,7 +138,8 @@ TEST_CASE("constructors: null arrays, and none where none is needed", "[errors]"
           HEDDLE_ERR_ARG);
     CHECK(error_of([&](auto **t) { return heddle_type_struct(1, one, nullptr, types, t); }) ==
           HEDDLE_ERR_ARG);
-    CHECK(error_of([&](auto **t) { return heddle_type_struct(1, one, one, nullptr, t); }) == HEDDLE_ERR_ARG);
+    CHECK(error_of([&](auto **t) { return heddle_type_struct(1, one, one, nullptr, t); }) ==
+          HEDDLE_ERR_ARG);
 
     heddle_type *type = nullptr;
     REQUIRE(heddle_type_indexed(0, nullptr, nullptr, real, &type) == HEDDLE_SUCCESS);
@@ -137,8 +155,8 @@ TEST_CASE("subarray: what does not lie inside its array", "[errors]")
     const auto error = [](std::vector<int64_t> sizes, std::vector<int64_t> subsizes,
                           std::vector<int64_t> starts, int order = HEDDLE_ORDER_C) {
         return error_of([&](auto **t) {
-            return heddle_type_subarray(static_cast<int>(sizes.size()), sizes.data(), subsizes.data(),
-                                        starts.data(), order, real, t);
+            return heddle_type_subarray(static_cast<int>(sizes.size()), sizes.data(),
+                                        subsizes.data(), starts.data(), order, real, t);
         });
     };
     CHECK(error({4}, {5}, {0}) == HEDDLE_ERR_ARG);
@@ -163,7 +181,8 @@ TEST_CASE("sizes, extents and displacements beyond 63 bits", "[errors]")
 {
     const int64_t one[] = {1, 1}, far[] = {huge - 7, 0}, apart[] = {-huge, huge},
                   long_blocks[] = {huge / 8, huge / 8};
-    CHECK(error_of([&](auto **t) { return heddle_type_contiguous(huge, real, t); }) == HEDDLE_ERR_OVERFLOW);
+    CHECK(error_of([&](auto **t) { return heddle_type_contiguous(huge, real, t); }) ==
+          HEDDLE_ERR_OVERFLOW);
     CHECK(error_of([&](auto **t) { return heddle_type_vector(huge, huge, 1, real, t); }) ==
           HEDDLE_ERR_OVERFLOW);
     CHECK(error_of([&](auto **t) { return heddle_type_vector(3, 1, huge / 8, real, t); }) ==
@@ -180,13 +199,15 @@ TEST_CASE("sizes, extents and displacements beyond 63 bits", "[errors]")
           HEDDLE_ERR_OVERFLOW);
     CHECK(error_of([&](auto **t) { return heddle_type_indexed(2, long_blocks, one, real, t); }) ==
           HEDDLE_ERR_OVERFLOW);
-    CHECK(error_of([&](auto **t) { return heddle_type_resized(real, huge, 8, t); }) == HEDDLE_ERR_OVERFLOW);
+    CHECK(error_of([&](auto **t) { return heddle_type_resized(real, huge, 8, t); }) ==
+          HEDDLE_ERR_OVERFLOW);
     const int64_t sizes[] = {huge / 4, 2}, subsizes[] = {1, 1}, starts[] = {0, 0};
     CHECK(error_of([&](auto **t) {
               return heddle_type_subarray(2, sizes, subsizes, starts, HEDDLE_ORDER_C, real, t);
           }) == HEDDLE_ERR_OVERFLOW);
 
-    Type wide = Type::from([](auto **t) { return heddle_type_contiguous(huge / 64, real, t); }, "contiguous");
+    Type wide = Type::from([](auto **t) { return heddle_type_contiguous(huge / 64, real, t); },
+                           "contiguous");
     wide.commit();
     int64_t a = 0, b = 0;
     CHECK(heddle_locate(huge / 2, wide.get(), 0, &a, &b) == HEDDLE_ERR_OVERFLOW);
@@ -200,17 +221,28 @@ TEST_CASE("constructors: types that were freed", "[errors]")
     heddle_type *const freed = type.get(), *const members[] = {real, freed};
     type = Type();
     const int64_t one[] = {1, 1}, two[] = {0, 8};
-    CHECK(error_of([&](auto **t) { return heddle_type_contiguous(1, freed, t); }) == HEDDLE_ERR_FREED);
-    CHECK(error_of([&](auto **t) { return heddle_type_vector(1, 1, 1, freed, t); }) == HEDDLE_ERR_FREED);
-    CHECK(error_of([&](auto **t) { return heddle_type_hvector(1, 1, 1, freed, t); }) == HEDDLE_ERR_FREED);
-    CHECK(error_of([&](auto **t) { return heddle_type_indexed(1, one, one, freed, t); }) == HEDDLE_ERR_FREED);
-    CHECK(error_of([&](auto **t) { return heddle_type_hindexed(1, one, one, freed, t); }) == HEDDLE_ERR_FREED);
-    CHECK(error_of([&](auto **t) { return heddle_type_indexed_block(1, 1, one, freed, t); }) == HEDDLE_ERR_FREED);
-    CHECK(error_of([&](auto **t) { return heddle_type_hindexed_block(1, 1, one, freed, t); }) == HEDDLE_ERR_FREED);
-    CHECK(error_of([&](auto **t) { return heddle_type_struct(2, one, two, members, t); }) == HEDDLE_ERR_FREED);
-    CHECK(error_of([&](auto **t) { return heddle_type_resized(freed, 0, 8, t); }) == HEDDLE_ERR_FREED);
+    CHECK(error_of([&](auto **t) { return heddle_type_contiguous(1, freed, t); }) ==
+          HEDDLE_ERR_FREED);
+    CHECK(error_of([&](auto **t) { return heddle_type_vector(1, 1, 1, freed, t); }) ==
+          HEDDLE_ERR_FREED);
+    CHECK(error_of([&](auto **t) { return heddle_type_hvector(1, 1, 1, freed, t); }) ==
+          HEDDLE_ERR_FREED);
+    CHECK(error_of([&](auto **t) { return heddle_type_indexed(1, one, one, freed, t); }) ==
+          HEDDLE_ERR_FREED);
+    CHECK(error_of([&](auto **t) { return heddle_type_hindexed(1, one, one, freed, t); }) ==
+          HEDDLE_ERR_FREED);
+    CHECK(error_of([&](auto **t) { return heddle_type_indexed_block(1, 1, one, freed, t); }) ==
+          HEDDLE_ERR_FREED);
+    CHECK(error_of([&](auto **t) { return heddle_type_hindexed_block(1, 1, one, freed, t); }) ==
+          HEDDLE_ERR_FREED);
+    CHECK(error_of([&](auto **t) { return heddle_type_struct(2, one, two, members, t); }) ==
+          HEDDLE_ERR_FREED);
+    CHECK(error_of([&](auto **t) { return heddle_type_resized(freed, 0, 8, t); }) ==
+          HEDDLE_ERR_FREED);
     CHECK(error_of([&](auto **t) { return heddle_type_dup(freed, t); }) == HEDDLE_ERR_FREED);
-    CHECK(error_of([&](auto **t) { return heddle_type_subarray(1, one, one, two, HEDDLE_ORDER_C, freed, t); }) == HEDDLE_ERR_FREED);
+    CHECK(error_of([&](auto **t) {
+              return heddle_type_subarray(1, one, one, two, HEDDLE_ORDER_C, freed, t);
+          }) == HEDDLE_ERR_FREED);
     CHECK(heddle_type_commit(freed) == HEDDLE_ERR_FREED);
     heddle_type_retain(freed);
     heddle_type_release(freed);
@@ -235,7 +267,9 @@ TEST_CASE("data calls: types that are null, freed or not committed", "[errors]")
     iovec list[4];
     size_t size = 0;
     for (heddle_type *each : {static_cast<heddle_type *>(nullptr), type.get(), freed}) {
-        const int error = !each ? HEDDLE_ERR_TYPE : each == freed ? HEDDLE_ERR_FREED : HEDDLE_ERR_NOT_COMMITTED;
+        const int error = !each           ? HEDDLE_ERR_TYPE
+                          : each == freed ? HEDDLE_ERR_FREED
+                                          : HEDDLE_ERR_NOT_COMMITTED;
         CHECK(heddle_pack(buffer, 1, each, 0, packed, 64, &a) == error);
         CHECK(heddle_unpack(packed, 32, buffer, 1, each, 0, &a) == error);
         CHECK(heddle_copy(buffer, 1, each, buffer, 1, real, 0, 8, &a) == error);
@@ -276,13 +310,15 @@ TEST_CASE("data calls: counts, offsets, null buffers", "[errors]")
     CHECK(heddle_locate(-1, type.get(), 0, &a, &b) == HEDDLE_ERR_COUNT);
     CHECK(heddle_iov_len(-1, type.get(), 8, &a, &b) == HEDDLE_ERR_COUNT);
     CHECK(heddle_external_size(-1, type.get(), &a) == HEDDLE_ERR_COUNT);
-    CHECK(heddle_accumulate(packed, 1, nullptr, buffer, -1, type.get(), HEDDLE_OP_SUM) == HEDDLE_ERR_COUNT);
+    CHECK(heddle_accumulate(packed, 1, nullptr, buffer, -1, type.get(), HEDDLE_OP_SUM) ==
+          HEDDLE_ERR_COUNT);
 
     for (const int64_t offset : {int64_t{-1}, int64_t{33}, huge}) {
         CHECK(heddle_pack(buffer, 1, type.get(), offset, packed, 64, &a) == HEDDLE_ERR_RANGE);
         CHECK(heddle_unpack(packed, 32, buffer, 1, type.get(), offset, &a) == HEDDLE_ERR_RANGE);
         CHECK(heddle_locate(1, type.get(), offset, &a, &b) == HEDDLE_ERR_RANGE);
-        CHECK(heddle_iov_bytes(buffer, 1, type.get(), offset, list, 4, 64, &a, &b) == HEDDLE_ERR_RANGE);
+        CHECK(heddle_iov_bytes(buffer, 1, type.get(), offset, list, 4, 64, &a, &b) ==
+              HEDDLE_ERR_RANGE);
         CHECK(heddle_copy(buffer, 1, type.get(), buffer + 8, 1, type.get(), offset, 8, &a) ==
               HEDDLE_ERR_RANGE);
     }
@@ -330,7 +366,8 @@ TEST_CASE("flatten and unflatten: short, damaged, foreign bytes", "[errors]")
     CHECK(error_of([&](auto **t) { return heddle_unflatten(longer.data(), longer.size(), t); }) ==
           HEDDLE_ERR_FORMAT);
 
-    /* One wrong byte anywhere: refused, or another valid type, but never a crash or a wrong code. */
+    /* One wrong byte anywhere: refused, or another valid type, but never a crash or a wrong code.
+     */
     int refused = 0, other_version = 0;
     for (size_t at = 0; at < size; ++at)
         for (const int change : {1, 0x80, 0xff}) {
@@ -339,8 +376,8 @@ TEST_CASE("flatten and unflatten: short, damaged, foreign bytes", "[errors]")
             heddle_type *made = nullptr;
             const int error = heddle_unflatten(wrong.data(), size, &made);
             const Type owner(made);
-            CHECK((error == HEDDLE_SUCCESS || error == HEDDLE_ERR_FORMAT || error == HEDDLE_ERR_VERSION ||
-                   error == HEDDLE_ERR_NO_MEMORY));
+            CHECK((error == HEDDLE_SUCCESS || error == HEDDLE_ERR_FORMAT ||
+                   error == HEDDLE_ERR_VERSION || error == HEDDLE_ERR_NO_MEMORY));
             refused += error == HEDDLE_ERR_FORMAT;
             other_version += error == HEDDLE_ERR_VERSION;
         }
@@ -369,7 +406,8 @@ TEST_CASE("unflatten: displacements that no type could have", "[errors]")
         ++changed;
     }
     REQUIRE(changed >= 1);
-    CHECK(error_of([&](auto **t) { return heddle_unflatten(bytes.data(), size, t); }) == HEDDLE_ERR_FORMAT);
+    CHECK(error_of([&](auto **t) { return heddle_unflatten(bytes.data(), size, t); }) ==
+          HEDDLE_ERR_FORMAT);
 }
 
 TEST_CASE("accumulate: operators and lengths", "[errors]")
@@ -382,11 +420,14 @@ TEST_CASE("accumulate: operators and lengths", "[errors]")
     CHECK(heddle_accumulate(source, 2, real, target, 2, real, HEDDLE_OP_COUNT) == HEDDLE_ERR_OP);
     CHECK(heddle_accumulate(source, 16, text, target, 16, text, HEDDLE_OP_SUM) == HEDDLE_ERR_OP);
     CHECK(heddle_accumulate(source, 2, number, target, 2, real, HEDDLE_OP_SUM) != HEDDLE_SUCCESS);
-    CHECK(heddle_accumulate(source, 2, real, target, 1, real, HEDDLE_OP_SUM) == HEDDLE_ERR_TRUNCATE);
-    CHECK(heddle_accumulate(source, 2, nullptr, target, 1, real, HEDDLE_OP_SUM) == HEDDLE_ERR_TRUNCATE);
+    CHECK(heddle_accumulate(source, 2, real, target, 1, real, HEDDLE_OP_SUM) ==
+          HEDDLE_ERR_TRUNCATE);
+    CHECK(heddle_accumulate(source, 2, nullptr, target, 1, real, HEDDLE_OP_SUM) ==
+          HEDDLE_ERR_TRUNCATE);
     CHECK(target[0] == 1);
     CHECK(target[1] == 2);
-    CHECK(heddle_accumulate(source, -1, nullptr, target, 1, real, HEDDLE_OP_SUM) == HEDDLE_ERR_COUNT);
+    CHECK(heddle_accumulate(source, -1, nullptr, target, 1, real, HEDDLE_OP_SUM) ==
+          HEDDLE_ERR_COUNT);
     CHECK(heddle_accumulate(source, -1, real, target, 1, real, HEDDLE_OP_SUM) == HEDDLE_ERR_COUNT);
     CHECK(heddle_accumulate(source, huge / 4, nullptr, target, 1, real, HEDDLE_OP_SUM) ==
           HEDDLE_ERR_OVERFLOW);
@@ -395,13 +436,16 @@ TEST_CASE("accumulate: operators and lengths", "[errors]")
         {1, 1}, {0, 8}, {oracle::predefined(HEDDLE_INT64), oracle::predefined(HEDDLE_DOUBLE)}));
     Type committed = mixed;
     committed.commit();
-    CHECK(heddle_accumulate(source, 1, committed.get(), target, 1, committed.get(), HEDDLE_OP_SUM) !=
-          HEDDLE_SUCCESS);
-    CHECK(heddle_accumulate(source, 1, nullptr, target, 1, committed.get(), HEDDLE_OP_SUM) == HEDDLE_ERR_OP);
-    const Type none = oracle::build(*oracle::contiguous(0, oracle::predefined(HEDDLE_DOUBLE))).commit();
-    CHECK(heddle_accumulate(source, 1, nullptr, target, 1, none.get(), HEDDLE_OP_SUM) == HEDDLE_ERR_TRUNCATE);
-    CHECK(heddle_accumulate(source, 1, committed.get(), target, 1, committed.get(), HEDDLE_OP_REPLACE) ==
-          HEDDLE_SUCCESS);
+    CHECK(heddle_accumulate(source, 1, committed.get(), target, 1, committed.get(),
+                            HEDDLE_OP_SUM) != HEDDLE_SUCCESS);
+    CHECK(heddle_accumulate(source, 1, nullptr, target, 1, committed.get(), HEDDLE_OP_SUM) ==
+          HEDDLE_ERR_OP);
+    const Type none =
+        oracle::build(*oracle::contiguous(0, oracle::predefined(HEDDLE_DOUBLE))).commit();
+    CHECK(heddle_accumulate(source, 1, nullptr, target, 1, none.get(), HEDDLE_OP_SUM) ==
+          HEDDLE_ERR_TRUNCATE);
+    CHECK(heddle_accumulate(source, 1, committed.get(), target, 1, committed.get(),
+                            HEDDLE_OP_REPLACE) == HEDDLE_SUCCESS);
     CHECK(target[0] == 3);
     CHECK(target[1] == 4);
 }

@@ -22,9 +22,11 @@ void converts(const ExprPtr &expr, int64_t count)
     const Packing packing(map, count);
     const Range range = touched(map, count);
     std::vector<std::byte> memory(static_cast<size_t>(range.high - range.low));
-    const uintptr_t base = reinterpret_cast<uintptr_t>(memory.data()) - static_cast<uintptr_t>(range.low);
+    const uintptr_t base =
+        reinterpret_cast<uintptr_t>(memory.data()) - static_cast<uintptr_t>(range.low);
     const auto entry_at = [&](int64_t entry) {
-        return reinterpret_cast<std::byte *>(base + static_cast<uintptr_t>(packing.displacement(entry)));
+        return reinterpret_cast<std::byte *>(base +
+                                             static_cast<uintptr_t>(packing.displacement(entry)));
     };
     Bytes expected;
     for (int64_t i = 0; i < packing.entries(); ++i) {
@@ -60,13 +62,14 @@ void converts(const ExprPtr &expr, int64_t count)
     const Bytes again = pack(base, packing);
     int64_t wrong = 0;
     for (int64_t i = 0; i < packing.entries(); ++i)
-        wrong +=
-            !same_value(packing.kind(i), again.data() + packing.start(i), original.data() + packing.start(i));
+        wrong += !same_value(packing.kind(i), again.data() + packing.start(i),
+                             original.data() + packing.start(i));
     CHECK(wrong == 0);
 
     for (const int64_t there : {int64_t{0}, size / 3, size / 2 + 1, size - 1, size}) {
         std::fill(memory.begin(), memory.end(), std::byte{0x5A});
-        REQUIRE(heddle_unpack_external_part(external.data(), there, buffer, count, type.get(), &actual) == HEDDLE_SUCCESS);
+        REQUIRE(heddle_unpack_external_part(external.data(), there, buffer, count, type.get(),
+                                            &actual) == HEDDLE_SUCCESS);
         const Bytes part = pack(base, packing);
         int64_t left = there, whole = 0;
         for (int64_t i = 0; i < packing.entries(); ++i) {
@@ -76,7 +79,8 @@ void converts(const ExprPtr &expr, int64_t count)
                 whole += packing.size(i);
                 wrong += !same_value(packing.kind(i), found, original.data() + packing.start(i));
             } else {
-                wrong += std::count(found, found + packing.size(i), std::byte{0x5A}) != packing.size(i);
+                wrong +=
+                    std::count(found, found + packing.size(i), std::byte{0x5A}) != packing.size(i);
             }
         }
         CHECK(actual == whole);
@@ -104,7 +108,8 @@ TEST_CASE("long messages in external32", "[external]")
 TEST_CASE("structs with long members in external32", "[external]")
 {
     const ExprPtr many = contiguous(2'000, record);
-    converts(structure({1, 1, 1}, {0, 80'000, 80'008}, {contiguous(10'000, number), text, number}), 2);
+    converts(structure({1, 1, 1}, {0, 80'000, 80'008}, {contiguous(10'000, number), text, number}),
+             2);
     converts(structure({5, 1, 7}, {0, 64, 80'000}, {text, many, number}), 2);
     converts(structure({1, 2, 1, 1}, {0, 64'000, 180'000, 180'001}, {many, many, text, record}), 1);
     /* Thousands of members of two kinds: more than one tile, none of them long. */
@@ -127,10 +132,12 @@ TEST_CASE("external32: errors", "[external]")
     CHECK(heddle_pack_external(memory, 1, type.get(), external, -1, &actual) == HEDDLE_ERR_ARG);
     CHECK(heddle_pack_external(memory, 1, type.get(), external, 32, nullptr) == HEDDLE_ERR_ARG);
     CHECK(heddle_pack_external(memory, -1, type.get(), external, 32, &actual) == HEDDLE_ERR_COUNT);
-    CHECK(heddle_pack_external(memory, 1, type.get(), external, 14, &actual) == HEDDLE_ERR_TRUNCATE);
+    CHECK(heddle_pack_external(memory, 1, type.get(), external, 14, &actual) ==
+          HEDDLE_ERR_TRUNCATE);
     CHECK(heddle_pack_external(memory, 1, type.get(), external, 15, &actual) == HEDDLE_SUCCESS);
     CHECK(heddle_unpack_external(nullptr, 15, memory, 1, type.get(), &actual) == HEDDLE_ERR_ARG);
-    CHECK(heddle_unpack_external(external, 14, memory, 1, type.get(), &actual) == HEDDLE_ERR_TRUNCATE);
+    CHECK(heddle_unpack_external(external, 14, memory, 1, type.get(), &actual) ==
+          HEDDLE_ERR_TRUNCATE);
     CHECK(heddle_unpack_external(external, 32, memory, 1, type.get(), &actual) == HEDDLE_SUCCESS);
     CHECK(actual == 15);
     CHECK(heddle_pack_external(memory, 0, type.get(), nullptr, 0, &actual) == HEDDLE_SUCCESS);

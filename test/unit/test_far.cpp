@@ -37,8 +37,8 @@ TEST_CASE("sizes beyond 2^31", "[far]")
     CHECK(type.describe() == "0+dense(42949672960)");
     iovec list[2];
     int64_t length = 0, bytes = 0;
-    REQUIRE(heddle_iov_bytes(nullptr, 3, type.get(), 100 * giga, list, 2, 500 * giga, &length, &bytes) ==
-            HEDDLE_SUCCESS);
+    REQUIRE(heddle_iov_bytes(nullptr, 3, type.get(), 100 * giga, list, 2, 500 * giga, &length,
+                             &bytes) == HEDDLE_SUCCESS);
     CHECK(length == 1);
     CHECK(bytes == 20 * giga);
     CHECK(reinterpret_cast<uintptr_t>(list[0].iov_base) == 100 * giga);
@@ -46,7 +46,8 @@ TEST_CASE("sizes beyond 2^31", "[far]")
 
 TEST_CASE("counts and strides beyond 2^31", "[far]")
 {
-    const Type type = build(*vector(4 * giga, 3, 10 * giga / 1000, predefined(HEDDLE_INT32))).commit();
+    const Type type =
+        build(*vector(4 * giga, 3, 10 * giga / 1000, predefined(HEDDLE_INT32))).commit();
     const int64_t stride = 10 * giga / 1000 * 4;
     CHECK(type.info().size == 48 * giga);
     CHECK(type.info().runs == 4 * giga);
@@ -77,7 +78,8 @@ TEST_CASE("displacements beyond 2^31, forwards and backwards", "[far]")
     CHECK(where(type, 1, 15) == 70 * giga + 4);
     CHECK(where(type, 3, 16) == info.extent - 40 * giga);
     const Type far =
-        build(*subarray({3 * giga, 5 * giga / 1024}, {2, 2}, {2 * giga, 7}, HEDDLE_ORDER_C, number)).commit();
+        build(*subarray({3 * giga, 5 * giga / 1024}, {2, 2}, {2 * giga, 7}, HEDDLE_ORDER_C, number))
+            .commit();
     CHECK(where(far, 1, 0) == (2 * giga * (5 * giga / 1024) + 7) * 4);
     CHECK(where(far, 1, 8) == ((2 * giga + 1) * (5 * giga / 1024) + 7) * 4);
 }
@@ -87,10 +89,13 @@ TEST_CASE("one type of absolute addresses names several objects", "[far]")
     std::array<int32_t, 4> first{1, 2, 3, 4};
     std::vector<double> second{1.5, 2.5};
     char third = 'x';
-    const auto address = [](const void *of) { return static_cast<int64_t>(reinterpret_cast<intptr_t>(of)); };
+    const auto address = [](const void *of) {
+        return static_cast<int64_t>(reinterpret_cast<intptr_t>(of));
+    };
     const Type type =
-        build(*structure({4, 2, 1}, {address(first.data()), address(second.data()), address(&third)},
-                         {predefined(HEDDLE_INT32), predefined(HEDDLE_DOUBLE), predefined(HEDDLE_CHAR)}))
+        build(*structure(
+                  {4, 2, 1}, {address(first.data()), address(second.data()), address(&third)},
+                  {predefined(HEDDLE_INT32), predefined(HEDDLE_DOUBLE), predefined(HEDDLE_CHAR)}))
             .commit();
     std::array<std::byte, 33> packed{};
     int64_t actual = 0;
@@ -120,7 +125,8 @@ TEST_CASE("instances beyond the last address are an overflow", "[far]")
     constexpr int64_t quarter = int64_t{1} << 61;
     for (const int64_t sign : {1, -1}) {
         const Type type =
-            build(*resized(hindexed({1}, {sign * 3 * quarter}, predefined(HEDDLE_BYTE)), 0, sign * quarter))
+            build(*resized(hindexed({1}, {sign * 3 * quarter}, predefined(HEDDLE_BYTE)), 0,
+                           sign * quarter))
                 .commit();
         CHECK(where(type, 1, 0) == sign * 3 * quarter);
         int64_t displ = 0, run = 0;
@@ -132,10 +138,12 @@ TEST_CASE("instances beyond the last address are an overflow", "[far]")
 
 TEST_CASE("long blocks at far places: no sum on the way overflows", "[far]")
 {
-    /* Found by the fuzzer: the place of a block and its place in the packed form fit, their sum does not. */
+    /* Found by the fuzzer: the place of a block and its place in the packed form fit, their sum
+     * does not. */
     constexpr int64_t end = std::numeric_limits<int64_t>::max(), eighth = int64_t{1} << 60;
     const Type type =
-        build(*hindexed({2 * eighth, 1, 3}, {0, end - eighth, end - 20}, predefined(HEDDLE_BYTE))).commit();
+        build(*hindexed({2 * eighth, 1, 3}, {0, end - eighth, end - 20}, predefined(HEDDLE_BYTE)))
+            .commit();
     CHECK(where(type, 1, 2 * eighth) == end - eighth);
     CHECK(where(type, 1, 2 * eighth + 3) == end - 18);
     iovec list[3];
@@ -143,8 +151,8 @@ TEST_CASE("long blocks at far places: no sum on the way overflows", "[far]")
     REQUIRE(heddle_iov(nullptr, 1, type.get(), 0, list, 3, &length) == HEDDLE_SUCCESS);
     REQUIRE(length == 3);
     CHECK(reinterpret_cast<uintptr_t>(list[2].iov_base) == static_cast<uintptr_t>(end - 20));
-    REQUIRE(heddle_iov_bytes(nullptr, 1, type.get(), 2 * eighth + 2, list, 3, 10, &length, &bytes) ==
-            HEDDLE_SUCCESS);
+    REQUIRE(heddle_iov_bytes(nullptr, 1, type.get(), 2 * eighth + 2, list, 3, 10, &length,
+                             &bytes) == HEDDLE_SUCCESS);
     CHECK(length == 1);
     CHECK(bytes == 2);
     CHECK(reinterpret_cast<uintptr_t>(list[0].iov_base) == static_cast<uintptr_t>(end - 19));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Reference counts (what is wrong here shows under AddressSanitizer), and several threads on one type.
+ * Reference counts (what is wrong here shows under AddressSanitizer), and several threads on one
+ * type.
  */
 #include "oracle/expr.hpp"
 #include "oracle/reference.hpp"
@@ -17,8 +18,8 @@ namespace {
 ExprPtr irregular()
 {
     return structure({2, 1, 3}, {0, 40, 64},
-                     {indexed({1, 3, 2}, {0, 2, 7}, predefined(HEDDLE_INT16)), predefined(HEDDLE_DOUBLE),
-                      vector(2, 1, 3, predefined(HEDDLE_FLOAT))});
+                     {indexed({1, 3, 2}, {0, 2, 7}, predefined(HEDDLE_INT16)),
+                      predefined(HEDDLE_DOUBLE), vector(2, 1, 3, predefined(HEDDLE_FLOAT))});
 }
 
 /* A threaded test's result: Catch2's own macros belong to the main thread. */
@@ -48,7 +49,8 @@ template <class Work> void in_threads(int threads, Work &&work)
 TEST_CASE("a type outlives the types that it was made from", "[lifetime]")
 {
     heddle_type *inner = nullptr, *outer = nullptr;
-    REQUIRE(heddle_type_vector(3, 1, 2, heddle_type_predefined(HEDDLE_INT32), &inner) == HEDDLE_SUCCESS);
+    REQUIRE(heddle_type_vector(3, 1, 2, heddle_type_predefined(HEDDLE_INT32), &inner) ==
+            HEDDLE_SUCCESS);
     REQUIRE(heddle_type_hvector(2, 1, 100, inner, &outer) == HEDDLE_SUCCESS);
     heddle_type_release(inner);
     REQUIRE(heddle_type_commit(outer) == HEDDLE_SUCCESS);
@@ -63,7 +65,8 @@ TEST_CASE("a type outlives the types that it was made from", "[lifetime]")
 TEST_CASE("each retain takes one release", "[lifetime]")
 {
     heddle_type *type = nullptr;
-    REQUIRE(heddle_type_contiguous(3, heddle_type_predefined(HEDDLE_INT32), &type) == HEDDLE_SUCCESS);
+    REQUIRE(heddle_type_contiguous(3, heddle_type_predefined(HEDDLE_INT32), &type) ==
+            HEDDLE_SUCCESS);
     heddle_type_retain(type);
     heddle_type_retain(type);
     heddle_type_release(type);
@@ -110,8 +113,8 @@ TEST_CASE("describe writes as snprintf does", "[lifetime]")
          {size_t{0}, size_t{1}, size_t{5}, whole.size(), whole.size() + 1, whole.size() + 9}) {
         std::string text(whole.size() + 16, '#');
         size_t length = 0;
-        REQUIRE(heddle_type_describe(type.get(), capacity ? text.data() : nullptr, capacity, &length) ==
-                HEDDLE_SUCCESS);
+        REQUIRE(heddle_type_describe(type.get(), capacity ? text.data() : nullptr, capacity,
+                                     &length) == HEDDLE_SUCCESS);
         CHECK(length == whole.size());
         if (capacity == 0)
             continue;
@@ -139,11 +142,12 @@ TEST_CASE("threads commit one type at once and pack with it", "[threads]")
             verdict.expect(heddle_type_commit(type.get()) == HEDDLE_SUCCESS);
             Bytes packed(expected.size());
             int64_t actual = 0;
-            verdict.expect(heddle_pack(memory.data(), 3, type.get(), 0, packed.data(), packing.total(),
-                                       &actual) == HEDDLE_SUCCESS);
+            verdict.expect(heddle_pack(memory.data(), 3, type.get(), 0, packed.data(),
+                                       packing.total(), &actual) == HEDDLE_SUCCESS);
             verdict.expect(packed == expected);
             heddle_type_info info{};
-            verdict.expect(heddle_type_get_info(type.get(), &info) == HEDDLE_SUCCESS && info.committed);
+            verdict.expect(heddle_type_get_info(type.get(), &info) == HEDDLE_SUCCESS &&
+                           info.committed);
         });
     }
     CHECK(verdict.wrong() == 0);
@@ -157,9 +161,12 @@ TEST_CASE("threads make types of one type and let them go", "[threads]")
     in_threads(4, [&](int thread) {
         for (int i = 0; i < 500; ++i) {
             const Type own = Type::from(
-                [&](auto **t) { return heddle_type_contiguous(1 + (i + thread) % 3, old.get(), t); },
+                [&](auto **t) {
+                    return heddle_type_contiguous(1 + (i + thread) % 3, old.get(), t);
+                },
                 "contiguous");
-            const Type twice = Type::from([&](auto **t) { return heddle_type_dup(own.get(), t); }, "dup");
+            const Type twice =
+                Type::from([&](auto **t) { return heddle_type_dup(own.get(), t); }, "dup");
             heddle_type_retain(old.get());
             verdict.expect(heddle_type_commit(twice.get()) == HEDDLE_SUCCESS);
             verdict.expect(own.info().committed == 1);
@@ -172,7 +179,8 @@ TEST_CASE("threads make types of one type and let them go", "[threads]")
 
 TEST_CASE("threads unpack between one another's elements", "[threads]")
 {
-    /* Columns of one matrix, a thread each: a store that is wider than the element would be a race. */
+    /* Columns of one matrix, a thread each: a store that is wider than the element would be a race.
+     */
     constexpr int64_t columns = 4, rows = 3000;
     std::vector<int8_t> matrix(columns * rows);
     const Type column = build(*vector(rows, 1, columns, predefined(HEDDLE_INT8))).commit();
@@ -188,10 +196,10 @@ TEST_CASE("threads unpack between one another's elements", "[threads]")
         const std::vector<int8_t> packed(rows, static_cast<int8_t>(thread + 1));
         for (int i = 0; i < 20; ++i) {
             int64_t actual = 0;
-            verdict.expect(heddle_unpack(packed.data(), rows, matrix.data() + thread, 1, column.get(), 0,
-                                         &actual) == HEDDLE_SUCCESS);
-            verdict.expect(heddle_unpack(packed.data(), rows, scattered.data() + thread, 1, uneven.get(), 0,
-                                         &actual) == HEDDLE_SUCCESS);
+            verdict.expect(heddle_unpack(packed.data(), rows, matrix.data() + thread, 1,
+                                         column.get(), 0, &actual) == HEDDLE_SUCCESS);
+            verdict.expect(heddle_unpack(packed.data(), rows, scattered.data() + thread, 1,
+                                         uneven.get(), 0, &actual) == HEDDLE_SUCCESS);
         }
     });
     CHECK(verdict.wrong() == 0);
@@ -215,8 +223,8 @@ TEST_CASE("threads flatten and unflatten", "[threads]")
             verdict.expect(heddle_flatten_size(type.get(), &size) == HEDDLE_SUCCESS);
             Bytes bytes(size);
             verdict.expect(heddle_flatten(type.get(), bytes.data(), size) == HEDDLE_SUCCESS);
-            const Type copy =
-                Type::from([&](auto **t) { return heddle_unflatten(bytes.data(), size, t); }, "unflatten");
+            const Type copy = Type::from(
+                [&](auto **t) { return heddle_unflatten(bytes.data(), size, t); }, "unflatten");
             verdict.expect(copy.describe() == layout);
         }
     });

@@ -32,14 +32,16 @@ void behaves(const ExprPtr &expr)
     std::vector<std::byte> memory(static_cast<size_t>(range.high - range.low));
     for (size_t i = 0; i < memory.size(); ++i)
         memory[i] = static_cast<std::byte>(i * 131 >> 2);
-    const uintptr_t base = reinterpret_cast<uintptr_t>(memory.data()) - static_cast<uintptr_t>(range.low);
+    const uintptr_t base =
+        reinterpret_cast<uintptr_t>(memory.data()) - static_cast<uintptr_t>(range.low);
     void *const buffer = reinterpret_cast<void *>(base);
 
     const Type type = build(*expr).commit();
     const Bytes expected = pack(base, packing);
     Bytes packed(expected.size());
     int64_t actual = 0;
-    REQUIRE(heddle_pack(buffer, 1, type.get(), 0, packed.data(), packing.total(), &actual) == HEDDLE_SUCCESS);
+    REQUIRE(heddle_pack(buffer, 1, type.get(), 0, packed.data(), packing.total(), &actual) ==
+            HEDDLE_SUCCESS);
     CHECK(actual == packing.total());
     CHECK(packed == expected);
 
@@ -88,7 +90,8 @@ TEST_CASE("40 levels of streams", "[nesting]")
 
 TEST_CASE("as many levels as HEDDLE_MAX_DEPTH, and an error beyond", "[nesting]")
 {
-    /* 17 members that nothing merges: too many for a struct to be spliced into the one around it. */
+    /* 17 members that nothing merges: too many for a struct to be spliced into the one around it.
+     */
     const auto around = [](heddle_type *inner, heddle_type **out) {
         const std::vector<int64_t> lengths(17, 1);
         const int64_t span = oracle::Type((heddle_type_retain(inner), inner)).info().true_extent;
@@ -123,7 +126,8 @@ TEST_CASE("as many levels as HEDDLE_MAX_DEPTH, and an error beyond", "[nesting]"
     CHECK(displ == 0); /* the innermost member comes first */
     std::vector<std::byte> memory(static_cast<size_t>(info.true_extent)),
         packed(static_cast<size_t>(info.size));
-    CHECK(heddle_pack(memory.data(), 1, type.get(), 0, packed.data(), info.size, &actual) == HEDDLE_SUCCESS);
+    CHECK(heddle_pack(memory.data(), 1, type.get(), 0, packed.data(), info.size, &actual) ==
+          HEDDLE_SUCCESS);
     CHECK(actual == info.size);
 }
 
@@ -133,14 +137,17 @@ TEST_CASE("5000 members, each added to a struct of those before", "[nesting]")
     int64_t next = 8;
     for (int i = 0; i < 5000; ++i) {
         const int64_t lengths[] = {1, 1 + i % 3}, displacements[] = {0, next};
-        heddle_type *const members[] = {type.get(), heddle_type_predefined(i % 2 ? HEDDLE_DOUBLE : HEDDLE_INT16)};
-        type = Type::from([&](auto **t) { return heddle_type_struct(2, lengths, displacements, members, t); },
-                          "struct");
+        heddle_type *const members[] = {
+            type.get(), heddle_type_predefined(i % 2 ? HEDDLE_DOUBLE : HEDDLE_INT16)};
+        type = Type::from(
+            [&](auto **t) { return heddle_type_struct(2, lengths, displacements, members, t); },
+            "struct");
         next += 24 + i * 7 % 5 * 8;
     }
     type.commit();
     const heddle_type_info info = type.info();
-    std::vector<std::byte> memory(static_cast<size_t>(next)), packed(static_cast<size_t>(info.size)), expected;
+    std::vector<std::byte> memory(static_cast<size_t>(next)),
+        packed(static_cast<size_t>(info.size)), expected;
     const auto expect = [&](int64_t at, int64_t bytes) {
         for (int64_t i = 0; i < bytes; ++i) /* byte by byte: gcc 12 warns of what insert() does */
             expected.push_back(memory[static_cast<size_t>(at + i)]);
@@ -154,7 +161,8 @@ TEST_CASE("5000 members, each added to a struct of those before", "[nesting]")
         next += 24 + i * 7 % 5 * 8;
     }
     int64_t actual = 0;
-    REQUIRE(heddle_pack(memory.data(), 1, type.get(), 0, packed.data(), info.size, &actual) == HEDDLE_SUCCESS);
+    REQUIRE(heddle_pack(memory.data(), 1, type.get(), 0, packed.data(), info.size, &actual) ==
+            HEDDLE_SUCCESS);
     CHECK(packed == expected);
 }
 
@@ -169,8 +177,8 @@ TEST_CASE("types that hold themselves twice, 20 levels deep", "[nesting]")
             type = Type::from(
                 [&](auto **t) { return heddle_type_struct(2, lengths, displacements, members, t); },
                 "struct");
-            type = Type::from([&](auto **t) { return heddle_type_resized(type.get(), 0, extent, t); },
-                              "resized");
+            type = Type::from(
+                [&](auto **t) { return heddle_type_resized(type.get(), 0, extent, t); }, "resized");
         }
         return type;
     };
@@ -203,7 +211,8 @@ TEST_CASE("types that hold themselves among others, 60 levels deep", "[nesting]"
     const double seconds = seconds_of([&] {
         for (int level = 0; level < 58; ++level) {
             const int64_t lengths[] = {1, 1, 1}, displacements[] = {0, 3 + level, 101 + 7 * level};
-            heddle_type *const members[] = {type.get(), heddle_type_predefined(HEDDLE_INT16), type.get()};
+            heddle_type *const members[] = {type.get(), heddle_type_predefined(HEDDLE_INT16),
+                                            type.get()};
             type = Type::from(
                 [&](auto **t) { return heddle_type_struct(3, lengths, displacements, members, t); },
                 "struct");
@@ -233,7 +242,9 @@ TEST_CASE("structs of thousands of members", "[nesting]")
     std::vector<ExprPtr> members;
     int64_t next = 0;
     for (int i = 0; i < 5000; ++i) {
-        const heddle_predefined kind = i % 3 == 0 ? HEDDLE_DOUBLE : i % 3 == 1 ? HEDDLE_INT16 : HEDDLE_FLOAT;
+        const heddle_predefined kind = i % 3 == 0   ? HEDDLE_DOUBLE
+                                       : i % 3 == 1 ? HEDDLE_INT16
+                                                    : HEDDLE_FLOAT;
         lengths.push_back(1 + i % 4);
         displacements.push_back(next);
         members.push_back(i % 7 == 0 ? vector(2, 1, 3, predefined(kind)) : predefined(kind));

@@ -49,8 +49,9 @@ TEST_CASE("oracle: constructors over the running example", "[oracle]")
           std::vector<int64_t>{64, 72, 80, 88, 96, 104, 0, 8});
     CHECK(displacements(hindexed_block(2, {5, -32}, pair)) ==
           std::vector<int64_t>{5, 13, 21, 29, -32, -24, -16, -8});
-    CHECK(displacements(structure({2, 1, 3}, {0, 16, 26}, {predefined(HEDDLE_FLOAT), pair, text})) ==
-          std::vector<int64_t>{0, 4, 16, 24, 26, 27, 28});
+    CHECK(
+        displacements(structure({2, 1, 3}, {0, 16, 26}, {predefined(HEDDLE_FLOAT), pair, text})) ==
+        std::vector<int64_t>{0, 4, 16, 24, 26, 27, 28});
 }
 
 TEST_CASE("oracle: explicit bounds", "[oracle]")
@@ -92,7 +93,8 @@ TEST_CASE("oracle: contiguity and overlap", "[oracle]")
     CHECK(is_contiguous(expand(*contiguous(3, real))));
     CHECK_FALSE(is_contiguous(expand(*pair)));
     CHECK_FALSE(is_contiguous(expand(*resized(real, 0, 16))));
-    CHECK_FALSE(is_contiguous(expand(*indexed({1, 1}, {1, 0}, real)))); /* all bytes, in another order */
+    CHECK_FALSE(is_contiguous(expand(*indexed({1, 1}, {1, 0}, real)))); /* all bytes, in another
+                                                                           order */
     CHECK(overlaps(expand(*indexed({2, 1}, {0, 1}, real)), 1));
     CHECK_FALSE(overlaps(expand(*resized(vector(2, 1, 2, real), 0, 8)), 2)); /* interleaved */
     CHECK(overlaps(expand(*resized(vector(2, 1, 2, real), 0, 8)), 3));

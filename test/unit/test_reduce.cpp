@@ -30,9 +30,11 @@ TEST_CASE("a source with fewer elements reduces that many", "[reduce]")
 {
     heddle_type *const number = heddle_type_predefined(HEDDLE_INT32);
     int32_t target[4] = {10, 20, 30, 40}, source[2] = {1, 2};
-    REQUIRE(heddle_accumulate(source, 2, number, target, 4, number, HEDDLE_OP_SUM) == HEDDLE_SUCCESS);
+    REQUIRE(heddle_accumulate(source, 2, number, target, 4, number, HEDDLE_OP_SUM) ==
+            HEDDLE_SUCCESS);
     CHECK(std::vector<int32_t>(target, target + 4) == std::vector<int32_t>{11, 22, 30, 40});
-    REQUIRE(heddle_accumulate(source, 0, number, target, 4, number, HEDDLE_OP_SUM) == HEDDLE_SUCCESS);
+    REQUIRE(heddle_accumulate(source, 0, number, target, 4, number, HEDDLE_OP_SUM) ==
+            HEDDLE_SUCCESS);
     CHECK(target[0] == 11);
 }
 
@@ -43,8 +45,10 @@ TEST_CASE("nothing is reduced where there are no elements", "[reduce]")
          {contiguous(0, predefined(HEDDLE_BYTE)), vector(3, 0, 2, predefined(HEDDLE_INT32))}) {
         const Type empty = build(*none).commit();
         for (const heddle_op op : {HEDDLE_OP_SUM, HEDDLE_OP_REPLACE, HEDDLE_OP_MAXLOC}) {
-            CHECK(heddle_accumulate(nullptr, 0, nullptr, &target, 3, empty.get(), op) == HEDDLE_SUCCESS);
-            CHECK(heddle_accumulate(&target, 2, empty.get(), &target, 3, empty.get(), op) == HEDDLE_SUCCESS);
+            CHECK(heddle_accumulate(nullptr, 0, nullptr, &target, 3, empty.get(), op) ==
+                  HEDDLE_SUCCESS);
+            CHECK(heddle_accumulate(&target, 2, empty.get(), &target, 3, empty.get(), op) ==
+                  HEDDLE_SUCCESS);
         }
     }
     CHECK(heddle_accumulate(nullptr, 0, nullptr, &target, 0, heddle_type_predefined(HEDDLE_INT32),
@@ -58,7 +62,8 @@ TEST_CASE("NO_OP and REPLACE", "[reduce]")
     char target[] = "abcd", source[] = "wxyz";
     REQUIRE(heddle_accumulate(source, 4, text, target, 4, text, HEDDLE_OP_NO_OP) == HEDDLE_SUCCESS);
     CHECK(std::string(target) == "abcd");
-    REQUIRE(heddle_accumulate(source, 4, text, target, 4, text, HEDDLE_OP_REPLACE) == HEDDLE_SUCCESS);
+    REQUIRE(heddle_accumulate(source, 4, text, target, 4, text, HEDDLE_OP_REPLACE) ==
+            HEDDLE_SUCCESS);
     CHECK(std::string(target) == "wxyz");
 
     /* REPLACE may pair different predefined types of equal size in bytes. */
@@ -67,7 +72,8 @@ TEST_CASE("NO_OP and REPLACE", "[reduce]")
                               HEDDLE_OP_REPLACE) != HEDDLE_SUCCESS);
     int64_t bits = 0;
     REQUIRE(heddle_accumulate(&number, 1, heddle_type_predefined(HEDDLE_DOUBLE), &bits, 1,
-                              heddle_type_predefined(HEDDLE_INT64), HEDDLE_OP_REPLACE) == HEDDLE_SUCCESS);
+                              heddle_type_predefined(HEDDLE_INT64),
+                              HEDDLE_OP_REPLACE) == HEDDLE_SUCCESS);
     CHECK(bits == 0x3ff8000000000000);
 }
 
@@ -86,7 +92,8 @@ TEST_CASE("extremes: infinities, the least integers, wrap-around", "[reduce]")
     CHECK(a[0] == least);
     CHECK(a[1] == 0);
     heddle_type *const small = heddle_type_predefined(HEDDLE_UINT16);
-    uint16_t c[1] = {0xffff}, d[1] = {0xffff}; /* int promotes and overflows here if nobody takes care */
+    uint16_t c[1] = {0xffff}, d[1] = {0xffff}; /* int promotes and overflows here if nobody takes
+                                                  care */
     REQUIRE(heddle_accumulate(d, 1, small, c, 1, small, HEDDLE_OP_PROD) == HEDDLE_SUCCESS);
     CHECK(c[0] == 1);
 }
@@ -108,7 +115,8 @@ TEST_CASE("MAXLOC and MINLOC: ties take the lower index", "[reduce]")
     };
     heddle_type *const type = heddle_type_predefined(HEDDLE_DOUBLE_INT);
     Pair target[3] = {{1, 5}, {2, 5}, {2, 2}}, source[3] = {{2, 9}, {2, 3}, {2, 4}};
-    REQUIRE(heddle_accumulate(source, 3, type, target, 3, type, HEDDLE_OP_MAXLOC) == HEDDLE_SUCCESS);
+    REQUIRE(heddle_accumulate(source, 3, type, target, 3, type, HEDDLE_OP_MAXLOC) ==
+            HEDDLE_SUCCESS);
     CHECK(target[0].value == 2);
     CHECK(target[0].index == 9);
     CHECK(target[1].index == 3);
@@ -122,7 +130,8 @@ TEST_CASE("a struct that spells a pair type is not one", "[reduce]")
         build(*structure({1, 1}, {0, 8}, {predefined(HEDDLE_DOUBLE), predefined(HEDDLE_INT32)}));
     CHECK(spelled.info().basic == HEDDLE_MIXED);
     CHECK(build(*contiguous(3, predefined(HEDDLE_DOUBLE_INT))).info().basic == HEDDLE_DOUBLE_INT);
-    CHECK(build(*structure({1, 1}, {0, 16}, {predefined(HEDDLE_DOUBLE_INT), predefined(HEDDLE_2INT32)}))
+    CHECK(build(*structure({1, 1}, {0, 16},
+                           {predefined(HEDDLE_DOUBLE_INT), predefined(HEDDLE_2INT32)}))
               .info()
               .basic == HEDDLE_MIXED);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Nothing is quadratic in the number of blocks, and types stay small. Times of N and 8 N blocks are
- * compared with a factor of 30: linear work takes 8, quadratic 64; the least of several runs counts.
+ * compared with a factor of 30: linear work takes 8, quadratic 64; the least of several runs
+ * counts.
  */
 #include "oracle/expr.hpp"
 #include "oracle/rng.hpp"
@@ -61,7 +62,8 @@ struct Blocks {
         return Type::from(
             [&](auto **t) {
                 return heddle_type_indexed(static_cast<int64_t>(lengths.size()), lengths.data(),
-                                           displacements.data(), heddle_type_predefined(HEDDLE_INT8), t);
+                                           displacements.data(),
+                                           heddle_type_predefined(HEDDLE_INT8), t);
             },
             "indexed");
     }
@@ -73,9 +75,11 @@ struct Blocks {
 constexpr int64_t small = 125'000, large = 8 * small;
 constexpr double most = 30;
 
-void not_quadratic(const std::string &what, const std::function<std::function<void()>(int64_t)> &work_for)
+void not_quadratic(const std::string &what,
+                   const std::function<std::function<void()>(int64_t)> &work_for)
 {
-    /* Memory that is new from the system each time would cost most of the time of the larger one. */
+    /* Memory that is new from the system each time would cost most of the time of the larger one.
+     */
     mallopt(M_MMAP_THRESHOLD, 1 << 30);
     mallopt(M_TRIM_THRESHOLD, 1 << 30);
     const double a = least_seconds(work_for(small)), b = least_seconds(work_for(large));
@@ -88,8 +92,9 @@ void not_quadratic(const std::string &what, const std::function<std::function<vo
 TEST_CASE("making and committing an indexed type takes linear time", "[scale]")
 {
     for (const bool shuffled : {false, true})
-        not_quadratic("commit",
-                      [=](int64_t n) { return [blocks = Blocks(n, shuffled)] { blocks.make().commit(); }; });
+        not_quadratic("commit", [=](int64_t n) {
+            return [blocks = Blocks(n, shuffled)] { blocks.make().commit(); };
+        });
 }
 
 TEST_CASE("making and committing a struct takes linear time", "[scale]")
@@ -125,9 +130,11 @@ Type doubled(Type type, int levels)
     for (int level = 0; level < levels; ++level) {
         const int64_t span = type.info().true_extent;
         const int64_t lengths[] = {1, 1, 1}, displacements[] = {0, span + 2, 2 * span + 9};
-        heddle_type *const members[] = {type.get(), heddle_type_predefined(HEDDLE_INT16), type.get()};
-        type = Type::from([&](auto **t) { return heddle_type_struct(3, lengths, displacements, members, t); },
-                          "struct");
+        heddle_type *const members[] = {type.get(), heddle_type_predefined(HEDDLE_INT16),
+                                        type.get()};
+        type = Type::from(
+            [&](auto **t) { return heddle_type_struct(3, lengths, displacements, members, t); },
+            "struct");
     }
     return type;
 }
@@ -144,20 +151,24 @@ Type struct_of_two(int64_t count, const Type &one, const Type &other)
     }
     return Type::from(
         [&](auto **t) {
-            return heddle_type_struct(count, lengths.data(), displacements.data(), members.data(), t);
+            return heddle_type_struct(count, lengths.data(), displacements.data(), members.data(),
+                                      t);
         },
         "struct");
 }
 
-/* A type that grows by one member at a time, as generic serializers make it, asked about each time. */
+/* A type that grows by one member at a time, as generic serializers make it, asked about each time.
+ */
 Type grown(int64_t members)
 {
     Type type(heddle_type_predefined(HEDDLE_INT32));
     for (int64_t i = 0, next = 8; i < members; ++i, next += 24 + i * i % 5 * 8) {
         const int64_t lengths[] = {1, 1 + i % 2}, displacements[] = {0, next};
-        heddle_type *const both[] = {type.get(), heddle_type_predefined(i % 3 ? HEDDLE_DOUBLE : HEDDLE_INT16)};
-        type = Type::from([&](auto **t) { return heddle_type_struct(2, lengths, displacements, both, t); },
-                          "struct");
+        heddle_type *const both[] = {type.get(),
+                                     heddle_type_predefined(i % 3 ? HEDDLE_DOUBLE : HEDDLE_INT16)};
+        type = Type::from(
+            [&](auto **t) { return heddle_type_struct(2, lengths, displacements, both, t); },
+            "struct");
         (void)type.info();
     }
     return type;
@@ -201,7 +212,8 @@ TEST_CASE("a struct of a million members takes 90 bytes a member", "[scale]")
 TEST_CASE("types that look alike are not compared whole each time", "[scale]")
 {
     /* Part by part and block by block it would be 200 times 4096 times 20 000 comparisons. */
-    const Type one = doubled(twenty_thousand_blocks(), 12), other = doubled(twenty_thousand_blocks(), 12);
+    const Type one = doubled(twenty_thousand_blocks(), 12),
+               other = doubled(twenty_thousand_blocks(), 12);
     const double start = processor_seconds();
     const Type type = struct_of_two(200, one, other);
     const double made = processor_seconds() - start;
@@ -218,7 +230,8 @@ TEST_CASE("types that look alike are not compared whole each time", "[scale]")
 
 TEST_CASE("a flattened type takes no longer to read than its bytes are many", "[scale]")
 {
-    /* The two halves are equal but for their last blocks, which are far apart, so both are in the bytes. */
+    /* The two halves are equal but for their last blocks, which are far apart, so both are in the
+     * bytes. */
     Type one = doubled(twenty_thousand_blocks(), 12);
     Blocks longer(20'000);
     longer.displacements.back() += 3;
@@ -259,16 +272,20 @@ TEST_CASE("offsets into a million blocks cost no walk from the start", "[scale]"
         CHECK(errors == 0);
         CHECK(seconds < 0.5);
     };
-    bounded("pack",
-            [&](int64_t at) { return heddle_pack(memory.data(), 1, type.get(), at, packed.data(), 64, &a); });
+    bounded("pack", [&](int64_t at) {
+        return heddle_pack(memory.data(), 1, type.get(), at, packed.data(), 64, &a);
+    });
     bounded("unpack", [&](int64_t at) {
         return heddle_unpack(packed.data(), 64, memory.data(), 1, type.get(), at, &a);
     });
     bounded("locate", [&](int64_t at) { return heddle_locate(1, type.get(), at, &a, &b); });
-    bounded("iov_bytes",
-            [&](int64_t at) { return heddle_iov_bytes(nullptr, 1, type.get(), at, list, 4, 64, &a, &b); });
+    bounded("iov_bytes", [&](int64_t at) {
+        return heddle_iov_bytes(nullptr, 1, type.get(), at, list, 4, 64, &a, &b);
+    });
     bounded("iov_len", [&](int64_t at) { return heddle_iov_len(1, type.get(), at, &a, &b); });
-    bounded("iov", [&](int64_t at) { return heddle_iov(nullptr, 1, type.get(), at % large, list, 4, &a); });
+    bounded("iov", [&](int64_t at) {
+        return heddle_iov(nullptr, 1, type.get(), at % large, list, 4, &a);
+    });
     const Type one = Type::from(
         [&](auto **t) {
             return heddle_type_contiguous(blocks.elements, heddle_type_predefined(HEDDLE_INT8), t);
@@ -281,7 +298,8 @@ TEST_CASE("offsets into a million blocks cost no walk from the start", "[scale]"
         return heddle_copy(memory.data(), 1, type.get(), target.data(), 1, dense.get(), at, 64, &a);
     });
     bounded("instances", [&](int64_t at) {
-        return heddle_locate(int64_t{1} << 36, type.get(), (int64_t{1} << 36) * (at % 1000), &a, &b);
+        return heddle_locate(int64_t{1} << 36, type.get(), (int64_t{1} << 36) * (at % 1000), &a,
+                             &b);
     });
 }
 
@@ -292,8 +310,9 @@ TEST_CASE("packing in fragments takes as long as packing at once", "[scale]")
     std::vector<std::byte> memory(static_cast<size_t>(blocks.end)),
         packed(static_cast<size_t>(blocks.elements));
     int64_t actual = 0;
-    const double whole = least_seconds(
-        [&] { heddle_pack(memory.data(), 1, type.get(), 0, packed.data(), blocks.elements, &actual); });
+    const double whole = least_seconds([&] {
+        heddle_pack(memory.data(), 1, type.get(), 0, packed.data(), blocks.elements, &actual);
+    });
     const double pieces = least_seconds([&] {
         for (int64_t offset = 0; offset < blocks.elements; offset += 4096)
             heddle_pack(memory.data(), 1, type.get(), offset, packed.data() + offset,
@@ -316,8 +335,12 @@ TEST_CASE("no type falls to a call per element", "[scale]")
     const ExprPtr record =
         structure({1, 1, 1, 1}, {0, 8, 12, 16}, {real, number, number, predefined(HEDDLE_CHAR)});
     const std::pair<ExprPtr, int64_t> types[] = {
-        {record, 50'000}, {contiguous(50'000, record), 1},       {vector(1'000, 20, 30, record), 2},
-        {nested, 2},      {indexed_block(1, uneven, number), 1}, {indexed_block(1, uneven, record), 1},
+        {record, 50'000},
+        {contiguous(50'000, record), 1},
+        {vector(1'000, 20, 30, record), 2},
+        {nested, 2},
+        {indexed_block(1, uneven, number), 1},
+        {indexed_block(1, uneven, record), 1},
     };
     for (const auto &[expr, count] : types) {
         const Type type = build(*expr).commit();
@@ -336,7 +359,8 @@ TEST_CASE("no type falls to a call per element", "[scale]")
             each * least_seconds([&] {
                 heddle_unpack(packed.data(), bytes, memory.data(), count, type.get(), 0, &actual);
             });
-        INFO(to_text(*expr).substr(0, 60) << ": " << pack << " and " << unpack << " ns per element");
+        INFO(to_text(*expr).substr(0, 60)
+             << ": " << pack << " and " << unpack << " ns per element");
         CHECK(info.true_lb == 0);
         CHECK(actual == bytes);
         CHECK(pack < 3);
@@ -353,8 +377,9 @@ TEST_CASE("a committed strided type holds less than 1 KiB", "[scale]")
         hvector(7, 1, 4096, vector(10, 1, 3, real)),
         subarray({64, 64, 64}, {32, 32, 32}, {1, 1, 1}, HEDDLE_ORDER_C, real),
         subarray({64, 64, 64, 64}, {32, 32, 32, 32}, {1, 2, 3, 4}, HEDDLE_ORDER_FORTRAN, real),
-        hvector(2, 1, 900'000,
-                hvector(3, 1, 90'000, hvector(4, 1, 9'000, hvector(5, 1, 900, vector(6, 1, 2, real))))),
+        hvector(
+            2, 1, 900'000,
+            hvector(3, 1, 90'000, hvector(4, 1, 9'000, hvector(5, 1, 900, vector(6, 1, 2, real))))),
     };
     for (const ExprPtr &expr : strided) {
         INFO(to_text(*expr));

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Packing while the GPU is busy: the experiment of Jenkins et al., section 4.4, table 2. An application's
-// work (a vector addition, or a copy over PCIe) and the packing of a vector type begin one after the other,
-// in either order; how long each takes from its own beginning, and both together. Prints JSON.
+// Packing while the GPU is busy: the experiment of Jenkins et al., section 4.4, table 2. An
+// application's work (a vector addition, or a copy over PCIe) and the packing of a vector type
+// begin one after the other, in either order; how long each takes from its own beginning, and both
+// together. Prints JSON.
 //
-// The type is the paper's, 262 144 blocks of 64 bytes, 16 MiB, but 128 bytes apart: at the paper's 64 it is
-// contiguous.
+// The type is the paper's, 262 144 blocks of 64 bytes, 16 MiB, but 128 bytes apart: at the paper's
+// 64 it is contiguous.
 #include "../owner.hpp"
 #include "../type.hpp"
 
@@ -20,12 +21,12 @@ using namespace bench;
 using Clock = std::chrono::steady_clock;
 
 constexpr int64_t blocks = 262144, block = 64, stride = 128, bytes = blocks * block;
-constexpr int64_t numbers =
-    56 << 20; // so that an addition takes about as long as a copy of `bytes` over PCIe
+constexpr int64_t numbers = 56 << 20; // so that an addition takes about as long as a copy of
+                                      // `bytes` over PCIe
 constexpr int warm_up = 3, rounds = 25;
 
-// Many blocks of threads, each soon done: what comes later gets a place as they end, the sooner the higher
-// its priority.
+// Many blocks of threads, each soon done: what comes later gets a place as they end, the sooner the
+// higher its priority.
 __global__ void add(const double *a, const double *b, double *c)
 {
     const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
@@ -41,7 +42,10 @@ __global__ void __launch_bounds__(1024, 2) add_resident(const double *a, const d
         c[i] = a[i] + b[i];
 }
 
-double since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+double since(Clock::time_point begin)
+{
+    return std::chrono::duration<double>(Clock::now() - begin).count();
+}
 
 // Something that is begun and then asked until it has ended.
 struct Operation {
@@ -108,7 +112,8 @@ Operation on_stream(std::string name, cudaStream_t stream, std::function<void()>
 class Experiment {
 public:
     explicit Experiment(bool rivals)
-        : type_(Type::hvector(blocks, block / 8, stride, Type::predefined(HEDDLE_DOUBLE))), rivals_(rivals)
+        : type_(Type::hvector(blocks, block / 8, stride, Type::predefined(HEDDLE_DOUBLE))),
+          rivals_(rivals)
     {
         // Not zeros, which a link or a memory might carry faster.
         for (const Device *each : {&a_, &b_, &user_, &packed_, &other_})
@@ -124,10 +129,11 @@ public:
         const char *between = "";
         const auto line = [&](const std::string &user, const std::string &pack, const char *order,
                               const Times &t) {
-            std::printf("%s{\"user\": \"%s\", \"pack\": \"%s\", \"order\": \"%s\", \"first\": %.9f, "
-                        "\"second\": %.9f, "
-                        "\"both\": %.9f}",
-                        between, user.c_str(), pack.c_str(), order, t.first, t.second, t.both);
+            std::printf(
+                "%s{\"user\": \"%s\", \"pack\": \"%s\", \"order\": \"%s\", \"first\": %.9f, "
+                "\"second\": %.9f, "
+                "\"both\": %.9f}",
+                between, user.c_str(), pack.c_str(), order, t.first, t.second, t.both);
             between = ",\n";
         };
         std::printf("[");
@@ -146,7 +152,9 @@ public:
 private:
     std::vector<Operation> workloads()
     {
-        const auto numbers_at = [](const Device &memory) { return reinterpret_cast<double *>(memory.get()); };
+        const auto numbers_at = [](const Device &memory) {
+            return reinterpret_cast<double *>(memory.get());
+        };
         constexpr unsigned threads = 256;
         return {on_stream("addition", application_,
                           [=, this] {
@@ -164,8 +172,8 @@ private:
                                                          cudaMemcpyHostToDevice, application_));
                           }),
                 on_stream("copy to the host", application_, [this] {
-                    BENCH_CUDA(cudaMemcpyAsync(to_host_.get(), other_.get(), bytes, cudaMemcpyDeviceToHost,
-                                               application_));
+                    BENCH_CUDA(cudaMemcpyAsync(to_host_.get(), other_.get(), bytes,
+                                               cudaMemcpyDeviceToHost, application_));
                 })};
     }
 
@@ -203,8 +211,8 @@ private:
     Operation cuda_to(std::string name, void *packed)
     {
         return on_stream(std::move(name), packing_, [this, packed] {
-            BENCH_CUDA(cudaMemcpy2DAsync(packed, block, user_.get(), stride, block, blocks, cudaMemcpyDefault,
-                                         packing_));
+            BENCH_CUDA(cudaMemcpy2DAsync(packed, block, user_.get(), stride, block, blocks,
+                                         cudaMemcpyDefault, packing_));
         });
     }
 
@@ -225,9 +233,10 @@ private:
     bool rivals_;
     unsigned resident_ = 0;
     heddle_request *request_ = nullptr;
-    Stream application_, packing_; // the lowest priority, as any stream that is not asked for another
-    Device a_{numbers * 8}, b_{numbers * 8}, c_{numbers * 8}, user_{blocks * stride}, packed_{bytes},
-        other_{bytes};
+    Stream application_, packing_; // the lowest priority, as any stream that is not asked for
+                                   // another
+    Device a_{numbers * 8}, b_{numbers * 8}, c_{numbers * 8}, user_{blocks * stride},
+        packed_{bytes}, other_{bytes};
     Pinned pinned_{bytes}, from_host_{bytes}, to_host_{bytes};
 };
 

@@ -23,8 +23,8 @@ void *rival_make(const rival_type *, int64_t count, const char *layout, int64_t 
 {
     long long offset = 0, blocks = 0, stride = 0, block = 0;
     char end = 0;
-    if (std::sscanf(layout, "%lld+stream(%lld,%lld,dense(%lld))%c", &offset, &blocks, &stride, &block,
-                    &end) != 4 ||
+    if (std::sscanf(layout, "%lld+stream(%lld,%lld,dense(%lld))%c", &offset, &blocks, &stride,
+                    &block, &end) != 4 ||
         offset < 0 || stride <= 0 || blocks * stride > INT64_C(0xffffffff) || count > 65535)
         return nullptr;
     const auto narrow = [](long long value) { return static_cast<unsigned>(value); };
@@ -44,11 +44,11 @@ int rival_move(void *handle, void *user, void *packed, int64_t, int pack, void *
     char *const at = static_cast<char *>(user) + m.offset;
     const dim3 grid = m.config.dim_grid(m.instances), threads = m.config.dim_block();
     if (pack)
-        m.config.packfn<<<grid, threads, 0, on>>>(packed, at, static_cast<unsigned>(m.instances), m.block,
-                                                  m.count, m.stride, m.extent);
+        m.config.packfn<<<grid, threads, 0, on>>>(packed, at, static_cast<unsigned>(m.instances),
+                                                  m.block, m.count, m.stride, m.extent);
     else
-        m.config.unpackfn<<<grid, threads, 0, on>>>(at, packed, m.instances, m.block, m.count, m.stride,
-                                                    m.extent);
+        m.config.unpackfn<<<grid, threads, 0, on>>>(at, packed, m.instances, m.block, m.count,
+                                                    m.stride, m.extent);
     return cudaGetLastError();
 }
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The adapter to yaksa 0.4: cc -shared -fPIC -I.. -I../../../include -IPREFIX/include yaksa.c -LPREFIX/lib
- * -lyaksa
+ * The adapter to yaksa 0.4: cc -shared -fPIC -I.. -I../../../include -IPREFIX/include yaksa.c
+ * -LPREFIX/lib -lyaksa
  */
 #include "rival.h"
 
 #include <stdlib.h>
 #include <yaksa.h>
 
-#define CHECK(call)                                                                                          \
-    do {                                                                                                     \
-        if ((call) != YAKSA_SUCCESS)                                                                         \
-            return 1;                                                                                        \
+#define CHECK(call)                                                                                \
+    do {                                                                                           \
+        if ((call) != YAKSA_SUCCESS)                                                               \
+            return 1;                                                                              \
     } while (0)
 
 struct made {
@@ -74,7 +74,8 @@ static int build(const struct rival_type *t, yaksa_type_t *type)
     case RIVAL_HINDEXED:
         return yaksa_type_create_hindexed(t->count, t->lengths, t->displs, old, NULL, type);
     case RIVAL_HINDEXED_BLOCK:
-        return yaksa_type_create_hindexed_block(t->count, t->blocklength, t->displs, old, NULL, type);
+        return yaksa_type_create_hindexed_block(t->count, t->blocklength, t->displs, old, NULL,
+                                                type);
     case RIVAL_RESIZED:
         return yaksa_type_create_resized(old, t->lb, t->extent, NULL, type);
     case RIVAL_SUBARRAY:
@@ -103,11 +104,11 @@ int rival_move(void *handle, void *user, void *packed, int64_t bytes, int pack, 
     const struct made *made = handle;
     uintptr_t moved = 0;
     if (pack)
-        CHECK(yaksa_pack_stream(user, made->count, made->type, 0, packed, (uintptr_t)bytes, &moved, NULL,
-                                YAKSA_OP__REPLACE, &stream));
+        CHECK(yaksa_pack_stream(user, made->count, made->type, 0, packed, (uintptr_t)bytes, &moved,
+                                NULL, YAKSA_OP__REPLACE, &stream));
     else
-        CHECK(yaksa_unpack_stream(packed, (uintptr_t)bytes, user, made->count, made->type, 0, &moved, NULL,
-                                  YAKSA_OP__REPLACE, &stream));
+        CHECK(yaksa_unpack_stream(packed, (uintptr_t)bytes, user, made->count, made->type, 0,
+                                  &moved, NULL, YAKSA_OP__REPLACE, &stream));
     return moved == (uintptr_t)bytes ? 0 : 2;
 }
 

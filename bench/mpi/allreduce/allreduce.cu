@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MPI_Allreduce of doubles in device memory, a GPU for each process: as it is; on copies in host memory, as MPICH does it
-// (MPIR_CVAR_GPU_REDUCE_ON_DEVICE=-1); by hand (direct.cuh); by NCCL, where there is one. In turn; everyone's result is
-// checked. A line of JSON for each: medians of what the slowest process took, in microseconds.
+// MPI_Allreduce of doubles in device memory, a GPU for each process: as it is; on copies in host
+// memory, as MPICH does it (MPIR_CVAR_GPU_REDUCE_ON_DEVICE=-1); by hand (direct.cuh); by NCCL,
+// where there is one. In turn; everyone's result is checked. A line of JSON for each: medians of
+// what the slowest process took, in microseconds.
 #include "direct.cuh"
 #include "nccl.cuh"
 
@@ -21,7 +22,8 @@ public:
     explicit Setting(const char *name)
     {
         int index, count;
-        if (MPI_T_cvar_get_index(name, &index) || MPI_T_cvar_handle_alloc(index, nullptr, &handle_, &count))
+        if (MPI_T_cvar_get_index(name, &index) ||
+            MPI_T_cvar_handle_alloc(index, nullptr, &handle_, &count))
             throw std::runtime_error(std::string("this MPI has no ") + name);
         MPI_T_cvar_read(handle_, &before_);
     }
@@ -37,13 +39,15 @@ private:
 
 __global__ void fill(double *to, int64_t n, int rank)
 {
-    for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < n; i += int64_t{gridDim.x} * blockDim.x)
+    for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < n;
+         i += int64_t{gridDim.x} * blockDim.x)
         to[i] = rank + i % 1000;
 }
 
 __global__ void count_wrong(const double *sums, int64_t n, int ranks, unsigned long long *wrong)
 {
-    for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < n; i += int64_t{gridDim.x} * blockDim.x)
+    for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < n;
+         i += int64_t{gridDim.x} * blockDim.x)
         if (sums[i] != ranks * (ranks - 1) / 2 + ranks * (i % 1000))
             atomicAdd(wrong, 1ULL);
 }
@@ -69,7 +73,9 @@ bool measure(int64_t bytes, Setting &threshold, Nccl *nccl)
     const int64_t n = bytes / 8;
     const Device memory(2 * bytes);
     auto *const from = reinterpret_cast<double *>(memory.get()), *const to = from + n;
-    const auto by_mpi = [&] { MPI_Allreduce(from, to, static_cast<int>(n), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD); };
+    const auto by_mpi = [&] {
+        MPI_Allreduce(from, to, static_cast<int>(n), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    };
     Direct direct(from, n);
     const auto by_mpi_with = [&](int least) {
         return [&, least] {
@@ -78,7 +84,9 @@ bool measure(int64_t bytes, Setting &threshold, Nccl *nccl)
             threshold.reset();
         };
     };
-    std::vector<Kind> kinds{{"heddle", by_mpi, {}}, {"on the device", by_mpi_with(0), {}}, {"on the host", by_mpi_with(-1), {}},
+    std::vector<Kind> kinds{{"heddle", by_mpi, {}},
+                            {"on the device", by_mpi_with(0), {}},
+                            {"on the host", by_mpi_with(-1), {}},
                             {"hand", [&] { direct.sum(); }, {}}};
     if (nccl)
         kinds.push_back({"nccl", [&] { nccl->sum(from, to, n); }, {}});
@@ -92,10 +100,11 @@ bool measure(int64_t bytes, Setting &threshold, Nccl *nccl)
     take_turns(kinds);
     for (const Kind &kind : kinds)
         if (rank == 0)
-            std::printf("{\"ranks\": %d, \"bytes\": %lld, \"who\": \"%s\", \"median\": %.2f, \"low\": %.2f, \"high\": %.2f, "
+            std::printf("{\"ranks\": %d, \"bytes\": %lld, \"who\": \"%s\", \"median\": %.2f, "
+                        "\"low\": %.2f, \"high\": %.2f, "
                         "\"samples\": %zu, \"right\": %s}\n",
-                        ranks, static_cast<long long>(bytes), kind.who, kind.at(0.5), kind.at(0.1), kind.at(0.9),
-                        kind.times.size(), kind.right ? "true" : "false");
+                        ranks, static_cast<long long>(bytes), kind.who, kind.at(0.5), kind.at(0.1),
+                        kind.at(0.9), kind.times.size(), kind.right ? "true" : "false");
     std::fflush(stdout);
     return std::all_of(kinds.begin(), kinds.end(), [](const Kind &kind) { return kind.right; });
 }
@@ -105,7 +114,8 @@ bool measure(int64_t bytes, Setting &threshold, Nccl *nccl)
 
 int main(int argc, char **argv)
 {
-    CLI::App app("MPI_Allreduce of doubles in device memory, beside copies in host memory, a hand-written one and NCCL: a "
+    CLI::App app("MPI_Allreduce of doubles in device memory, beside copies in host memory, a "
+                 "hand-written one and NCCL: a "
                  "line of JSON for each");
     int64_t most = int64_t{256} << 20;
     app.add_option("--most", most, "bytes of the longest vector")->capture_default_str();

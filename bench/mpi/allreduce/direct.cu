@@ -11,7 +11,8 @@ constexpr int threads = 512, blocks = 528;
 __global__ void add_part(Vectors all, int64_t begin, int64_t end)
 {
     const int64_t step = int64_t{gridDim.x} * blockDim.x * 2;
-    for (int64_t i = begin + (int64_t{blockIdx.x} * blockDim.x + threadIdx.x) * 2; i < end; i += step) {
+    for (int64_t i = begin + (int64_t{blockIdx.x} * blockDim.x + threadIdx.x) * 2; i < end;
+         i += step) {
         double2 sum{0, 0};
 #pragma unroll
         for (int r = 0; r < most_ranks; ++r)
@@ -42,7 +43,8 @@ Direct::Direct(double *vectors, int64_t n)
 void Direct::sum()
 {
     const int64_t part = (all_.n / all_.ranks + 1) / 2 * 2;
-    const int64_t begin = std::min(part * rank_, all_.n), end = rank_ + 1 == all_.ranks ? all_.n : begin + part;
+    const int64_t begin = std::min(part * rank_, all_.n),
+                  end = rank_ + 1 == all_.ranks ? all_.n : begin + part;
     MPI_Barrier(MPI_COMM_WORLD); // everyone's vector is there
     add_part<<<blocks, threads, 0, stream_>>>(all_, begin, end);
     BENCH_CUDA(cudaGetLastError());

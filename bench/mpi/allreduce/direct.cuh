@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A sum over the GPUs of one host by hand: each process sums one part of everyone's vector, read over the links (CUDA
-// IPC), and writes it into everyone's result.
+// A sum over the GPUs of one host by hand: each process sums one part of everyone's vector, read
+// over the links (CUDA IPC), and writes it into everyone's result.
 #pragma once
 
 #include "../by_hand.hpp"

@@ -66,7 +66,8 @@ Nccl::~Nccl() { library_->destroy(comm_); }
 
 void Nccl::sum(const double *from, double *to, int64_t n)
 {
-    nccl(library_->all_reduce(from, to, static_cast<size_t>(n), of_doubles, by_sum, comm_, stream_), "ncclAllReduce");
+    nccl(library_->all_reduce(from, to, static_cast<size_t>(n), of_doubles, by_sum, comm_, stream_),
+         "ncclAllReduce");
     stream_.wait();
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// NCCL's sum, where the machine has that library: found when the program runs, so that nothing needs it to be built.
+// NCCL's sum, where the machine has that library: found when the program runs, so that nothing
+// needs it to be built.
 #pragma once
 
 #include "../../gpu/owner.hpp"

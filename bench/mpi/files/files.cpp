@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MPI_File_write_at and read_at of a device's memory, beside the same of host memory, and beside what a user writes who trusts
-// no MPI with it: a copy into pinned memory as a whole, then a write of that. They take turns; a line of JSON for each.
-// Writes end with MPI_File_sync, and files that are read are not in the cache, where the file system has one.
+// MPI_File_write_at and read_at of a device's memory, beside the same of host memory, and beside
+// what a user writes who trusts no MPI with it: a copy into pinned memory as a whole, then a write
+// of that. They take turns; a line of JSON for each. Writes end with MPI_File_sync, and files that
+// are read are not in the cache, where the file system has one.
 #include "../../../test/gpu/device_memory.hpp"
 
 #include <fcntl.h>
@@ -45,16 +46,25 @@ void check(int error, const char *what)
 class Benchmark {
 public:
     Benchmark(const std::string &folder, int64_t bytes, const Shape &shape)
-        : folder_(folder), path_(folder + "/heddle-files.data"), shape_(shape), n_(bytes / static_cast<int64_t>(sizeof(double))),
-          span_(static_cast<size_t>(shape.at(n_ - 1) + 1) * sizeof(double)), device_({gpu::Kind::device, 0}, span_),
-          host_({gpu::Kind::pageable, 0}, span_), pinned_({gpu::Kind::pinned, 0}, packed_bytes())
+        : folder_(folder),
+          path_(folder + "/heddle-files.data"),
+          shape_(shape),
+          n_(bytes / static_cast<int64_t>(sizeof(double))),
+          span_(static_cast<size_t>(shape.at(n_ - 1) + 1) * sizeof(double)),
+          device_({gpu::Kind::device, 0}, span_),
+          host_({gpu::Kind::pageable, 0}, span_),
+          pinned_({gpu::Kind::pinned, 0}, packed_bytes())
     {
-        MPI_Type_vector(static_cast<int>(n_ / shape.block), shape.block, shape.stride, MPI_DOUBLE, &type_);
+        MPI_Type_vector(static_cast<int>(n_ / shape.block), shape.block, shape.stride, MPI_DOUBLE,
+                        &type_);
         MPI_Type_commit(&type_);
-        check(heddle_type_vector(n_ / shape.block, shape.block, shape.stride, heddle_type_predefined(HEDDLE_DOUBLE), &layout_),
+        check(heddle_type_vector(n_ / shape.block, shape.block, shape.stride,
+                                 heddle_type_predefined(HEDDLE_DOUBLE), &layout_),
               "heddle_type_vector");
         check(heddle_type_commit(layout_), "heddle_type_commit");
-        check(MPI_File_open(MPI_COMM_SELF, path_.c_str(), MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file_), path_.c_str());
+        check(MPI_File_open(MPI_COMM_SELF, path_.c_str(), MPI_MODE_CREATE | MPI_MODE_RDWR,
+                            MPI_INFO_NULL, &file_),
+              path_.c_str());
     }
     ~Benchmark()
     {
@@ -87,25 +97,30 @@ private:
 
     void write(const gpu::Memory &memory, int count, MPI_Datatype type)
     {
-        check(MPI_File_write_at(file_, 0, memory.at(), count, type, MPI_STATUS_IGNORE), "MPI_File_write_at");
+        check(MPI_File_write_at(file_, 0, memory.at(), count, type, MPI_STATUS_IGNORE),
+              "MPI_File_write_at");
         MPI_File_sync(file_);
     }
     void read(const gpu::Memory &memory, int count, MPI_Datatype type)
     {
-        check(MPI_File_read_at(file_, 0, memory.at(), count, type, MPI_STATUS_IGNORE), "MPI_File_read_at");
+        check(MPI_File_read_at(file_, 0, memory.at(), count, type, MPI_STATUS_IGNORE),
+              "MPI_File_read_at");
     }
     // Between the device and the pinned memory, by the engine.
     void copy(bool to_device)
     {
         const auto bytes = static_cast<int64_t>(packed_bytes());
-        const heddle_side data{device_.at(), 1, layout_, 0}, packed{pinned_.at(), bytes, heddle_type_predefined(HEDDLE_BYTE), 0};
-        const heddle_move move{to_device ? packed : data, to_device ? data : packed, bytes, HEDDLE_OP_REPLACE};
+        const heddle_side data{device_.at(), 1, layout_, 0},
+            packed{pinned_.at(), bytes, heddle_type_predefined(HEDDLE_BYTE), 0};
+        const heddle_move move{to_device ? packed : data, to_device ? data : packed, bytes,
+                               HEDDLE_OP_REPLACE};
         check(heddle_transfer(&move, 1), "heddle_transfer");
     }
 
     static double value(int64_t i, int seed) { return static_cast<double>(i) + seed * 0.25; }
 
-    // Calls `each` with what packed doubles [from, from + size) should be, and are in the file or in a buffer.
+    // Calls `each` with what packed doubles [from, from + size) should be, and are in the file or
+    // in a buffer.
     template <class Each> void in_parts(int seed, Each each) const
     {
         constexpr int64_t part = 1 << 17;
@@ -120,20 +135,25 @@ private:
     void fill(const gpu::Memory &memory, int seed) const
     {
         in_parts(seed, [&](int64_t from, const std::vector<double> &values) {
-            std::vector<double> block(static_cast<size_t>(shape_.at(static_cast<int64_t>(values.size()) - 1) + 1));
+            std::vector<double> block(
+                static_cast<size_t>(shape_.at(static_cast<int64_t>(values.size()) - 1) + 1));
             for (size_t i = 0; i < values.size(); ++i)
                 block[static_cast<size_t>(shape_.at(static_cast<int64_t>(i)))] = values[i];
-            memory.write(static_cast<size_t>(shape_.at(from)) * sizeof(double), block.data(), block.size() * sizeof(double));
+            memory.write(static_cast<size_t>(shape_.at(from)) * sizeof(double), block.data(),
+                         block.size() * sizeof(double));
         });
     }
     bool holds(const gpu::Memory &memory, int seed) const
     {
         bool right = true;
         in_parts(seed, [&](int64_t from, const std::vector<double> &values) {
-            std::vector<double> block(static_cast<size_t>(shape_.at(static_cast<int64_t>(values.size()) - 1) + 1));
-            memory.read(static_cast<size_t>(shape_.at(from)) * sizeof(double), block.data(), block.size() * sizeof(double));
+            std::vector<double> block(
+                static_cast<size_t>(shape_.at(static_cast<int64_t>(values.size()) - 1) + 1));
+            memory.read(static_cast<size_t>(shape_.at(from)) * sizeof(double), block.data(),
+                        block.size() * sizeof(double));
             for (size_t i = 0; i < values.size(); ++i)
-                right &= block[static_cast<size_t>(shape_.at(static_cast<int64_t>(i)))] == values[i];
+                right &=
+                    block[static_cast<size_t>(shape_.at(static_cast<int64_t>(i)))] == values[i];
         });
         return right;
     }
@@ -146,7 +166,8 @@ private:
             std::vector<double> found(values);
             const size_t bytes = values.size() * sizeof(double);
             const off_t at = from * static_cast<off_t>(sizeof(double));
-            const ssize_t moved = makes ? pwrite(file, values.data(), bytes, at) : pread(file, found.data(), bytes, at);
+            const ssize_t moved = makes ? pwrite(file, values.data(), bytes, at)
+                                        : pread(file, found.data(), bytes, at);
             right &= moved == static_cast<ssize_t>(bytes) && found == values;
         });
         close(file);
@@ -188,10 +209,12 @@ private:
     void print(const char *call, Way &way) const
     {
         std::sort(way.times.begin(), way.times.end());
-        std::printf("{\"folder\": \"%s\", \"call\": \"%s\", \"layout\": \"%s\", \"bytes\": %zu, \"who\": \"%s\", \"median\": %.1f, "
+        std::printf("{\"folder\": \"%s\", \"call\": \"%s\", \"layout\": \"%s\", \"bytes\": %zu, "
+                    "\"who\": \"%s\", \"median\": %.1f, "
                     "\"low\": %.1f, \"high\": %.1f, \"right\": %s}\n",
-                    folder_.c_str(), call, shape_.name, packed_bytes(), way.who.c_str(), 1e6 * way.times[way.times.size() / 2],
-                    1e6 * way.times.front(), 1e6 * way.times.back(), way.right ? "true" : "false");
+                    folder_.c_str(), call, shape_.name, packed_bytes(), way.who.c_str(),
+                    1e6 * way.times[way.times.size() / 2], 1e6 * way.times.front(),
+                    1e6 * way.times.back(), way.right ? "true" : "false");
         std::fflush(stdout);
     }
 

@@ -35,8 +35,9 @@ ByMpi::ByMpi(const Grid &grid) : grid_(grid)
         out_[at] = type_of(grid.block(), grid.block().out[i]);
         in_[at] = type_of(grid.block(), grid.block().in[i]);
     }
-    MPI_Dist_graph_create_adjacent(grid.comm(), directions, sources.data(), MPI_UNWEIGHTED, directions,
-                                   destinations.data(), MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &graph_);
+    MPI_Dist_graph_create_adjacent(grid.comm(), directions, sources.data(), MPI_UNWEIGHTED,
+                                   directions, destinations.data(), MPI_UNWEIGHTED, MPI_INFO_NULL,
+                                   0, &graph_);
 }
 
 ByMpi::~ByMpi()
@@ -55,8 +56,8 @@ void ByMpi::by_isend() const
         MPI_Irecv(grid_.cells(), 1, in_[static_cast<size_t>(i)], grid_.source(i), i, grid_.comm(),
                   &requests[static_cast<size_t>(i)]);
     for (int i = 0; i < directions; ++i)
-        MPI_Isend(grid_.cells(), 1, out_[static_cast<size_t>(i)], grid_.destination(i), i, grid_.comm(),
-                  &requests[static_cast<size_t>(directions + i)]);
+        MPI_Isend(grid_.cells(), 1, out_[static_cast<size_t>(i)], grid_.destination(i), i,
+                  grid_.comm(), &requests[static_cast<size_t>(directions + i)]);
     MPI_Waitall(2 * directions, requests.data(), statuses.data());
 }
 
@@ -68,8 +69,8 @@ void ByMpi::by_neighbours() const
         return all;
     }();
     static const std::array<MPI_Aint, directions> zeros{};
-    MPI_Neighbor_alltoallw(grid_.cells(), ones.data(), zeros.data(), out_.data(), grid_.cells(), ones.data(), zeros.data(),
-                           in_.data(), graph_);
+    MPI_Neighbor_alltoallw(grid_.cells(), ones.data(), zeros.data(), out_.data(), grid_.cells(),
+                           ones.data(), zeros.data(), in_.data(), graph_);
 }
 
 // ---- by hand ----
@@ -79,21 +80,27 @@ namespace {
 constexpr unsigned threads = 256, blocks_each = 64;
 
 struct Landings {
-    double *at[directions]; // where the cells of all regions are packed, of the one that region i goes to
+    double *at[directions]; // where the cells of all regions are packed, of the one that region i
+                            // goes to
 };
 
-// A row of blocks for each region, a cell a thread. All regions of a direction have x as their fastest axis, too.
-template <bool Pack> __global__ void move_regions(double *__restrict cells, Block block, Landings landings)
+// A row of blocks for each region, a cell a thread. All regions of a direction have x as their
+// fastest axis, too.
+template <bool Pack>
+__global__ void move_regions(double *__restrict cells, Block block, Landings landings)
 {
     const Region &region = Pack ? block.out[blockIdx.y] : block.in[blockIdx.y];
     double *const packed = landings.at[blockIdx.y] + region.first;
-    const unsigned nx = static_cast<unsigned>(region.count[2]), ny = static_cast<unsigned>(region.count[1]),
+    const unsigned nx = static_cast<unsigned>(region.count[2]),
+                   ny = static_cast<unsigned>(region.count[1]),
                    nz = static_cast<unsigned>(region.count[0]);
     const unsigned all = nx * ny * nz * static_cast<unsigned>(block.quantities);
     for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < all; i += gridDim.x * blockDim.x) {
         const unsigned x = i % nx, y = i / nx % ny, z = i / nx / ny % nz, q = i / nx / ny / nz;
-        const int64_t at = ((int64_t{q} * block.whole[0] + region.start[0] + z) * block.whole[1] + region.start[1] + y) *
-                               block.whole[2] + region.start[2] + x;
+        const int64_t at = ((int64_t{q} * block.whole[0] + region.start[0] + z) * block.whole[1] +
+                            region.start[1] + y) *
+                               block.whole[2] +
+                           region.start[2] + x;
         if (Pack)
             packed[i] = cells[at];
         else

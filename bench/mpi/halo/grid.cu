@@ -20,23 +20,27 @@ __device__ double value_of(const Block &block, int64_t i, int exchange, bool *ha
         const int length = block.dims[axis] * block.interior[axis];
         const int inside = at[axis] - block.radius;
         *halo |= inside < 0 || inside >= block.interior[axis];
-        number = number * length + (block.place[axis] * block.interior[axis] + inside + length) % length;
+        number =
+            number * length + (block.place[axis] * block.interior[axis] + inside + length) % length;
     }
     return static_cast<double>(number);
 }
 
 __global__ void fill_cells(double *cells, Block block, int exchange)
 {
-    for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < block.cells(); i += int64_t{gridDim.x} * blockDim.x) {
+    for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < block.cells();
+         i += int64_t{gridDim.x} * blockDim.x) {
         bool halo;
         const double value = value_of(block, i, exchange, &halo);
         cells[i] = halo ? -1.0 : value;
     }
 }
 
-__global__ void count_wrong(const double *cells, Block block, int exchange, unsigned long long *wrong)
+__global__ void count_wrong(const double *cells, Block block, int exchange,
+                            unsigned long long *wrong)
 {
-    for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < block.cells(); i += int64_t{gridDim.x} * blockDim.x) {
+    for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < block.cells();
+         i += int64_t{gridDim.x} * blockDim.x) {
         bool halo;
         if (cells[i] != value_of(block, i, exchange, &halo))
             atomicAdd(wrong, 1ull);
@@ -94,7 +98,8 @@ void Grid::fill(int exchange) const
 int64_t Grid::wrong(int exchange) const
 {
     const Device count = on_device(std::vector<unsigned long long>{0});
-    count_wrong<<<blocks, threads>>>(cells(), block_, exchange, reinterpret_cast<unsigned long long *>(count.get()));
+    count_wrong<<<blocks, threads>>>(cells(), block_, exchange,
+                                     reinterpret_cast<unsigned long long *>(count.get()));
     unsigned long long wrong = 0;
     BENCH_CUDA(cudaMemcpy(&wrong, count.get(), sizeof wrong, cudaMemcpyDeviceToHost));
     return static_cast<int64_t>(wrong);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A periodic 3-D grid of several quantities with a halo, a block of it on each GPU, and the 26 regions of it that
-// travel. Axes are ordered quantity, z, y, x, as they lie in memory.
+// A periodic 3-D grid of several quantities with a halo, a block of it on each GPU, and the 26
+// regions of it that travel. Axes are ordered quantity, z, y, x, as they lie in memory.
 #pragma once
 
 #include "../../gpu/owner.hpp"
@@ -21,10 +21,11 @@ struct Region {
 
 // What kernels are told.
 struct Block {
-    int whole[3], interior[3], place[3], dims[3]; // cells with and without halo; of the process in the grid of them
+    int whole[3], interior[3], place[3], dims[3]; // cells with and without halo; of the process in
+                                                  // the grid of them
     int radius, quantities;
     Region out[directions], in[directions]; // message i travels from out[i] to in[i] of another
-    int64_t packed; // cells of all regions that go out
+    int64_t packed;                         // cells of all regions that go out
 
     __host__ __device__ int64_t cells() const
     {
@@ -34,7 +35,8 @@ struct Block {
 
 class Grid {
 public:
-    // A block of `size` cells along each axis for every process of MPI_COMM_WORLD, which goes with it.
+    // A block of `size` cells along each axis for every process of MPI_COMM_WORLD, which goes with
+    // it.
     Grid(int size, int radius, int quantities);
     Grid(const Grid &) = delete;
     ~Grid();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A halo exchange on GPUs, one for each process: by MPI's datatypes and by hand (exchanges.cuh), in turn; every cell
-// is checked after each kind's first exchange and after its last. A line of JSON for each: medians over the exchanges of
-// what the slowest process took, in microseconds.
+// A halo exchange on GPUs, one for each process: by MPI's datatypes and by hand (exchanges.cuh), in
+// turn; every cell is checked after each kind's first exchange and after its last. A line of JSON
+// for each: medians over the exchanges of what the slowest process took, in microseconds.
 #include "exchanges.cuh"
 
 #include <CLI/CLI.hpp>
@@ -63,14 +63,17 @@ bool measure(int size, int radius, int quantities, int turns, int in_a_row)
         check(kind);
         kind.wrong = everywhere(kind.wrong);
         right = right && !kind.wrong;
-        MPI_Allreduce(MPI_IN_PLACE, kind.times.data(), static_cast<int>(kind.times.size()), MPI_DOUBLE, MPI_MAX,
-                      MPI_COMM_WORLD);
+        MPI_Allreduce(MPI_IN_PLACE, kind.times.data(), static_cast<int>(kind.times.size()),
+                      MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
         std::sort(kind.times.begin(), kind.times.end());
         const size_t n = kind.times.size();
         if (rank == 0)
-            std::printf("{\"ranks\": %d, \"size\": %d, \"radius\": %d, \"quantities\": %d, \"bytes\": %lld, \"who\": \"%s\", "
-                        "\"median\": %.2f, \"low\": %.2f, \"high\": %.2f, \"samples\": %zu, \"wrong\": %lld}\n",
-                        ranks, size, radius, quantities, static_cast<long long>(8 * grid.block().packed), kind.who,
+            std::printf("{\"ranks\": %d, \"size\": %d, \"radius\": %d, \"quantities\": %d, "
+                        "\"bytes\": %lld, \"who\": \"%s\", "
+                        "\"median\": %.2f, \"low\": %.2f, \"high\": %.2f, \"samples\": %zu, "
+                        "\"wrong\": %lld}\n",
+                        ranks, size, radius, quantities,
+                        static_cast<long long>(8 * grid.block().packed), kind.who,
                         kind.times[n / 2], kind.times[n / 10], kind.times[n - 1 - n / 10], n,
                         static_cast<long long>(kind.wrong));
     }
@@ -83,7 +86,8 @@ bool measure(int size, int radius, int quantities, int turns, int in_a_row)
 
 int main(int argc, char **argv)
 {
-    CLI::App app("A halo exchange on GPUs, one for each process, by MPI's datatypes and by hand: a line of JSON for each");
+    CLI::App app("A halo exchange on GPUs, one for each process, by MPI's datatypes and by hand: a "
+                 "line of JSON for each");
     int size = 512, radius = 3, quantities = 8, turns = 4, in_a_row = 8;
     app.add_option("--size", size, "cells of each process along each axis")->capture_default_str();
     app.add_option("--radius", radius, "cells of the halo")->capture_default_str();

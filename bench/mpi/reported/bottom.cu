@@ -33,15 +33,26 @@ struct Ends {
 class Bottom : public Pattern {
 public:
     explicit Bottom(int n)
-        : Pattern("MPI_BOTTOM, " + std::to_string(n) + " and " + std::to_string(n), int64_t{16} * n), n_(n), from_(n), to_(n),
-          packed_(int64_t{8} * n), landing_(int64_t{8} * n)
+        : Pattern("MPI_BOTTOM, " + std::to_string(n) + " and " + std::to_string(n),
+                  int64_t{16} * n),
+          n_(n),
+          from_(n),
+          to_(n),
+          packed_(int64_t{8} * n),
+          landing_(int64_t{8} * n)
     {
     }
 
     void fill() override
     {
-        for_all(2 * int64_t{n_}, [from = doubles(from_.device), me = rank] __device__(int64_t i) { from[i] = value(me, i); }, stream);
-        BENCH_CUDA(cudaMemsetAsync(to_.device.get(), 0, static_cast<size_t>(to_.device.bytes()), stream));
+        for_all(
+            2 * int64_t{n_},
+            [from = doubles(from_.device), me = rank] __device__(int64_t i) {
+                from[i] = value(me, i);
+            },
+            stream);
+        BENCH_CUDA(
+            cudaMemsetAsync(to_.device.get(), 0, static_cast<size_t>(to_.device.bytes()), stream));
         stream.wait();
         for (int i = 0; i < n_; ++i)
             from_.host[static_cast<size_t>(i)] = value(rank, -i);
@@ -49,26 +60,37 @@ public:
     }
     void by_mpi() override
     {
-        MPI_Sendrecv(MPI_BOTTOM, 1, from_.both, other(), 1, MPI_BOTTOM, 1, to_.both, other(), 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Sendrecv(MPI_BOTTOM, 1, from_.both, other(), 1, MPI_BOTTOM, 1, to_.both, other(), 1,
+                     MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
     // A message for each memory.
     void by_hand() override
     {
-        for_all(n_, [from = doubles(from_.device), packed = doubles(packed_)] __device__(int64_t i) { packed[i] = from[2 * i]; },
-                stream);
+        for_all(
+            n_,
+            [from = doubles(from_.device), packed = doubles(packed_)] __device__(int64_t i) {
+                packed[i] = from[2 * i];
+            },
+            stream);
         stream.wait();
-        MPI_Sendrecv(packed_.get(), n_, MPI_DOUBLE, other(), 1, landing_.get(), n_, MPI_DOUBLE, other(), 1, MPI_COMM_WORLD,
-                     MPI_STATUS_IGNORE);
-        for_all(n_, [to = doubles(to_.device), landing = doubles(landing_)] __device__(int64_t i) { to[2 * i] = landing[i]; }, stream);
-        MPI_Sendrecv(from_.host.data(), n_, MPI_DOUBLE, other(), 2, to_.host.data(), n_, MPI_DOUBLE, other(), 2, MPI_COMM_WORLD,
-                     MPI_STATUS_IGNORE);
+        MPI_Sendrecv(packed_.get(), n_, MPI_DOUBLE, other(), 1, landing_.get(), n_, MPI_DOUBLE,
+                     other(), 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        for_all(
+            n_,
+            [to = doubles(to_.device), landing = doubles(landing_)] __device__(int64_t i) {
+                to[2 * i] = landing[i];
+            },
+            stream);
+        MPI_Sendrecv(from_.host.data(), n_, MPI_DOUBLE, other(), 2, to_.host.data(), n_, MPI_DOUBLE,
+                     other(), 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         stream.wait();
     }
     int64_t wrong() override
     {
-        int64_t found = counted(2 * int64_t{n_}, [to = doubles(to_.device), they = other()] __device__(int64_t i) {
-            return to[i] != (i % 2 ? 0.0 : value(they, i));
-        });
+        int64_t found = counted(2 * int64_t{n_},
+                                [to = doubles(to_.device), they = other()] __device__(int64_t i) {
+                                    return to[i] != (i % 2 ? 0.0 : value(they, i));
+                                });
         for (int i = 0; i < n_; ++i)
             found += to_.host[static_cast<size_t>(i)] != value(other(), -i);
         return found;

@@ -24,11 +24,18 @@ __global__ void transpose(const double *by_rows, double *by_columns, int rows, i
 class Columns : public Pattern {
 public:
     Columns(int rows, int n)
-        : Pattern("Alltoall of columns, " + std::to_string(rows) + " x " + std::to_string(n), int64_t{8} * rows * n),
-          rows_(rows), n_(n), mine_(n / ranks), from_(bytes), packed_(bytes), to_(bytes)
+        : Pattern("Alltoall of columns, " + std::to_string(rows) + " x " + std::to_string(n),
+                  int64_t{8} * rows * n),
+          rows_(rows),
+          n_(n),
+          mine_(n / ranks),
+          from_(bytes),
+          packed_(bytes),
+          to_(bytes)
     {
         if (n % ranks)
-            throw std::runtime_error("so many processes cannot share " + std::to_string(n) + " columns");
+            throw std::runtime_error("so many processes cannot share " + std::to_string(n) +
+                                     " columns");
         MPI_Datatype column, resized;
         MPI_Type_vector(rows, 1, n, MPI_DOUBLE, &column);
         MPI_Type_create_resized(column, 0, sizeof(double), &resized);
@@ -41,22 +48,33 @@ public:
 
     void fill() override
     {
-        for_all(int64_t{rows_} * n_, [from = doubles(from_), me = rank] __device__(int64_t i) { from[i] = value(me, i); }, stream);
+        for_all(
+            int64_t{rows_} * n_,
+            [from = doubles(from_), me = rank] __device__(int64_t i) { from[i] = value(me, i); },
+            stream);
         BENCH_CUDA(cudaMemsetAsync(to_.get(), 0xff, static_cast<size_t>(bytes), stream));
         stream.wait();
     }
-    void by_mpi() override { MPI_Alltoall(from_.get(), 1, columns_, to_.get(), rows_ * mine_, MPI_DOUBLE, MPI_COMM_WORLD); }
+    void by_mpi() override
+    {
+        MPI_Alltoall(from_.get(), 1, columns_, to_.get(), rows_ * mine_, MPI_DOUBLE,
+                     MPI_COMM_WORLD);
+    }
     void by_hand() override
     {
-        const dim3 tiles(static_cast<unsigned>((n_ + edge - 1) / edge), static_cast<unsigned>((rows_ + edge - 1) / edge));
-        transpose<<<tiles, dim3(edge, rows_of_threads), 0, stream>>>(doubles(from_), doubles(packed_), rows_, n_);
+        const dim3 tiles(static_cast<unsigned>((n_ + edge - 1) / edge),
+                         static_cast<unsigned>((rows_ + edge - 1) / edge));
+        transpose<<<tiles, dim3(edge, rows_of_threads), 0, stream>>>(doubles(from_),
+                                                                     doubles(packed_), rows_, n_);
         stream.wait();
-        MPI_Alltoall(packed_.get(), rows_ * mine_, MPI_DOUBLE, to_.get(), rows_ * mine_, MPI_DOUBLE, MPI_COMM_WORLD);
+        MPI_Alltoall(packed_.get(), rows_ * mine_, MPI_DOUBLE, to_.get(), rows_ * mine_, MPI_DOUBLE,
+                     MPI_COMM_WORLD);
     }
     // Column c of process s, row by row, then its next one.
     int64_t wrong() override
     {
-        return counted(int64_t{rows_} * n_, [to = doubles(to_), rows = rows_, n = n_, mine = mine_, me = rank] __device__(int64_t i) {
+        return counted(int64_t{rows_} * n_, [to = doubles(to_), rows = rows_, n = n_, mine = mine_,
+                                             me = rank] __device__(int64_t i) {
             const int64_t column = i / rows, r = i % rows, s = column / mine, c = column % mine;
             return to[i] != value(static_cast<int>(s), r * n + int64_t{me} * mine + c);
         });
@@ -70,6 +88,9 @@ private:
 
 } // namespace
 
-std::unique_ptr<Pattern> make_columns(int rows, int n) { return std::make_unique<Columns>(rows, n); }
+std::unique_ptr<Pattern> make_columns(int rows, int n)
+{
+    return std::make_unique<Columns>(rows, n);
+}
 
 } // namespace bench

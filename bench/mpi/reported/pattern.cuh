@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What users of GPUs reported as slow or wrong in other MPIs: each by MPI's datatypes, and by hand, with kernels that pack into
-// contiguous buffers and messages of those.
+// What users of GPUs reported as slow or wrong in other MPIs: each by MPI's datatypes, and by hand,
+// with kernels that pack into contiguous buffers and messages of those.
 #pragma once
 
 #include "../../gpu/owner.hpp"
@@ -38,22 +38,28 @@ protected:
     Stream stream;
 };
 
-// open-mpi/ompi#8720: MPI_Alltoall of the columns of a matrix of doubles, of `rows` x `n` in each process: vectors, resized, and
-// as many of them as each gets.
+// open-mpi/ompi#8720: MPI_Alltoall of the columns of a matrix of doubles, of `rows` x `n` in each
+// process: vectors, resized, and as many of them as each gets.
 std::unique_ptr<Pattern> make_columns(int rows, int n);
-// open-mpi/ompi#12202: cells anywhere in a field become another process's ghost cells, by MPI_Type_indexed.
+// open-mpi/ompi#12202: cells anywhere in a field become another process's ghost cells, by
+// MPI_Type_indexed.
 std::unique_ptr<Pattern> make_ghosts(int cells, int field);
-// pmodels/mpich#6226: one type, through MPI_BOTTOM, of every second of 2 n doubles in device memory, and n in host memory.
+// pmodels/mpich#6226: one type, through MPI_BOTTOM, of every second of 2 n doubles in device
+// memory, and n in host memory.
 std::unique_ptr<Pattern> make_bottom(int n);
 
 // Element i of what a process has.
-__host__ __device__ inline double value(int rank, int64_t i) { return static_cast<double>((int64_t{rank} << 40) + i); }
+__host__ __device__ inline double value(int rank, int64_t i)
+{
+    return static_cast<double>((int64_t{rank} << 40) + i);
+}
 
 constexpr int threads = 256;
 inline unsigned blocks_of(int64_t n) { return static_cast<unsigned>((n + threads - 1) / threads); }
 
 // How many i below `n` there are for which `is_wrong(i)`, on the device.
-template <class IsWrong> __global__ void count_wrong(int64_t n, IsWrong is_wrong, unsigned long long *found)
+template <class IsWrong>
+__global__ void count_wrong(int64_t n, IsWrong is_wrong, unsigned long long *found)
 {
     if (const int64_t i = int64_t{blockIdx.x} * threads + threadIdx.x; i < n && is_wrong(i))
         atomicAdd(found, 1ULL);
@@ -63,7 +69,8 @@ template <class IsWrong> int64_t counted(int64_t n, IsWrong is_wrong)
     const Device memory(sizeof(unsigned long long));
     unsigned long long found = 0;
     BENCH_CUDA(cudaMemset(memory.get(), 0, sizeof found));
-    count_wrong<<<blocks_of(n), threads>>>(n, is_wrong, reinterpret_cast<unsigned long long *>(memory.get()));
+    count_wrong<<<blocks_of(n), threads>>>(n, is_wrong,
+                                           reinterpret_cast<unsigned long long *>(memory.get()));
     BENCH_CUDA(cudaGetLastError());
     BENCH_CUDA(cudaMemcpy(&found, memory.get(), sizeof found, cudaMemcpyDefault));
     return static_cast<int64_t>(found);

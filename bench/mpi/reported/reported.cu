@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The patterns of pattern.cuh between GPUs, one for each process: by MPI's datatypes and by hand, in turn; every element is
-// checked after each kind's first exchange. A line of JSON for each: medians of what the slowest process took, in microseconds.
+// The patterns of pattern.cuh between GPUs, one for each process: by MPI's datatypes and by hand,
+// in turn; every element is checked after each kind's first exchange. A line of JSON for each:
+// medians of what the slowest process took, in microseconds.
 #include "pattern.cuh"
 
 #include "../turns.hpp"
@@ -19,7 +20,8 @@ bool measure(Pattern &pattern)
     int rank, ranks;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    std::vector<Kind> kinds{{"heddle", [&] { pattern.by_mpi(); }, {}}, {"hand", [&] { pattern.by_hand(); }, {}}};
+    std::vector<Kind> kinds{{"heddle", [&] { pattern.by_mpi(); }, {}},
+                            {"hand", [&] { pattern.by_hand(); }, {}}};
     bool right = true;
     for (Kind &kind : kinds) {
         pattern.fill();
@@ -33,10 +35,12 @@ bool measure(Pattern &pattern)
     take_turns(kinds);
     for (const Kind &kind : kinds)
         if (rank == 0)
-            std::printf("{\"ranks\": %d, \"pattern\": \"%s\", \"bytes\": %lld, \"who\": \"%s\", \"median\": %.2f, \"low\": %.2f, "
+            std::printf("{\"ranks\": %d, \"pattern\": \"%s\", \"bytes\": %lld, \"who\": \"%s\", "
+                        "\"median\": %.2f, \"low\": %.2f, "
                         "\"high\": %.2f, \"samples\": %zu, \"right\": %s}\n",
-                        ranks, pattern.name.c_str(), static_cast<long long>(pattern.bytes), kind.who, kind.at(0.5), kind.at(0.1),
-                        kind.at(0.9), kind.times.size(), kind.right ? "true" : "false");
+                        ranks, pattern.name.c_str(), static_cast<long long>(pattern.bytes),
+                        kind.who, kind.at(0.5), kind.at(0.1), kind.at(0.9), kind.times.size(),
+                        kind.right ? "true" : "false");
     std::fflush(stdout);
     return right;
 }
@@ -46,7 +50,8 @@ bool measure(Pattern &pattern)
 
 int main(int argc, char **argv)
 {
-    CLI::App app("What users reported as slow or wrong on GPUs in other MPIs, by MPI's datatypes and by hand, an even number of "
+    CLI::App app("What users reported as slow or wrong on GPUs in other MPIs, by MPI's datatypes "
+                 "and by hand, an even number of "
                  "processes with a GPU each: a line of JSON for each");
     CLI11_PARSE(app, argc, argv);
 

@@ -5,8 +5,8 @@
 #include "device_code.cuh"
 #include "divider.hpp"
 
-#include <bit>
 #include "fetch.cuh"
+#include <bit>
 
 namespace heddle::gpu::cuda {
 
@@ -19,7 +19,8 @@ struct DenseAccess {
     }
 };
 
-// Divider is that of the words' numbers, 32 or 64 bit wide. dims 0: as many as `count_of_dims` says.
+// Divider is that of the words' numbers, 32 or 64 bit wide. dims 0: as many as `count_of_dims`
+// says.
 template <class Divider_, int dims_> struct StridedAccess {
     using Divider = Divider_;
     using Index = decltype(Divider::value);
@@ -63,7 +64,7 @@ struct ListedAccess {
 
     char *base;
     const int64_t *displs;
-    Index first; // word
+    Index first;   // word
     Divider block; // words
     Divider count;
     int64_t extent; // of a stretch
@@ -73,7 +74,8 @@ struct ListedAccess {
         const Index i = block.divide(first + w);
         const Index stretch = count.divide(i);
         const int64_t displ = __ldg(displs + (i - stretch * count.value));
-        return base + stretch * extent + displ + static_cast<int64_t>(first + w - i * block.value) * width;
+        return base + stretch * extent + displ +
+               static_cast<int64_t>(first + w - i * block.value) * width;
     }
 
     // See fetch_part().
@@ -84,10 +86,7 @@ struct ListedAccess {
     }
 };
 
-inline DenseAccess dense_access(const Side &s)
-{
-    return {s.base + s.first};
-}
+inline DenseAccess dense_access(const Side &s) { return {s.base + s.first}; }
 
 template <class Access> Access strided_access(const Side &s, int width)
 {

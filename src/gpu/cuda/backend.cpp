@@ -17,20 +17,14 @@ int CudaBackend::open(int devices)
     return HEDDLE_SUCCESS;
 }
 
-int CudaBackend::device_count() const
-{
-    return static_cast<int>(devices_.size());
-}
+int CudaBackend::device_count() const { return static_cast<int>(devices_.size()); }
 
 std::string CudaBackend::describe(int device) const
 {
     return is_device(device) ? devices_[static_cast<size_t>(device)]->describe() : std::string();
 }
 
-bool CudaBackend::is_device(int device) const
-{
-    return device >= 0 && device < device_count();
-}
+bool CudaBackend::is_device(int device) const { return device >= 0 && device < device_count(); }
 
 int CudaBackend::enter(int device, Scope &scope, Device **found)
 {
@@ -49,8 +43,9 @@ int CudaBackend::stream_create(int device, bool gives_way, Stream *stream)
     if (const int e = enter(device, scope, &d))
         return e;
     cudaStream_t made = nullptr;
-    if (const int e = check("cudaStreamCreateWithPriority",
-                            cudaStreamCreateWithPriority(&made, cudaStreamNonBlocking, d->priority(gives_way))))
+    if (const int e = check(
+            "cudaStreamCreateWithPriority",
+            cudaStreamCreateWithPriority(&made, cudaStreamNonBlocking, d->priority(gives_way))))
         return e;
     *stream = made;
     return HEDDLE_SUCCESS;
@@ -88,7 +83,8 @@ int CudaBackend::stream_device(Stream stream, int *device)
                 return e;
             if (found.context() == context)
                 return HEDDLE_SUCCESS;
-            check("the default stream of a context that is not the device's primary one", CUDA_ERROR_INVALID_CONTEXT);
+            check("the default stream of a context that is not the device's primary one",
+                  CUDA_ERROR_INVALID_CONTEXT);
             return HEDDLE_ERR_STREAM;
         }
     return check("cuCtxGetDevice", CUDA_ERROR_INVALID_DEVICE);
@@ -124,20 +120,22 @@ int64_t CudaBackend::launched() const
     return sum;
 }
 
-int CudaBackend::copy(int device, Stream stream, void *to, const void *from, size_t bytes, Done *done)
+int CudaBackend::copy(int device, Stream stream, void *to, const void *from, size_t bytes,
+                      Done *done)
 {
     Scope scope;
     Device *d = nullptr;
     if (const int e = enter(device, scope, &d))
         return e;
     return finish(stream, done, false, [&](const Signal &, int *) {
-        return check("cuMemcpyAsync", cuMemcpyAsync(reinterpret_cast<CUdeviceptr>(to),
-                                                    reinterpret_cast<CUdeviceptr>(from), bytes, as_cuda(stream)));
+        return check("cuMemcpyAsync",
+                     cuMemcpyAsync(reinterpret_cast<CUdeviceptr>(to),
+                                   reinterpret_cast<CUdeviceptr>(from), bytes, as_cuda(stream)));
     });
 }
 
-int CudaBackend::copy_2d(int device, Stream stream, void *to, size_t to_pitch, const void *from, size_t from_pitch,
-                         size_t width, size_t rows, Done *done)
+int CudaBackend::copy_2d(int device, Stream stream, void *to, size_t to_pitch, const void *from,
+                         size_t from_pitch, size_t width, size_t rows, Done *done)
 {
     Scope scope;
     Device *d = nullptr;
@@ -178,9 +176,9 @@ int CudaBackend::copy_3d(int device, Stream stream, const Layers &layers, Done *
     });
 }
 
-// Puts something on the stream by `put`, then, unless that sees to it, what reaches `done`: a number that the stream writes,
-// if it is to, or an event. After a copy that is over 0.45 us sooner; after a large kernel 1 to 3 us later (H200, as the
-// host sees them).
+// Puts something on the stream by `put`, then, unless that sees to it, what reaches `done`: a
+// number that the stream writes, if it is to, or an event. After a copy that is over 0.45 us
+// sooner; after a large kernel 1 to 3 us later (H200, as the host sees them).
 template <class Put> int CudaBackend::finish(Stream stream, Done *done, bool writes, Put put)
 {
     int signalled = 0;
@@ -194,7 +192,8 @@ template <class Put> int CudaBackend::finish(Stream stream, Done *done, bool wri
         c.words = signalled;
     if (!e && !signalled && writes) {
         e = check("cuStreamWriteValue32",
-                  cuStreamWriteValue32(as_cuda(stream), reinterpret_cast<CUdeviceptr>(c.signal.slot), c.signal.value,
+                  cuStreamWriteValue32(as_cuda(stream),
+                                       reinterpret_cast<CUdeviceptr>(c.signal.slot), c.signal.value,
                                        CU_STREAM_WRITE_VALUE_DEFAULT));
     } else if (!e && !signalled) {
         if (!c.event)

@@ -40,9 +40,10 @@ public:
 
     int launch(int device, Stream stream, std::span<const Launch> launches, Done *done) override;
     int64_t launched() const override;
-    int copy(int device, Stream stream, void *to, const void *from, size_t bytes, Done *done) override;
-    int copy_2d(int device, Stream stream, void *to, size_t to_pitch, const void *from, size_t from_pitch,
-                size_t width, size_t rows, Done *done) override;
+    int copy(int device, Stream stream, void *to, const void *from, size_t bytes,
+             Done *done) override;
+    int copy_2d(int device, Stream stream, void *to, size_t to_pitch, const void *from,
+                size_t from_pitch, size_t width, size_t rows, Done *done) override;
     int copy_3d(int device, Stream stream, const Layers &layers, Done *done) override;
 
     int done_acquire(int device, Done **done) override;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Several Works in one kernel, described in its parameters. A thread block finds its Work by the numbers of
-// blocks before each.
+// Several Works in one kernel, described in its parameters. A thread block finds its Work by the
+// numbers of blocks before each.
 #include "access.cuh"
 
 #include <algorithm>
@@ -14,7 +14,8 @@ constexpr int64_t parameter_bytes = 4096; // of any kernel; more from CUDA 12.1 
 
 // StridedAccess for up to three dimensions, and no more of it than must be sent with each launch.
 struct Item {
-    static constexpr int words_to_pack = 4, words_to_unpack = 2; // of one thread; 26 faces of 256^3: a write more is 1 us more
+    static constexpr int words_to_pack = 4, words_to_unpack = 2; // of one thread; 26 faces of
+                                                                 // 256^3: a write more is 1 us more
 
     char *dense;
     char *other;
@@ -34,14 +35,16 @@ struct Item {
         const uint32_t k = count[1].divide(j);
         return other + static_cast<int64_t>(x - i * block.value) * width +
                static_cast<int64_t>(i - j * count[0].value) * stride[0] +
-               static_cast<int64_t>(j - k * count[1].value) * stride[1] + static_cast<int64_t>(k) * stride[2];
+               static_cast<int64_t>(j - k * count[1].value) * stride[1] +
+               static_cast<int64_t>(k) * stride[2];
     }
 };
 
 // ---- one side dense, the other located in an image ----
 
 struct ImageItem {
-    static constexpr int words_to_pack = 1, words_to_unpack = 1; // searches of one thread do not overlap
+    static constexpr int words_to_pack = 1, words_to_unpack = 1; // searches of one thread do not
+                                                                 // overlap
 
     char *dense;
     char *other;
@@ -72,11 +75,15 @@ template <class Item, int items> struct Items {
     Item item[items];
 };
 
-constexpr int neighbours = 26; // of an exchange in three dimensions: each byte sent costs the caller time
-template <class Item> constexpr int few_items = (parameter_bytes - 64) / (sizeof(Item) + sizeof(uint32_t));
-template <class Item> constexpr int many_items = (8 * parameter_bytes - 1024) / (sizeof(Item) + sizeof(uint32_t));
+constexpr int neighbours = 26; // of an exchange in three dimensions: each byte sent costs the
+                               // caller time
+template <class Item>
+constexpr int few_items = (parameter_bytes - 64) / (sizeof(Item) + sizeof(uint32_t));
+template <class Item>
+constexpr int many_items = (8 * parameter_bytes - 1024) / (sizeof(Item) + sizeof(uint32_t));
 
-template <class Starts> __device__ __forceinline__ int find_item(const Starts &first_block, int count)
+template <class Starts>
+__device__ __forceinline__ int find_item(const Starts &first_block, int count)
 {
     int low = 0;
     int high = count;
@@ -90,7 +97,8 @@ template <class Starts> __device__ __forceinline__ int find_item(const Starts &f
     return low;
 }
 
-template <int width, bool pack, class Item> __device__ __forceinline__ void copy_words(const Item &item, uint32_t block)
+template <int width, bool pack, class Item>
+__device__ __forceinline__ void copy_words(const Item &item, uint32_t block)
 {
     constexpr int each = pack ? Item::words_to_pack : Item::words_to_unpack;
     const uint32_t w = block * (block_threads * each) + threadIdx.x;
@@ -112,7 +120,8 @@ template <int width, bool pack, class Item> __device__ __forceinline__ void copy
             *reinterpret_cast<Word<width> *>(to[i]) = word[i];
 }
 
-template <int width, class Item> __device__ __forceinline__ void copy_item(const Item &item, uint32_t block)
+template <int width, class Item>
+__device__ __forceinline__ void copy_item(const Item &item, uint32_t block)
 {
     if (item.pack)
         copy_words<width, true>(item, block);
@@ -120,8 +129,8 @@ template <int width, class Item> __device__ __forceinline__ void copy_item(const
         copy_words<width, false>(item, block);
 }
 
-template <class Item, int items>
-__global__ void __launch_bounds__(block_threads) copy_items(const __grid_constant__ Items<Item, items> batch, Signal signal)
+template <class Item, int items> __global__ void __launch_bounds__(block_threads)
+    copy_items(const __grid_constant__ Items<Item, items> batch, Signal signal)
 {
     const int k = find_item(batch.first_block, batch.count);
     const Item item = batch.item[k]; // read once: the parameters are slow to reach by a number
@@ -160,7 +169,8 @@ bool set_item(Item &item, const Work &w)
     const Origin o = origin(s);
     // Dimensions that are not there: all of theirs is one repetition.
     const int dims = s.shape == Shape::strided ? s.dims : 0;
-    if (dims > 3 || !(dims > 0 ? is_narrow(s, o.first, w.bytes, width) : w.bytes >> log < int64_t{1} << 31))
+    if (dims > 3 ||
+        !(dims > 0 ? is_narrow(s, o.first, w.bytes, width) : w.bytes >> log < int64_t{1} << 31))
         return false;
     item.dense = h.dense->base + h.dense->first;
     item.other = o.base;
@@ -185,8 +195,16 @@ bool set_item(ImageItem &item, const Work &w)
         return false;
     const Side &s = *h.other;
     const Origin o = origin(s);
-    item = {h.dense->base + h.dense->first, o.base, s.image, s.by_bytes, s.bytes, s.extent, o.first,
-            static_cast<uint32_t>(w.bytes / width), static_cast<uint8_t>(width), h.pack};
+    item = {h.dense->base + h.dense->first,
+            o.base,
+            s.image,
+            s.by_bytes,
+            s.bytes,
+            s.extent,
+            o.first,
+            static_cast<uint32_t>(w.bytes / width),
+            static_cast<uint8_t>(width),
+            h.pack};
     return true;
 }
 
@@ -196,14 +214,16 @@ template <class Item> bool is_item(const Work &w)
     return set_item(item, w);
 }
 
-// Beyond this many blocks a kernel of its own costs a Work nothing, and block numbers stay in 32 bits.
+// Beyond this many blocks a kernel of its own costs a Work nothing, and block numbers stay in 32
+// bits.
 bool joins(const Work &w)
 {
     constexpr int64_t large = int64_t{64} << 20;
     return w.op == HEDDLE_OP_REPLACE && w.bytes <= large;
 }
 
-// Of those that join brings to the front what `take(n, work)` takes as its n-th, up to `most`, and says how many they are.
+// Of those that join brings to the front what `take(n, work)` takes as its n-th, up to `most`, and
+// says how many they are.
 template <class Take> size_t gather(std::span<const Work *> works, size_t most, Take take)
 {
     size_t n = 0;
@@ -214,16 +234,17 @@ template <class Take> size_t gather(std::span<const Work *> works, size_t most, 
 }
 
 // Starts what was gathered of so many; not a single one, which has better kernels.
-template <class Batch>
-cudaError_t start_first(Launcher &launcher, void (*kernel)(Batch, Signal), int64_t blocks, const Batch &batch, size_t taken,
-                        size_t offered)
+template <class Batch> cudaError_t start_first(Launcher &launcher, void (*kernel)(Batch, Signal),
+                                               int64_t blocks, const Batch &batch, size_t taken,
+                                               size_t offered)
 {
     if (taken < offered)
         launcher.keep_signal();
     return taken > 1 ? launcher.start(kernel, blocks, block_threads, 0, batch) : cudaSuccess;
 }
 
-template <class Item, int items> cudaError_t run_items(Launcher &launcher, std::span<const Work *> works, size_t &taken)
+template <class Item, int items>
+cudaError_t run_items(Launcher &launcher, std::span<const Work *> works, size_t &taken)
 {
     Items<Item, items> batch;
     int64_t blocks = 0;
@@ -232,7 +253,8 @@ template <class Item, int items> cudaError_t run_items(Launcher &launcher, std::
         if (!set_item(item, w))
             return false;
         batch.first_block[n] = static_cast<uint32_t>(blocks);
-        blocks += divide_up(item.words, block_threads * (item.pack ? Item::words_to_pack : Item::words_to_unpack));
+        blocks += divide_up(
+            item.words, block_threads * (item.pack ? Item::words_to_pack : Item::words_to_unpack));
         return true;
     });
     batch.count = static_cast<int>(taken);
@@ -240,7 +262,8 @@ template <class Item, int items> cudaError_t run_items(Launcher &launcher, std::
 }
 
 // `most` of them may be of this kind.
-template <class Item> cudaError_t run_items(Launcher &launcher, std::span<const Work *> works, size_t most, size_t &taken)
+template <class Item>
+cudaError_t run_items(Launcher &launcher, std::span<const Work *> works, size_t most, size_t &taken)
 {
     return most <= neighbours        ? run_items<Item, neighbours>(launcher, works, taken)
            : most <= few_items<Item> ? run_items<Item, few_items<Item>>(launcher, works, taken)
@@ -258,18 +281,20 @@ template <int works> struct Works {
 constexpr int few_works = (parameter_bytes - 64) / (sizeof(Work) + sizeof(uint32_t));
 constexpr int many_works = (8 * parameter_bytes - 1024) / (sizeof(Work) + sizeof(uint32_t));
 
-template <int width> __device__ __forceinline__ void copy_work(const Work &work, uint32_t block, uint32_t blocks)
+template <int width>
+__device__ __forceinline__ void copy_work(const Work &work, uint32_t block, uint32_t blocks)
 {
     const int64_t step = static_cast<int64_t>(blocks) * block_threads * width;
-    for (int64_t i = (static_cast<int64_t>(block) * block_threads + threadIdx.x) * width; i < work.bytes; i += step) {
+    for (int64_t i = (static_cast<int64_t>(block) * block_threads + threadIdx.x) * width;
+         i < work.bytes; i += step) {
         const char *source = work.from.base + displacement(work.from, work.from.first + i);
         char *target = work.to.base + displacement(work.to, work.to.first + i);
         store_word<width>(target, load_word<width>(source));
     }
 }
 
-template <int works>
-__global__ void __launch_bounds__(block_threads) copy_works(const __grid_constant__ Works<works> batch, Signal signal)
+template <int works> __global__ void __launch_bounds__(block_threads)
+    copy_works(const __grid_constant__ Works<works> batch, Signal signal)
 {
     const int k = find_item(batch.first_block, batch.count);
     const Work &work = batch.work[k];
@@ -298,7 +323,8 @@ __global__ void __launch_bounds__(block_threads) copy_works(const __grid_constan
     reach(signal);
 }
 
-template <int room> cudaError_t run_works(Launcher &launcher, std::span<const Work *> works, size_t &taken)
+template <int room>
+cudaError_t run_works(Launcher &launcher, std::span<const Work *> works, size_t &taken)
 {
     Works<room> batch;
     int64_t blocks = 0;
@@ -325,14 +351,19 @@ cudaError_t run_batch(Launcher &launcher, std::span<const Work *> works, size_t 
         launcher.keep_signal();
         return cudaSuccess;
     }
-    const auto has_image = [](const Work &w) { return w.from.shape == Shape::image || w.to.shape == Shape::image; };
-    const auto alike = [&, image = has_image(*works[0])](const Work *w) { return joins(*w) && has_image(*w) == image; };
+    const auto has_image = [](const Work &w) {
+        return w.from.shape == Shape::image || w.to.shape == Shape::image;
+    };
+    const auto alike = [&, image = has_image(*works[0])](const Work *w) {
+        return joins(*w) && has_image(*w) == image;
+    };
     const auto most = static_cast<size_t>(std::count_if(works.begin(), works.end(), alike));
     if (is_item<Item>(*works[0]))
         return run_items<Item>(launcher, works, most, taken);
     if (is_item<ImageItem>(*works[0]))
         return run_items<ImageItem>(launcher, works, most, taken);
-    return most <= few_works ? run_works<few_works>(launcher, works, taken) : run_works<many_works>(launcher, works, taken);
+    return most <= few_works ? run_works<few_works>(launcher, works, taken)
+                             : run_works<many_works>(launcher, works, taken);
 }
 
 } // namespace heddle::gpu::cuda

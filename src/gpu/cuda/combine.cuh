@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// target op source for one element, as the engine's reduce_kernels.cpp computes it on the host, to the bit:
-// the files that include this are compiled without contraction to fused multiply-adds.
+// target op source for one element, as the engine's reduce_kernels.cpp computes it on the host, to
+// the bit: the files that include this are compiled without contraction to fused multiply-adds.
 #pragma once
 
 #include "elements.hpp"
@@ -18,11 +18,15 @@ template <class Part> struct alignas(2 * sizeof(Part)) Complex {
     Part re, im;
 };
 
-template <class T> struct IsComplex : std::false_type {};
-template <class Part> struct IsComplex<Complex<Part>> : std::true_type {};
+template <class T> struct IsComplex : std::false_type {
+};
+template <class Part> struct IsComplex<Complex<Part>> : std::true_type {
+};
 
-// Annex G of C: where both parts of a product came out as NaN although a factor is infinite, it is infinite.
-template <class Part> __device__ __noinline__ Complex<Part> recover_product(Complex<Part> x, Complex<Part> y)
+// Annex G of C: where both parts of a product came out as NaN although a factor is infinite, it is
+// infinite.
+template <class Part>
+__device__ __noinline__ Complex<Part> recover_product(Complex<Part> x, Complex<Part> y)
 {
     const auto box = [](Part v) { return copysign(isinf(v) ? Part(1) : Part(0), v); };
     const auto zero_if_nan = [](Part v) { return isnan(v) ? copysign(Part(0), v) : v; };
@@ -63,14 +67,16 @@ template <class Part> __device__ Complex<Part> product(Complex<Part> a, Complex<
 }
 
 // An unsigned type in which the sum and the product of two Ts wrap around.
-template <class T>
-using Wrapping = std::conditional_t<sizeof(T) <= 4, uint32_t, std::conditional_t<sizeof(T) == 8, uint64_t, uint128>>;
+template <class T> using Wrapping =
+    std::conditional_t<sizeof(T) <= 4, uint32_t,
+                       std::conditional_t<sizeof(T) == 8, uint64_t, uint128>>;
 
 // The operator is the same for all threads, so this switch costs no divergence.
 template <class T> __device__ T combine(heddle_op op, T a, T b)
 {
     if constexpr (std::is_same_v<T, __half>) {
-        // A float holds the exact sum or product, or enough of it that rounding twice makes no difference.
+        // A float holds the exact sum or product, or enough of it that rounding twice makes no
+        // difference.
         const float x = __half2float(a);
         const float y = __half2float(b);
         switch (op) {

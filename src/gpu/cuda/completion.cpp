@@ -48,8 +48,8 @@ void CudaBackend::done_release(Done *done)
     devices_[static_cast<size_t>(done->device)]->dones().release(as_cuda(done));
 }
 
-// Every call that reaches a failed device returns its error, so the idle service stream is as good as the one
-// that the work is on, which may be a user's and gone by now.
+// Every call that reaches a failed device returns its error, so the idle service stream is as good
+// as the one that the work is on, which may be a user's and gone by now.
 int CudaBackend::ask(const CudaDone &done)
 {
     Scope scope;
@@ -73,7 +73,8 @@ int CudaBackend::done_test(Done *done, bool *reached)
         return e == CUDA_ERROR_NOT_READY ? int{HEDDLE_SUCCESS} : check("cuEventQuery", e);
     }
     *reached = c.slot_reached();
-    if (*reached || c.unanswered.fetch_add(1, std::memory_order_relaxed) % tests_between_questions != 0)
+    if (*reached ||
+        c.unanswered.fetch_add(1, std::memory_order_relaxed) % tests_between_questions != 0)
         return HEDDLE_SUCCESS;
     return ask(c);
 }
@@ -86,7 +87,8 @@ int CudaBackend::done_wait(Done *done)
         Device *d = nullptr;
         if (const int e = enter(done->device, scope, &d))
             return e;
-        return check("cuEventSynchronize", cuEventSynchronize(c.event)); // fails as soon as the device does
+        return check("cuEventSynchronize", cuEventSynchronize(c.event)); // fails as soon as the
+                                                                         // device does
     }
     using Clock = std::chrono::steady_clock;
     auto question = Clock::now() + between_questions;
@@ -122,8 +124,8 @@ int CudaBackend::done_after_all(int device, Done *done)
         return HEDDLE_SUCCESS;
     }
     if (!c.event)
-        if (const int e =
-                check("cudaEventCreateWithFlags", cudaEventCreateWithFlags(&c.event, cudaEventDisableTiming)))
+        if (const int e = check("cudaEventCreateWithFlags",
+                                cudaEventCreateWithFlags(&c.event, cudaEventDisableTiming)))
             return e;
     if (const int e = check("cuCtxRecordEvent", d->record_all(c.event)))
         return e;

@@ -14,8 +14,8 @@ template <int width> constexpr int words_a_thread = width >= 8 ? 1 : 4;
 // `fetch`: the sectors of the target that are written in part (fetch.cuh).
 template <int width, int each, class Index, class From, class To>
 __global__ void __launch_bounds__(most_threads)
-    copy_words(const __grid_constant__ From from, const __grid_constant__ To to, Index words, bool fetch,
-               Signal signal)
+    copy_words(const __grid_constant__ From from, const __grid_constant__ To to, Index words,
+               bool fetch, Signal signal)
 {
     const Index w = static_cast<Index>(blockIdx.x) * (blockDim.x * each) + threadIdx.x;
     Word<width> word[each];
@@ -41,28 +41,32 @@ __global__ void __launch_bounds__(most_threads)
     } else {
         follow();
         for (Index i = w; i < words; i += blockDim.x)
-            store_word<width>(to.template at<width>(i), load_word<width>(from.template at<width>(i)));
+            store_word<width>(to.template at<width>(i),
+                              load_word<width>(from.template at<width>(i)));
     }
     reach(signal);
 }
 
 template <int width, int each, class From, class To>
-cudaError_t start_copy(Launcher &launcher, const From &from, const To &to, int64_t words, bool fetch,
-                       int threads, int64_t shared)
+cudaError_t start_copy(Launcher &launcher, const From &from, const To &to, int64_t words,
+                       bool fetch, int threads, int64_t shared)
 {
     using Index = typename std::conditional_t<std::is_same_v<From, DenseAccess>, To, From>::Index;
-    return launcher.start(copy_words<width, each, Index, From, To>, divide_up(words, int64_t{threads} * each),
-                          threads, shared, from, to, static_cast<Index>(words), fetch);
+    return launcher.start(copy_words<width, each, Index, From, To>,
+                          divide_up(words, int64_t{threads} * each), threads, shared, from, to,
+                          static_cast<Index>(words), fetch);
 }
 
-template <int width, class From, class To>
-cudaError_t start_copy(Launcher &launcher, const From &from, const To &to, int64_t bytes, bool fetch)
+template <int width, class From, class To> cudaError_t start_copy(Launcher &launcher,
+                                                                  const From &from, const To &to,
+                                                                  int64_t bytes, bool fetch)
 {
     constexpr int each = words_a_thread<width>;
     const int64_t words = bytes / width;
     // Several small blocks begin and end sooner than a large one, also where each tells of its end.
     const int64_t lanes = divide_up(words, each);
-    const auto threads = static_cast<int>(std::min<int64_t>(divide_up(lanes, 32) * 32, block_threads));
+    const auto threads =
+        static_cast<int>(std::min<int64_t>(divide_up(lanes, 32) * 32, block_threads));
     return start_copy<width, each>(launcher, from, to, words, fetch, threads, 0);
 }
 

@@ -41,7 +41,8 @@ int Device::open(int ordinal)
     if (const int e = attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, &shared_limit_))
         return e;
     int memory_operations = 0;
-    if (const int e = attribute(CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS, &memory_operations))
+    if (const int e =
+            attribute(CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS, &memory_operations))
         return e;
     writes_in_order_ = memory_operations != 0;
     int major = 0;
@@ -66,7 +67,8 @@ int Device::enter(Scope &scope)
 int Device::prepare()
 {
     if (!context_)
-        if (const int e = check("cuDevicePrimaryCtxRetain", cuDevicePrimaryCtxRetain(&context_, handle_)))
+        if (const int e =
+                check("cuDevicePrimaryCtxRetain", cuDevicePrimaryCtxRetain(&context_, handle_)))
             return e;
     Scope scope;
     if (const int e = scope.enter(context_))
@@ -75,12 +77,14 @@ int Device::prepare()
                             cudaDeviceGetStreamPriorityRange(&least_priority_, &priority_)))
         return e;
     if (!service_)
-        if (const int e = check("cudaStreamCreateWithPriority",
-                                cudaStreamCreateWithPriority(&service_, cudaStreamNonBlocking, priority_)))
+        if (const int e =
+                check("cudaStreamCreateWithPriority",
+                      cudaStreamCreateWithPriority(&service_, cudaStreamNonBlocking, priority_)))
             return e;
     // Not linked to, for a driver may lack it.
     void *found = nullptr;
-    if (cuGetProcAddress("cuCtxRecordEvent", &found, 12050, CU_GET_PROC_ADDRESS_DEFAULT, nullptr) == CUDA_SUCCESS)
+    if (cuGetProcAddress("cuCtxRecordEvent", &found, 12050, CU_GET_PROC_ADDRESS_DEFAULT, nullptr) ==
+        CUDA_SUCCESS)
         record_all_ = reinterpret_cast<CUresult (*)(CUcontext, CUevent)>(found);
     ready_.store(true, std::memory_order_release);
     return HEDDLE_SUCCESS;
@@ -102,8 +106,9 @@ std::string Device::describe() const
     cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, handle_);
     cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, handle_);
     char rest[128];
-    std::snprintf(rest, sizeof rest, ", %.1f GiB, compute capability %d.%d, %d multiprocessors, PCI ",
-                  static_cast<double>(bytes) / (1024.0 * 1024.0 * 1024.0), major, minor, processors_);
+    std::snprintf(
+        rest, sizeof rest, ", %.1f GiB, compute capability %d.%d, %d multiprocessors, PCI ",
+        static_cast<double>(bytes) / (1024.0 * 1024.0 * 1024.0), major, minor, processors_);
     return name_ + rest + bus_id_;
 }
 

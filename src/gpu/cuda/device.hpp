@@ -13,8 +13,9 @@
 
 namespace heddle::gpu::cuda {
 
-// Makes a device's primary context the current one for as long as it lives. By the driver's interface:
-// cudaSetDevice to go back would create a context on a device that the caller never used.
+// Makes a device's primary context the current one for as long as it lives. By the driver's
+// interface: cudaSetDevice to go back would create a context on a device that the caller never
+// used.
 class Scope {
 public:
     Scope() = default;
@@ -50,10 +51,16 @@ public:
     CUcontext context() const { return context_; } // once entered
     int processors() const { return processors_; }
     int shared_limit() const { return shared_limit_; } // bytes that a block may have
-    bool overlaps() const { return overlaps_; } // a kernel can be started before the one before it is over
+    bool overlaps() const
+    {
+        return overlaps_;
+    } // a kernel can be started before the one before it is over
     bool writes_in_order() const { return writes_in_order_; }
     // Of streams. Numbers fall as priorities rise; a device may have but one.
-    int priority(bool gives_way) const { return gives_way ? std::min(priority_ + 1, least_priority_) : priority_; }
+    int priority(bool gives_way) const
+    {
+        return gives_way ? std::min(priority_ + 1, least_priority_) : priority_;
+    }
     // Whether an event can stand for all that all streams were given so far, and that.
     bool has_event_of_all() const { return record_all_ != nullptr; }
     CUresult record_all(cudaEvent_t event) const { return record_all_(context_, event); }

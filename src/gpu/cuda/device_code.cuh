@@ -27,8 +27,8 @@ template <> struct WordOf<16> {
 };
 template <int width> using Word = typename WordOf<width>::type;
 
-// Ordinary accesses. Those that mark lines to be evicted first (__ldcs, __stcs) crowd into what is left of the
-// cache, whatever lies in the rest: up to a fifth slower on an H200.
+// Ordinary accesses. Those that mark lines to be evicted first (__ldcs, __stcs) crowd into what is
+// left of the cache, whatever lies in the rest: up to a fifth slower on an H200.
 template <int width> __device__ __forceinline__ Word<width> load_word(const char *from)
 {
     return *reinterpret_cast<const Word<width> *>(from);
@@ -39,10 +39,12 @@ template <int width> __device__ __forceinline__ void store_word(char *to, Word<w
     *reinterpret_cast<Word<width> *>(to) = word;
 }
 
-// The beginning of every kernel: nobody touches what is moved before. A kernel is started while the one before it on its
-// stream runs (CUDA Programming Guide, "Programmatic Dependent Launch"), and what was on the stream before is over when this
-// returns. Until then it computes addresses, and may read images, which nobody writes for as long as a kernel may read them.
-// The next kernel is let in only then: so a caller's own, started likewise, overlaps with one of ours and not with two.
+// The beginning of every kernel: nobody touches what is moved before. A kernel is started while the
+// one before it on its stream runs (CUDA Programming Guide, "Programmatic Dependent Launch"), and
+// what was on the stream before is over when this returns. Until then it computes addresses, and
+// may read images, which nobody writes for as long as a kernel may read them. The next kernel is
+// let in only then: so a caller's own, started likewise, overlaps with one of ours and not with
+// two.
 __device__ __forceinline__ void await_earlier()
 {
 #if __CUDA_ARCH__ >= 900
@@ -61,10 +63,11 @@ __device__ __forceinline__ void follow()
     let_next_in();
 }
 
-// The end of every kernel: all threads of all blocks come here. What they wrote is visible to whoever sees the
-// number, of each block its own or that of the last, which has seen the others' writes by way of the counter: the
-// store releases them together with its own. Writes that crossed a link are waited for, which takes a microsecond
-// and a half on an H200; what went to the device's own memory is there for all that the host may start next.
+// The end of every kernel: all threads of all blocks come here. What they wrote is visible to
+// whoever sees the number, of each block its own or that of the last, which has seen the others'
+// writes by way of the counter: the store releases them together with its own. Writes that crossed
+// a link are waited for, which takes a microsecond and a half on an H200; what went to the device's
+// own memory is there for all that the host may start next.
 __device__ __forceinline__ void reach(const Signal &signal)
 {
     if (!signal.slot)
@@ -77,21 +80,27 @@ __device__ __forceinline__ void reach(const Signal &signal)
         slot += blockIdx.x;
     } else {
         uint32_t ended;
-        asm volatile("atom.add.acq_rel.gpu.global.u32 %0, [%1], 1;" : "=r"(ended) : "l"(signal.counter) : "memory");
+        asm volatile("atom.add.acq_rel.gpu.global.u32 %0, [%1], 1;"
+                     : "=r"(ended)
+                     : "l"(signal.counter)
+                     : "memory");
         if (ended != gridDim.x - 1)
             return;
         *signal.counter = 0;
     }
     if (signal.remote) {
-        asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(slot), "r"(signal.value) : "memory");
+        asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(slot), "r"(signal.value)
+                     : "memory");
     } else {
         __threadfence();
-        asm volatile("st.relaxed.sys.global.u32 [%0], %1;" ::"l"(slot), "r"(signal.value) : "memory");
+        asm volatile("st.relaxed.sys.global.u32 [%0], %1;" ::"l"(slot), "r"(signal.value)
+                     : "memory");
     }
 }
 
-// Copies a side's image to shared memory, where it has room for it: its fixed block, and its lookaside buffer
-// if that is short as well. Then a search in it costs tens of cycles a step, not hundreds.
+// Copies a side's image to shared memory, where it has room for it: its fixed block, and its
+// lookaside buffer if that is short as well. Then a search in it costs tens of cycles a step, not
+// hundreds.
 constexpr int staged_nodes = 32;
 constexpr int staged_numbers = 256;
 
@@ -126,12 +135,14 @@ __device__ __forceinline__ ImageView stage_image(const Side &s, StagedImage &sha
     if (threadIdx.x == 0)
         shared.side_length = 0;
     const auto *from = reinterpret_cast<const uint4 *>(s.image.nodes);
-    for (int i = threadIdx.x; i < s.nodes * static_cast<int>(sizeof(ImageNode) / sizeof(uint4)); i += blockDim.x)
+    for (int i = threadIdx.x; i < s.nodes * static_cast<int>(sizeof(ImageNode) / sizeof(uint4));
+         i += blockDim.x)
         shared.nodes[i] = from[i];
     __syncthreads();
     const auto *const nodes = reinterpret_cast<const ImageNode *>(shared.nodes);
     if (static_cast<int>(threadIdx.x) < s.nodes)
-        atomicMax(&shared.side_length, static_cast<unsigned long long>(end_of_arrays(nodes[threadIdx.x])));
+        atomicMax(&shared.side_length,
+                  static_cast<unsigned long long>(end_of_arrays(nodes[threadIdx.x])));
     __syncthreads();
     const unsigned long long length = shared.side_length;
     if (length > staged_numbers)

@@ -6,10 +6,7 @@
 namespace heddle::gpu::cuda {
 namespace {
 
-bool moves(const Work &w)
-{
-    return w.bytes > 0 && w.op != HEDDLE_OP_NO_OP;
-}
+bool moves(const Work &w) { return w.bytes > 0 && w.op != HEDDLE_OP_NO_OP; }
 
 cudaError_t run(Launcher &launcher, Kernel wanted, const Work &w)
 {
@@ -38,8 +35,8 @@ cudaError_t run(Launcher &launcher, Kernel wanted, const Work &w)
 
 } // namespace
 
-int dispatch(Device &device, cudaStream_t stream, std::span<const Launch> launches, const Signal &signal,
-             int *signalled)
+int dispatch(Device &device, cudaStream_t stream, std::span<const Launch> launches,
+             const Signal &signal, int *signalled)
 {
     // Works that move nothing drop out; of the others, as many at a time as fit here go on.
     constexpr size_t room = 256;
@@ -69,8 +66,8 @@ int dispatch(Device &device, cudaStream_t stream, std::span<const Launch> launch
             const std::span<const Work *> rest(works + k, n - k);
             Signal end = next > last ? signal : Signal{};
             end.remote = remote;
-            Launcher launcher(device.functions(), stream, device.processors(), device.shared_limit(), device.overlaps(),
-                              linked, end);
+            Launcher launcher(device.functions(), stream, device.processors(),
+                              device.shared_limit(), device.overlaps(), linked, end);
             size_t taken = 1;
             cudaError_t e = rest.size() > 1 ? run_batch(launcher, rest, taken) : cudaSuccess;
             if (taken == 1 && e == cudaSuccess)

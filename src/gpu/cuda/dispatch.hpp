@@ -8,8 +8,9 @@
 
 namespace heddle::gpu::cuda {
 
-// With the device's context current. `signalled`: how many words of `signal` the last kernel writes.
-int dispatch(Device &device, cudaStream_t stream, std::span<const Launch> launches, const Signal &signal,
-             int *signalled);
+// With the device's context current. `signalled`: how many words of `signal` the last kernel
+// writes.
+int dispatch(Device &device, cudaStream_t stream, std::span<const Launch> launches,
+             const Signal &signal, int *signalled);
 
 } // namespace heddle::gpu::cuda

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Division of numbers below 2^31 by a divisor known beforehand: image.hpp's Divisor for 32 bits, which costs
-// a GPU a quarter of the instructions.
+// Division of numbers below 2^31 by a divisor known beforehand: image.hpp's Divisor for 32 bits,
+// which costs a GPU a quarter of the instructions.
 #pragma once
 
 #include "../work.hpp"
@@ -22,7 +22,10 @@ struct Divider32 {
     }
 
 #if defined(__CUDACC__)
-    __device__ uint32_t divide(uint32_t n) const { return (magic ? __umulhi(n, magic) : n) >> shift; }
+    __device__ uint32_t divide(uint32_t n) const
+    {
+        return (magic ? __umulhi(n, magic) : n) >> shift;
+    }
 #endif
 };
 

@@ -50,12 +50,14 @@ int DonePool::grow(int device, cudaStream_t stream)
 
     void *slots = nullptr;
     void *counters = nullptr;
-    if (const int e = check("cudaHostAlloc", cudaHostAlloc(&slots, block_size * sizeof(Slot),
-                                                           cudaHostAllocPortable | cudaHostAllocMapped)))
+    if (const int e =
+            check("cudaHostAlloc", cudaHostAlloc(&slots, block_size * sizeof(Slot),
+                                                 cudaHostAllocPortable | cudaHostAllocMapped)))
         return e;
     int e = check("cudaMalloc", cudaMalloc(&counters, block_size * sizeof(uint32_t)));
     if (!e)
-        e = check("cudaMemsetAsync", cudaMemsetAsync(counters, 0, block_size * sizeof(uint32_t), stream));
+        e = check("cudaMemsetAsync",
+                  cudaMemsetAsync(counters, 0, block_size * sizeof(uint32_t), stream));
     if (!e)
         e = check("cudaStreamSynchronize", cudaStreamSynchronize(stream));
     if (e) {

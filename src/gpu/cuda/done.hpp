@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Completion objects: each has a slot in host memory that the device writes a number into, so that the host
-// learns of the end of a kernel by a load, or by one for each of its few blocks. A slot's numbers only grow:
-// nothing is reset between uses. A copy is followed by an event.
+// Completion objects: each has a slot in host memory that the device writes a number into, so that
+// the host learns of the end of a kernel by a load, or by one for each of its few blocks. A slot's
+// numbers only grow: nothing is reset between uses. A copy is followed by an event.
 #pragma once
 
 #include "../backend.hpp"
@@ -15,10 +15,10 @@
 namespace heddle::gpu::cuda {
 
 struct CudaDone : Done {
-    Signal signal;                     // `value` is what the slot holds when the latest use is reached
-    int words = 1;                     // of the slot: so many hold it then
-    cudaEvent_t event = nullptr;       // made when it is first needed
-    bool by_event = false;             // the latest use is reached by the event, not by the slot
+    Signal signal;               // `value` is what the slot holds when the latest use is reached
+    int words = 1;               // of the slot: so many hold it then
+    cudaEvent_t event = nullptr; // made when it is first needed
+    bool by_event = false;       // the latest use is reached by the event, not by the slot
     std::atomic<uint32_t> unanswered{0}; // tests since the device was asked for errors
 
     // Begins a use.
@@ -40,7 +40,10 @@ struct CudaDone : Done {
         return true;
     }
 
-    std::atomic_ref<uint32_t> word(int i) const { return std::atomic_ref<uint32_t>(signal.slot[i]); }
+    std::atomic_ref<uint32_t> word(int i) const
+    {
+        return std::atomic_ref<uint32_t>(signal.slot[i]);
+    }
 };
 
 // The completion objects of one device. All calls are made with the device's context current.

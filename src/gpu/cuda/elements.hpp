@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which operator CUDA can carry out on which predefined type: the table of MPI 4.0, section 6.9.2, less the
-// types of more than 64 bits of floating point.
+// Which operator CUDA can carry out on which predefined type: the table of MPI 4.0, section 6.9.2,
+// less the types of more than 64 bits of floating point.
 #pragma once
 
 #include "heddle.h"

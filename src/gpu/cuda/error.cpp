@@ -27,10 +27,7 @@ void note(const std::string &text)
 
 } // namespace
 
-void set_host(const Host &host)
-{
-    the_host = host;
-}
+void set_host(const Host &host) { the_host = host; }
 
 int check(const char *call, cudaError_t error)
 {

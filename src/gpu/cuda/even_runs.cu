@@ -11,15 +11,15 @@ constexpr int64_t most_words = int64_t{1} << 31;
 
 } // namespace
 
-// Of much data packed, tiles read a displacement once, not once for each word: 64 bytes, 256 MB, take 182 us
-// instead of 208 (H200).
+// Of much data packed, tiles read a displacement once, not once for each word: 64 bytes, 256 MB,
+// take 182 us instead of 208 (H200).
 bool are_even_runs(const Listed &list, int width, bool pack)
 {
     constexpr int64_t most_packed = int64_t{8} << 20;
     const RunList &runs = list.runs;
     return (!pack || list.bytes <= most_packed) && runs.longest < INT32_MAX &&
-           runs.longest * runs.count == runs.bytes && (list.first + list.bytes) / width < most_words &&
-           runs.count < most_words;
+           runs.longest * runs.count == runs.bytes &&
+           (list.first + list.bytes) / width < most_words && runs.count < most_words;
 }
 
 cudaError_t run_even_runs(Launcher &launcher, const Listed &list, int width, bool pack, bool fetch)

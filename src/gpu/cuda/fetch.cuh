@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sectors of which an unpack writes only a part. What such a sector lacks is read from memory before it
-// leaves the cache, sector by sector and late. Asking for it beforehand is sooner (H200: 256 MiB in blocks of
-// 72 bytes 241 us instead of 396, of 200 bytes 170 instead of 232; 640 MB in irregular runs of 64 bytes 603
-// instead of 794; 170 MB in records of 17 bytes, 24 apart, 186 instead of 247).
+// Sectors of which an unpack writes only a part. What such a sector lacks is read from memory
+// before it leaves the cache, sector by sector and late. Asking for it beforehand is sooner (H200:
+// 256 MiB in blocks of 72 bytes 241 us instead of 396, of 200 bytes 170 instead of 232; 640 MB in
+// irregular runs of 64 bytes 603 instead of 794; 170 MB in records of 17 bytes, 24 apart, 186
+// instead of 247).
 #pragma once
 
 #include "geometry.hpp"
@@ -11,15 +12,16 @@ namespace heddle::gpu::cuda {
 
 constexpr int sector = 32;
 
-// Whether the target is the device's own memory, and more is written than stays in the cache anyway.
+// Whether the target is the device's own memory, and more is written than stays in the cache
+// anyway.
 inline bool outgrows_cache(const Work &work)
 {
     constexpr int64_t least_bytes = int64_t{24} << 20;
     return !work.remote && work.bytes >= least_bytes;
 }
 
-// Whether fetching pays: blocks reach over several sectors, but not over so many that it matters no more.
-// Shorter ones far apart take up to a third longer.
+// Whether fetching pays: blocks reach over several sectors, but not over so many that it matters no
+// more. Shorter ones far apart take up to a third longer.
 inline bool is_fetched(const Work &work, int64_t block)
 {
     constexpr int64_t most_sectors = 32;
@@ -37,7 +39,8 @@ inline bool has_parts(const Side &s)
 
 #if defined(__CUDACC__)
 
-// The sectors of [begin, end) go to the cache. A prefetch by address takes a sector's neighbour along.
+// The sectors of [begin, end) go to the cache. A prefetch by address takes a sector's neighbour
+// along.
 __device__ __forceinline__ void fetch(const char *begin, const char *end)
 {
     const uintptr_t first = reinterpret_cast<uintptr_t>(begin) / sector * sector;
@@ -58,13 +61,13 @@ __device__ __forceinline__ void fetch_ends(const char *begin, const char *end)
     const bool last = reinterpret_cast<uintptr_t>(end) % sector != 0;
     if (first)
         fetch(begin, begin + 1);
-    if (last &&
-        (!first || reinterpret_cast<uintptr_t>(begin) / sector != reinterpret_cast<uintptr_t>(end) / sector))
+    if (last && (!first || reinterpret_cast<uintptr_t>(begin) / sector !=
+                               reinterpret_cast<uintptr_t>(end) / sector))
         fetch(end - 1, end);
 }
 
-// The sector of the word at `place`, if its block reaches over a part of it only and this is its first word
-// there. `before` and `behind`: bytes of the block before the word, and from it on.
+// The sector of the word at `place`, if its block reaches over a part of it only and this is its
+// first word there. `before` and `behind`: bytes of the block before the word, and from it on.
 template <class Index>
 __device__ __forceinline__ void fetch_part(const char *place, Index before, Index behind)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A little data in few runs of any length, where what counts is how many loads must wait for another: each
-// thread block takes the whole list into shared memory at once, and each thread bisects there for the run of
-// its one word.
+// A little data in few runs of any length, where what counts is how many loads must wait for
+// another: each thread block takes the whole list into shared memory at once, and each thread
+// bisects there for the run of its one word.
 #include "runs.cuh"
 
 #include <bit>
@@ -58,15 +58,18 @@ template <int width, bool pack> __global__ void __launch_bounds__(one_block)
 
 bool are_few_runs(const Listed &list, int width)
 {
-    return list.runs.count <= few_runs && list.bytes / width <= few_words && list.runs.bytes <= UINT32_MAX;
+    return list.runs.count <= few_runs && list.bytes / width <= few_words &&
+           list.runs.bytes <= UINT32_MAX;
 }
 
 cudaError_t run_few_runs(Launcher &launcher, const Listed &list, int width, bool pack)
 {
     const int64_t words = list.bytes / width;
-    const int threads = words > one_block ? small_block : static_cast<int>(divide_up(words, 32) * 32);
+    const int threads =
+        words > one_block ? small_block : static_cast<int>(divide_up(words, 32) * 32);
     const auto count = static_cast<uint32_t>(list.runs.count);
-    const int64_t shared = int64_t{count} * static_cast<int64_t>(sizeof(int64_t) + sizeof(uint32_t));
+    const int64_t shared =
+        int64_t{count} * static_cast<int64_t>(sizeof(int64_t) + sizeof(uint32_t));
     return for_width(width, [&](auto constant) {
         constexpr int w = constant;
         return launcher.start(pack ? copy_few_runs<w, true> : copy_few_runs<w, false>,

@@ -50,13 +50,10 @@ inline Halves halves(const Work &w)
 }
 
 // Packed bytes between neighbours in the outermost dimension.
-inline int64_t outer_bytes(const Side &s)
-{
-    return s.dim[s.dims - 1].bytes;
-}
+inline int64_t outer_bytes(const Side &s) { return s.dim[s.dims - 1].bytes; }
 
-// The same packed bytes, counted from the instance or outermost repetition that holds the first: numbers
-// stay small wherever in a large buffer a transfer begins.
+// The same packed bytes, counted from the instance or outermost repetition that holds the first:
+// numbers stay small wherever in a large buffer a transfer begins.
 struct Origin {
     char *base;
     int64_t first;
@@ -83,9 +80,6 @@ inline bool is_narrow(const Side &s, int64_t first, int64_t bytes, int width)
     return std::all_of(s.dim, s.dim + s.dims - 1, [](const Dim &d) { return d.count < limit; });
 }
 
-inline int64_t divide_up(int64_t n, int64_t d)
-{
-    return n / d + (n % d != 0);
-}
+inline int64_t divide_up(int64_t n, int64_t d) { return n / d + (n % d != 0); }
 
 } // namespace heddle::gpu::cuda

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory of other devices that other processes lent. CUDA takes it for the importing device's own, but it is reached
-// over a link, which other kernels and copies are made for.
+// Memory of other devices that other processes lent. CUDA takes it for the importing device's own,
+// but it is reached over a link, which other kernels and copies are made for.
 #pragma once
 
 #include <atomic>
@@ -40,7 +40,8 @@ public:
     void remove(uintptr_t address)
     {
         const std::unique_lock lock(mutex_);
-        if (const auto range = find(ranges_, address); range != ranges_.end() && --range->second.times == 0)
+        if (const auto range = find(ranges_, address);
+            range != ranges_.end() && --range->second.times == 0)
             ranges_.erase(range);
         any_.store(!ranges_.empty(), std::memory_order_relaxed);
     }

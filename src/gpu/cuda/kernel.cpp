@@ -35,7 +35,8 @@ CUfunction Functions::add(size_t i, const void *kernel, cudaError_t &error)
     return function;
 }
 
-cudaError_t Launcher::launch(const void *kernel, unsigned blocks, unsigned threads, unsigned shared, void **pointers)
+cudaError_t Launcher::launch(const void *kernel, unsigned blocks, unsigned threads, unsigned shared,
+                             void **pointers)
 {
     cudaError_t error = cudaSuccess;
     const CUfunction function = functions_.find(kernel, error);
@@ -45,7 +46,8 @@ cudaError_t Launcher::launch(const void *kernel, unsigned blocks, unsigned threa
     CUlaunchAttribute overlap{};
     overlap.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
     overlap.value.programmaticStreamSerializationAllowed = 1;
-    const CUlaunchConfig config{blocks, 1, 1, threads, 1, 1, shared, stream_, &overlap, overlaps_ ? 1u : 0u};
+    const CUlaunchConfig config{blocks, 1,      1,       threads,  1,
+                                1,      shared, stream_, &overlap, overlaps_ ? 1u : 0u};
     // Both interfaces number their errors alike.
     return static_cast<cudaError_t>(cuLaunchKernelEx(&config, function, pointers, nullptr));
 }

@@ -20,8 +20,8 @@ static_assert(sizeof(Handle) <= Backend::handle_bytes);
 
 } // namespace
 
-// Of memory that is not cudaMalloc's. That of pools (cudaMallocAsync) and of cuMemMap is opened by its owner, for each device by
-// itself. One that Heddle has not used yet counts as closed.
+// Of memory that is not cudaMalloc's. That of pools (cudaMallocAsync) and of cuMemMap is opened by
+// its owner, for each device by itself. One that Heddle has not used yet counts as closed.
 void CudaBackend::find_closed(CUdeviceptr address, Memory &memory) const
 {
     CUmemoryPool pool = nullptr;
@@ -33,10 +33,13 @@ void CudaBackend::find_closed(CUdeviceptr address, Memory &memory) const
         location.id = devices_[device]->handle();
         unsigned long long of_map = 0;
         CUmemAccess_flags of_pool{};
-        return pool ? cuMemPoolGetAccess(&of_pool, pool, &location) == CUDA_SUCCESS && of_pool == CU_MEM_ACCESS_FLAGS_PROT_READWRITE
-                    : cuMemGetAccess(&of_map, &location, address) == CUDA_SUCCESS && of_map == CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+        return pool ? cuMemPoolGetAccess(&of_pool, pool, &location) == CUDA_SUCCESS &&
+                          of_pool == CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+                    : cuMemGetAccess(&of_map, &location, address) == CUDA_SUCCESS &&
+                          of_map == CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
     };
-    // Not even to its own: cudaMalloc's, which has no rights to ask about, in a system without CUDA IPC.
+    // Not even to its own: cudaMalloc's, which has no rights to ask about, in a system without CUDA
+    // IPC.
     if (!opened(static_cast<size_t>(memory.device)))
         return;
     memory.close_to_others();
@@ -54,14 +57,18 @@ Memory CudaBackend::query(const void *ptr, bool range) const
     size_t size = 0;
     unsigned long long id = 0;
     unsigned shared = 0; // can be sent to other processes, as cudaMalloc's can
-    CUpointer_attribute attributes[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE,      CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
-                                        CU_POINTER_ATTRIBUTE_IS_MANAGED,       CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE,
-                                        CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE,
-                                        CU_POINTER_ATTRIBUTE_BUFFER_ID};
-    void *answers[] = {&type, &ordinal, &managed, &shared, &start, &size, &id}; // zero for a pointer that CUDA does not know
+    CUpointer_attribute attributes[] = {
+        CU_POINTER_ATTRIBUTE_MEMORY_TYPE,      CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+        CU_POINTER_ATTRIBUTE_IS_MANAGED,       CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE,
+        CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE,
+        CU_POINTER_ATTRIBUTE_BUFFER_ID};
+    void *answers[] = {&type,  &ordinal, &managed, &shared,
+                       &start, &size,    &id}; // zero for a pointer that CUDA does not know
     const auto address = reinterpret_cast<CUdeviceptr>(ptr);
     Memory memory;
-    const auto ask = [&](unsigned n) { return ptr && cuPointerGetAttributes(n, attributes, answers, address) == CUDA_SUCCESS; };
+    const auto ask = [&](unsigned n) {
+        return ptr && cuPointerGetAttributes(n, attributes, answers, address) == CUDA_SUCCESS;
+    };
     if (!(range && ask(7)) && !ask(4))
         return memory;
     if (managed)
@@ -91,21 +98,23 @@ bool CudaBackend::combines(heddle_op op, heddle_predefined basic) const
     return is_defined(op, category(basic));
 }
 
-// Peer access has to be switched on, by a device for another. While one of them is not in use by the process
-// there is no memory to reach, and asking must not create a context.
+// Peer access has to be switched on, by a device for another. While one of them is not in use by
+// the process there is no memory to reach, and asking must not create a context.
 bool CudaBackend::reaches(int device, int peer) const
 {
     if (!is_device(device) || !is_device(peer))
         return false;
     if (device == peer)
         return true;
-    std::atomic<bool> &reached = reached_[static_cast<size_t>(device) * devices_.size() + static_cast<size_t>(peer)];
+    std::atomic<bool> &reached =
+        reached_[static_cast<size_t>(device) * devices_.size() + static_cast<size_t>(peer)];
     if (reached.load(std::memory_order_acquire))
         return true;
     Device &here = *devices_[static_cast<size_t>(device)];
     Device &there = *devices_[static_cast<size_t>(peer)];
     int possible = 0;
-    if (cuDeviceCanAccessPeer(&possible, here.handle(), there.handle()) != CUDA_SUCCESS || !possible)
+    if (cuDeviceCanAccessPeer(&possible, here.handle(), there.handle()) != CUDA_SUCCESS ||
+        !possible)
         return false;
     if (!here.in_use() || !there.in_use())
         return true;
@@ -146,7 +155,8 @@ int CudaBackend::allocate_pinned(int device, size_t bytes, void **ptr)
     if (const int e = enter(device, scope, &d))
         return e;
     const NearDevice near(d->bus_id());
-    return check("cudaHostAlloc", cudaHostAlloc(ptr, bytes, cudaHostAllocPortable | cudaHostAllocMapped));
+    return check("cudaHostAlloc",
+                 cudaHostAlloc(ptr, bytes, cudaHostAllocPortable | cudaHostAllocMapped));
 }
 
 int CudaBackend::free_pinned(int device, void *ptr)
@@ -182,7 +192,8 @@ int CudaBackend::import_memory(int device, const unsigned char handle[handle_byt
         return e;
     Handle whole{};
     std::memcpy(&whole, handle, sizeof whole);
-    const cudaError_t opened = cudaIpcOpenMemHandle(ptr, whole.memory, cudaIpcMemLazyEnablePeerAccess);
+    const cudaError_t opened =
+        cudaIpcOpenMemHandle(ptr, whole.memory, cudaIpcMemLazyEnablePeerAccess);
     if (const int e = check("cudaIpcOpenMemHandle", opened))
         return opened == cudaErrorAlreadyMapped ? int{HEDDLE_ERR_NO_MEMORY} : e;
     if (std::memcmp(&whole.device, &d->uuid(), sizeof whole.device) == 0)
@@ -210,7 +221,8 @@ int CudaBackend::pin(int device, void *ptr, size_t bytes)
     if (const int e = enter(device, scope, &d))
         return e;
     const NearDevice near(d->bus_id());
-    return check("cudaHostRegister", cudaHostRegister(ptr, bytes, cudaHostRegisterPortable | cudaHostRegisterMapped));
+    return check("cudaHostRegister",
+                 cudaHostRegister(ptr, bytes, cudaHostRegisterPortable | cudaHostRegisterMapped));
 }
 
 int CudaBackend::unpin(int device, void *ptr)

@@ -14,7 +14,8 @@ struct FreeBitmap {
 };
 using Bitmap = std::unique_ptr<hwloc_bitmap_s, FreeBitmap>;
 
-// Loading takes milliseconds, so once, when the first memory is pinned. It lives as long as the process.
+// Loading takes milliseconds, so once, when the first memory is pinned. It lives as long as the
+// process.
 hwloc_topology_t topology()
 {
     static const hwloc_topology_t loaded = [] {
@@ -52,12 +53,14 @@ NearDevice::NearDevice(const std::string &bus_id)
 
     Bitmap nodes(hwloc_bitmap_alloc());
     hwloc_membind_policy_t policy;
-    if (!nodes || hwloc_get_membind(t, nodes.get(), &policy, HWLOC_MEMBIND_THREAD | HWLOC_MEMBIND_BYNODESET) != 0)
+    if (!nodes || hwloc_get_membind(t, nodes.get(), &policy,
+                                    HWLOC_MEMBIND_THREAD | HWLOC_MEMBIND_BYNODESET) != 0)
         return;
     std::unique_ptr<Before> before(new (std::nothrow) Before{std::move(nodes), policy});
     if (!before)
         return;
-    if (hwloc_set_membind(t, place->nodeset, HWLOC_MEMBIND_BIND, HWLOC_MEMBIND_THREAD | HWLOC_MEMBIND_BYNODESET) == 0)
+    if (hwloc_set_membind(t, place->nodeset, HWLOC_MEMBIND_BIND,
+                          HWLOC_MEMBIND_THREAD | HWLOC_MEMBIND_BYNODESET) == 0)
         before_ = std::move(before);
 }
 

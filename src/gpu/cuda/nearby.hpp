@@ -7,8 +7,9 @@
 
 namespace heddle::gpu::cuda {
 
-// From its construction to its end, the thread's new pages come from the NUMA node that the PCI device
-// hangs on. Does nothing where hwloc does not know, as on a machine of one node: that is a loss of speed only.
+// From its construction to its end, the thread's new pages come from the NUMA node that the PCI
+// device hangs on. Does nothing where hwloc does not know, as on a machine of one node: that is a
+// loss of speed only.
 class NearDevice {
 public:
     explicit NearDevice(const std::string &bus_id);

@@ -6,8 +6,8 @@
 #include <cstdio>
 #include <new>
 
-extern "C" __attribute__((visibility("default"))) heddle::gpu::Backend *
-heddle_open_backend_3(const heddle::gpu::Host &host, std::string &reason)
+extern "C" __attribute__((visibility("default"))) heddle::gpu::Backend *heddle_open_backend_3(
+    const heddle::gpu::Host &host, std::string &reason)
 {
     using namespace heddle::gpu::cuda;
     set_host(host);
@@ -22,8 +22,10 @@ heddle_open_backend_3(const heddle::gpu::Host &host, std::string &reason)
     }
     if (driver / 1000 < CUDART_VERSION / 1000) {
         char text[128];
-        std::snprintf(text, sizeof text, "the driver supports CUDA %d.%d, the plug-in was built with CUDA %d.%d",
-                      driver / 1000, driver % 1000 / 10, CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10);
+        std::snprintf(text, sizeof text,
+                      "the driver supports CUDA %d.%d, the plug-in was built with CUDA %d.%d",
+                      driver / 1000, driver % 1000 / 10, CUDART_VERSION / 1000,
+                      CUDART_VERSION % 1000 / 10);
         reason = text;
         return nullptr;
     }

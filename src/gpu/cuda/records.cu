@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Small records one after the other: any arrangement of bytes inside a record, through shared memory, so that
-// both sides are read and written in wide words side by side. A table in shared memory says for each byte of
-// a record where it lies on the other side; blocks stay for several tiles, so that they build it less often.
+// Small records one after the other: any arrangement of bytes inside a record, through shared
+// memory, so that both sides are read and written in wide words side by side. A table in shared
+// memory says for each byte of a record where it lies on the other side; blocks stay for several
+// tiles, so that they build it less often.
 #include "records.cuh"
 #include "runs.cuh"
 
@@ -9,8 +10,8 @@ namespace heddle::gpu::cuda {
 namespace {
 
 // Eight packed bytes of records that are staged at `record`, from byte `o` of the first on.
-__device__ __forceinline__ uint2 gather_bytes(const char *record, const uint16_t *place_of, int o, int packed,
-                                              int extent)
+__device__ __forceinline__ uint2 gather_bytes(const char *record, const uint16_t *place_of, int o,
+                                              int packed, int extent)
 {
     uint64_t value = 0;
 #pragma unroll
@@ -25,7 +26,8 @@ __device__ __forceinline__ uint2 gather_bytes(const char *record, const uint16_t
 }
 
 // Table entry o: where in memory packed bytes o to o + 7 lie.
-__global__ void __launch_bounds__(record_threads) pack_records(const __grid_constant__ Records t, Signal signal)
+__global__ void __launch_bounds__(record_threads)
+    pack_records(const __grid_constant__ Records t, Signal signal)
 {
     extern __shared__ uint4 shared_words[];
     __shared__ int lowest;
@@ -40,10 +42,15 @@ __global__ void __launch_bounds__(record_threads) pack_records(const __grid_cons
 
     const int tile_packed = t.tile * packed;
     const int64_t end = t.first + t.bytes;
-    const auto first_of = [&](int64_t i) { return static_cast<int>(max(t.first - i * tile_packed, int64_t{0})); };
-    const auto end_of = [&](int64_t i) { return static_cast<int>(min(end - i * tile_packed, int64_t{tile_packed})); };
+    const auto first_of = [&](int64_t i) {
+        return static_cast<int>(max(t.first - i * tile_packed, int64_t{0}));
+    };
+    const auto end_of = [&](int64_t i) {
+        return static_cast<int>(min(end - i * tile_packed, int64_t{tile_packed}));
+    };
     const auto memory_of = [&](int64_t i) { return t.mem + i * t.tile * extent; };
-    // The first tile and the last are staged from where a record's bytes begin and to where they end, others whole.
+    // The first tile and the last are staged from where a record's bytes begin and to where they
+    // end, others whole.
     const auto is_inner = [&](int64_t i) { return i > 0 && i < t.tiles - 1; };
     const auto begin = [&](int64_t i, int at) {
         const char *const mem = memory_of(i);
@@ -65,7 +72,8 @@ __global__ void __launch_bounds__(record_threads) pack_records(const __grid_cons
         begin(blockIdx.x, now); // arrives while the table is made
     let_next_in();
 
-    const ImageView image = stage_image(t.side, *reinterpret_cast<StagedImage *>(shared + next - slack));
+    const ImageView image =
+        stage_image(t.side, *reinterpret_cast<StagedImage *>(shared + next - slack));
     if (threadIdx.x == 0) {
         lowest = extent;
         highest = 0;
@@ -136,7 +144,8 @@ __global__ void __launch_bounds__(record_threads) pack_records(const __grid_cons
         const int head = min(words, until);
         const int tail = max(words_end, head);
 #pragma unroll 1
-        for (int i = from + static_cast<int>(threadIdx.x); i < head + until - tail; i += record_threads) {
+        for (int i = from + static_cast<int>(threadIdx.x); i < head + until - tail;
+             i += record_threads) {
             const int y = i < head ? i : i + (tail - head);
             const auto r = static_cast<int>(t.packed.divide(y));
             dense[y] = shared[here + r * extent + place_of[y - r * packed]];
@@ -149,7 +158,8 @@ __global__ void __launch_bounds__(record_threads) pack_records(const __grid_cons
     reach(signal);
 }
 
-// A record's packed bytes and extent, of an image or of a strided side whose outermost dimension repeats it.
+// A record's packed bytes and extent, of an image or of a strided side whose outermost dimension
+// repeats it.
 struct Record {
     int64_t packed;
     int64_t extent;
@@ -176,14 +186,15 @@ bool is_inside(const Side &s)
     return span <= s.dim[s.dims - 1].stride;
 }
 
-// To move: less is done sooner by the strided kernel, byte by byte, unless it crosses a link, and less of an image
-// by its runs.
+// To move: less is done sooner by the strided kernel, byte by byte, unless it crosses a link, and
+// less of an image by its runs.
 constexpr int64_t least_bytes = int64_t{4} << 20;
 constexpr int64_t least_else = 256 << 10;
 
 bool is_little(const Work &work, const Side &other)
 {
-    return work.bytes < (other.shape == Shape::image || work.remote || work.far ? least_else : least_bytes);
+    return work.bytes <
+           (other.shape == Shape::image || work.remote || work.far ? least_else : least_bytes);
 }
 
 // Of a tile, about. Where blocks take several each, more of them run with smaller ones.
@@ -194,19 +205,23 @@ cudaError_t run_pack_records(Launcher &launcher, Records t)
 {
     const int64_t packed = t.packed.value;
     const int64_t records = divide_up(t.first + t.bytes, packed);
-    const auto whole_words = [](int64_t n) { return divide_up(n, word) * word; }; // tiles end with words
+    const auto whole_words = [](int64_t n) { return divide_up(n, word) * word; }; // tiles end with
+                                                                                  // words
     const int64_t table = packed * static_cast<int64_t>(sizeof(Entry) + sizeof(uint16_t));
     t.staged_at = static_cast<int32_t>(align_up(table));
-    // As many blocks as run at a time, each of which builds its table once and then takes every so-manieth tile.
+    // As many blocks as run at a time, each of which builds its table once and then takes every
+    // so-manieth tile.
     int64_t shared = 0, most_blocks = 0, rounds = 0;
     for (const int64_t tile : {staged_bytes, staged_of_many}) {
         t.tile = static_cast<int32_t>(std::max<int64_t>(tile / t.extent / word * word, word));
-        const int64_t staged = std::max<int64_t>(int64_t{t.tile} * t.extent + 16 + 2 * slack, sizeof(StagedImage));
+        const int64_t staged =
+            std::max<int64_t>(int64_t{t.tile} * t.extent + 16 + 2 * slack, sizeof(StagedImage));
         t.staged_each = static_cast<int32_t>(align_up(staged));
         shared = t.staged_at + 2 * t.staged_each;
         int resident = 0;
         const cudaError_t e = cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-            &resident, reinterpret_cast<const void *>(pack_records), record_threads, static_cast<size_t>(shared));
+            &resident, reinterpret_cast<const void *>(pack_records), record_threads,
+            static_cast<size_t>(shared));
         if (e != cudaSuccess)
             return e;
         most_blocks = int64_t{launcher.processors()} * std::max(resident, 1);

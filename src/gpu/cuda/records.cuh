@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the two kernels for records share: their parameters, and staging in shared memory. Each block prepares what
-// it does in code that it runs once, and the fewer instructions that is long, the sooner a small transfer ends:
-// they come from memory. So its loops are not unrolled.
+// What the two kernels for records share: their parameters, and staging in shared memory. Each
+// block prepares what it does in code that it runs once, and the fewer instructions that is long,
+// the sooner a small transfer ends: they come from memory. So its loops are not unrolled.
 #pragma once
 
 #include "access.cuh"
@@ -36,17 +36,17 @@ struct Records {
 // Bytes before and behind what is staged that a load may touch.
 constexpr int slack = 16;
 
-// What is staged of a tile, [begin, end), counted from the 16-byte boundary at or below where the tile begins. From `inner` to
-// `inner_end` 16 bytes at a time, which may be a few more; the bytes before and behind those, where the transfer begins and
-// ends, one by one.
+// What is staged of a tile, [begin, end), counted from the 16-byte boundary at or below where the
+// tile begins. From `inner` to `inner_end` 16 bytes at a time, which may be a few more; the bytes
+// before and behind those, where the transfer begins and ends, one by one.
 struct Stretch {
     const char *bytes; // the boundary
     int begin, end, inner, inner_end;
 };
 
 // Of [from, to), of which [least, most) may be read; the tile begins at `zero`.
-__device__ __forceinline__ Stretch stretch_of(const char *zero, const char *from, const char *to, const char *least,
-                                              const char *most)
+__device__ __forceinline__ Stretch stretch_of(const char *zero, const char *from, const char *to,
+                                              const char *least, const char *most)
 {
     const auto boundary = reinterpret_cast<uintptr_t>(zero) & ~uintptr_t{15};
     const auto *const bytes = reinterpret_cast<const char *>(boundary);
@@ -61,7 +61,8 @@ __device__ __forceinline__ void stage_edges(char *staged, const Stretch &s)
     const int head = max(min(s.inner, s.end), s.begin);
     const int tail = min(max(s.inner_end, head), s.end);
 #pragma unroll 1
-    for (int i = s.begin + static_cast<int>(threadIdx.x); i < head + s.end - tail; i += record_threads) {
+    for (int i = s.begin + static_cast<int>(threadIdx.x); i < head + s.end - tail;
+         i += record_threads) {
         const int at = i < head ? i : i + (tail - head);
         staged[at] = s.bytes[at];
     }
@@ -77,8 +78,8 @@ __device__ __forceinline__ void begin_stage(char *staged, const Stretch &s)
     stage_edges(staged, s);
 }
 
-// The same over a link, where asynchronous copies take twice as long (two H200s: 17 MB of records of 17 bytes 114 us, so
-// 66): what arrives is held in registers while something else is done.
+// The same over a link, where asynchronous copies take twice as long (two H200s: 17 MB of records
+// of 17 bytes 114 us, so 66): what arrives is held in registers while something else is done.
 struct Held {
     static constexpr int words = 2;
     uint4 word[words];
@@ -98,8 +99,10 @@ struct Held {
             if (const int i = s.inner + (k * record_threads + threadIdx.x) * 16; i < s.inner_end)
                 *reinterpret_cast<uint4 *>(staged + i) = word[k];
 #pragma unroll 2
-        for (int i = s.inner + (words * record_threads + threadIdx.x) * 16; i < s.inner_end; i += record_threads * 16)
-            *reinterpret_cast<uint4 *>(staged + i) = __ldcs(reinterpret_cast<const uint4 *>(s.bytes + i));
+        for (int i = s.inner + (words * record_threads + threadIdx.x) * 16; i < s.inner_end;
+             i += record_threads * 16)
+            *reinterpret_cast<uint4 *>(staged + i) =
+                __ldcs(reinterpret_cast<const uint4 *>(s.bytes + i));
         stage_edges(staged, s);
     }
 };
@@ -111,14 +114,16 @@ template <int later> __device__ __forceinline__ void await_stage()
     __syncthreads();
 }
 
-// Eight bytes from any address, as two halves, by two aligned loads: `shift` says how far into the first they begin.
+// Eight bytes from any address, as two halves, by two aligned loads: `shift` says how far into the
+// first they begin.
 __device__ __forceinline__ uint2 funnel(uint2 low, uint2 high, int shift)
 {
     const bool odd = shift & 4;
     const uint32_t a = odd ? low.y : low.x;
     const uint32_t b = odd ? high.x : low.y;
     const uint32_t c = odd ? high.y : high.x;
-    return {__funnelshift_r(a, b, shift * 8), __funnelshift_r(b, c, shift * 8)}; // the shift's low five bits count
+    return {__funnelshift_r(a, b, shift * 8), __funnelshift_r(b, c, shift * 8)}; // the shift's low
+                                                                                 // five bits count
 }
 
 __device__ __forceinline__ uint2 load_shared(const char *shared, int place)
@@ -127,14 +132,15 @@ __device__ __forceinline__ uint2 load_shared(const char *shared, int place)
     return funnel(words[0], words[1], place);
 }
 
-constexpr int word = 8; // bytes that a thread puts together
+constexpr int word = 8;          // bytes that a thread puts together
 constexpr uint16_t gap = 0xffff; // instead of a place: a byte that the record does not have
 
-// A table entry: where on the side that is read the eight bytes from one on of the written side lie. Mostly they are one
-// piece or two, each of which is an unaligned load.
+// A table entry: where on the side that is read the eight bytes from one on of the written side
+// lie. Mostly they are one piece or two, each of which is an unaligned load.
 struct Entry {
     uint16_t piece[2]; // where all eight would lie if they were like this piece's, plus `slack`
-    uint32_t select;   // for each byte which piece it is of, as __byte_perm takes it: four digits for each half
+    uint32_t select; // for each byte which piece it is of, as __byte_perm takes it: four digits for
+                     // each half
 };
 static_assert(sizeof(Entry) == word);
 constexpr uint32_t one_piece = 0x32103210;
@@ -176,13 +182,11 @@ __device__ __forceinline__ bool is_one_piece(const Entry &e)
 
 __device__ __forceinline__ uint2 join(uint2 first, uint2 second, const Entry &e)
 {
-    return {__byte_perm(first.x, second.x, e.select), __byte_perm(first.y, second.y, e.select >> 16)};
+    return {__byte_perm(first.x, second.x, e.select),
+            __byte_perm(first.y, second.y, e.select >> 16)};
 }
 
-constexpr int64_t align_up(int64_t n)
-{
-    return (n + 15) / 16 * 16;
-}
+constexpr int64_t align_up(int64_t n) { return (n + 15) / 16 * 16; }
 
 // In unpack_records.cu. `t` lacks what depends on the direction.
 cudaError_t run_unpack_records(Launcher &launcher, Records t, bool far);

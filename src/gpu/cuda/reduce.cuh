@@ -54,10 +54,9 @@ template <class T> __device__ __forceinline__ void store_element(char *to, T val
 
 // ---- dense onto strided, at natural alignment ----
 
-template <class T, class To>
-__global__ void __launch_bounds__(block_threads)
-    reduce_strided(const __grid_constant__ DenseAccess from, const __grid_constant__ To to, uint32_t elements,
-                   heddle_op op, Signal signal)
+template <class T, class To> __global__ void __launch_bounds__(block_threads)
+    reduce_strided(const __grid_constant__ DenseAccess from, const __grid_constant__ To to,
+                   uint32_t elements, heddle_op op, Signal signal)
 {
     constexpr int each = 4;
     constexpr int size = sizeof(T);
@@ -91,8 +90,9 @@ __global__ void __launch_bounds__(block_threads)
 // ---- any two sides, any alignment ----
 
 // The source's element at packed byte `x`.
-template <class T>
-__device__ __forceinline__ T load_source(const Work &work, const ImageView &image, int64_t x, int width)
+template <class T> __device__ __forceinline__ T load_source(const Work &work,
+                                                            const ImageView &image, int64_t x,
+                                                            int width)
 {
     const Side &s = work.from;
     if (!work.split)
@@ -104,8 +104,7 @@ __device__ __forceinline__ T load_source(const Work &work, const ImageView &imag
     return value;
 }
 
-template <class T>
-__global__ void __launch_bounds__(block_threads)
+template <class T> __global__ void __launch_bounds__(block_threads)
     reduce_elements(const __grid_constant__ Work work, int from_width, int to_width, Signal signal)
 {
     __shared__ StagedImage from_image;
@@ -115,10 +114,12 @@ __global__ void __launch_bounds__(block_threads)
     follow();
     constexpr int64_t size = sizeof(T);
     const int64_t step = static_cast<int64_t>(gridDim.x) * block_threads * size;
-    for (int64_t i = (static_cast<int64_t>(blockIdx.x) * block_threads + threadIdx.x) * size; i < work.bytes; i += step) {
+    for (int64_t i = (static_cast<int64_t>(blockIdx.x) * block_threads + threadIdx.x) * size;
+         i < work.bytes; i += step) {
         char *target = work.to.base + place(work.to, to, work.to.first + i);
         const T source = load_source<T>(work, from, work.from.first + i, from_width);
-        store_element(target, combine(work.op, load_element<T>(target, to_width), source), to_width);
+        store_element(target, combine(work.op, load_element<T>(target, to_width), source),
+                      to_width);
     }
     reach(signal);
 }
@@ -127,7 +128,8 @@ __global__ void __launch_bounds__(block_threads)
 
 inline int64_t blocks_to_stay(const Launcher &launcher, int64_t elements)
 {
-    return std::min<int64_t>(divide_up(elements, block_threads), int64_t{launcher.processors()} * 8);
+    return std::min<int64_t>(divide_up(elements, block_threads),
+                             int64_t{launcher.processors()} * 8);
 }
 
 template <class T> cudaError_t run_elements(Launcher &launcher, const Work &work)
@@ -135,19 +137,21 @@ template <class T> cudaError_t run_elements(Launcher &launcher, const Work &work
     constexpr int size = sizeof(T);
     const int64_t elements = work.bytes / size;
     const Side &to = work.to;
-    if (work.from.shape == Shape::dense && to.shape == Shape::strided && std::min(work.from.word, to.word) >= size &&
+    if (work.from.shape == Shape::dense && to.shape == Shape::strided &&
+        std::min(work.from.word, to.word) >= size &&
         is_narrow(to, origin(to).first, work.bytes, size)) {
         const auto start = [&](auto access) {
-            return launcher.start(reduce_strided<T, decltype(access)>, divide_up(elements, block_threads * 4),
-                                  block_threads, 0, dense_access(work.from), access, static_cast<uint32_t>(elements),
+            return launcher.start(reduce_strided<T, decltype(access)>,
+                                  divide_up(elements, block_threads * 4), block_threads, 0,
+                                  dense_access(work.from), access, static_cast<uint32_t>(elements),
                                   work.op);
         };
         if (to.dims == 1)
             return start(strided_access<StridedAccess<Divider32, 1>>(to, size));
         return start(strided_access<StridedAccess<Divider32, 0>>(to, size));
     }
-    return launcher.start(reduce_elements<T>, blocks_to_stay(launcher, elements), block_threads, 0, work,
-                          int{work.from.word}, int{work.to.word});
+    return launcher.start(reduce_elements<T>, blocks_to_stay(launcher, elements), block_threads, 0,
+                          work, int{work.from.word}, int{work.to.word});
 }
 
 // In reduce_integers.cu, reduce_floats.cu and reduce_pairs.cu.

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MINLOC and MAXLOC, and what is common to all reductions. A packed pair has no padding, and in memory it may
-// have: its two members are located one by one.
+// MINLOC and MAXLOC, and what is common to all reductions. A packed pair has no padding, and in
+// memory it may have: its two members are located one by one.
 #include "reduce.cuh"
 
 namespace heddle::gpu::cuda {
 namespace {
 
-template <class Value, class Index>
-__global__ void __launch_bounds__(block_threads)
+template <class Value, class Index> __global__ void __launch_bounds__(block_threads)
     reduce_pairs(const __grid_constant__ Work work, int from_width, int to_width, Signal signal)
 {
     __shared__ StagedImage from_image;
@@ -18,8 +17,11 @@ __global__ void __launch_bounds__(block_threads)
     constexpr int64_t size = sizeof(Value) + sizeof(Index);
     const bool greatest = work.op == HEDDLE_OP_MAXLOC;
     const int64_t step = static_cast<int64_t>(gridDim.x) * block_threads * size;
-    for (int64_t i = (static_cast<int64_t>(blockIdx.x) * block_threads + threadIdx.x) * size; i < work.bytes; i += step) {
-        const auto to_at = [&](int64_t x) { return work.to.base + place(work.to, to, work.to.first + x); };
+    for (int64_t i = (static_cast<int64_t>(blockIdx.x) * block_threads + threadIdx.x) * size;
+         i < work.bytes; i += step) {
+        const auto to_at = [&](int64_t x) {
+            return work.to.base + place(work.to, to, work.to.first + x);
+        };
         char *value_at = to_at(i);
         char *index_at = to_at(i + static_cast<int64_t>(sizeof(Value)));
         const int64_t x = work.from.first + i;
@@ -39,11 +41,13 @@ __global__ void __launch_bounds__(block_threads)
 
 template <class Value, class Index> cudaError_t run(Launcher &launcher, const Work &work)
 {
-    // Packed pairs lie side by side, some at an odd multiple of what their values are aligned to elsewhere.
+    // Packed pairs lie side by side, some at an odd multiple of what their values are aligned to
+    // elsewhere.
     constexpr int size = sizeof(Value) + sizeof(Index);
     constexpr int most = size & -size;
-    return launcher.start(reduce_pairs<Value, Index>, blocks_to_stay(launcher, work.bytes / size), block_threads, 0, work,
-                          std::min<int>(work.from.word, most), std::min<int>(work.to.word, most));
+    return launcher.start(reduce_pairs<Value, Index>, blocks_to_stay(launcher, work.bytes / size),
+                          block_threads, 0, work, std::min<int>(work.from.word, most),
+                          std::min<int>(work.to.word, most));
 }
 
 } // namespace
@@ -70,10 +74,7 @@ cudaError_t run_reduce_pairs(Launcher &launcher, const Work &work)
     }
 }
 
-bool takes_reduce(const Work &work)
-{
-    return is_defined(work.op, category(work.basic));
-}
+bool takes_reduce(const Work &work) { return is_defined(work.op, category(work.basic)); }
 
 cudaError_t run_reduce(Launcher &launcher, const Work &work)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Irregular runs that are spelt out. A thread block moves one tile of packed bytes; the tile table names its
-// runs, so nothing is searched for. A run marks the word at which it begins in a bit mask; a word's run is
-// then the number of marks up to it.
+// Irregular runs that are spelt out. A thread block moves one tile of packed bytes; the tile table
+// names its runs, so nothing is searched for. A run marks the word at which it begins in a bit
+// mask; a word's run is then the number of marks up to it.
 #include "fetch.cuh"
 #include "runs.cuh"
 
@@ -70,10 +70,12 @@ template <int width, bool pack> __global__ void __launch_bounds__(tile_threads)
         if (from >= tile_bytes)
             continue; // the last one may begin where the tile ends
         // The first one may begin before the tile.
-        const int64_t offset = here + displ_of(t.runs, spot) - (r == 0 ? t.runs.prefix[first_run] - tile_begin : from);
+        const int64_t offset =
+            here + displ_of(t.runs, spot) - (r == 0 ? t.runs.prefix[first_run] - tile_begin : from);
         offsets[r] = offset;
         if (!pack && t.fetch && max(int64_t{from}, low) < min(int64_t{to}, high))
-            fetch_ends(t.mem + offset + max(int64_t{from}, low), t.mem + offset + min(int64_t{to}, high));
+            fetch_ends(t.mem + offset + max(int64_t{from}, low),
+                       t.mem + offset + min(int64_t{to}, high));
         const int begin = from / width;
         const int end = to / width;
         if (begin % 32 != 0)
@@ -159,8 +161,8 @@ cudaError_t run_runs(Launcher &launcher, const Work &work)
     const int64_t last_tile = last / runs.bytes * t.tiles + last % runs.bytes / tile_bytes;
     return for_width(width, [&](auto constant) {
         constexpr int w = constant;
-        return launcher.start(pack ? copy_runs<w, true> : copy_runs<w, false>, last_tile - t.first_tile + 1,
-                              tile_threads, shared_bytes(runs), t);
+        return launcher.start(pack ? copy_runs<w, true> : copy_runs<w, false>,
+                              last_tile - t.first_tile + 1, tile_threads, shared_bytes(runs), t);
     });
 }
 

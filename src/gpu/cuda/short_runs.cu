@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Not too many short runs: neighbouring threads for each, whose loads wait for the run's place alone.
+// Not too many short runs: neighbouring threads for each, whose loads wait for the run's place
+// alone.
 #include "divider.hpp"
 #include "runs.cuh"
 
@@ -64,8 +65,8 @@ cudaError_t run_short_runs(Launcher &launcher, const Listed &list, int width, bo
 {
     const int64_t lanes = lanes_for(list, width);
     const int64_t groups = groups_of(list);
-    const Groups g{list, static_cast<uint32_t>(groups), std::countr_zero(static_cast<uint32_t>(lanes)),
-                   Divider32::of(list.runs.count)};
+    const Groups g{list, static_cast<uint32_t>(groups),
+                   std::countr_zero(static_cast<uint32_t>(lanes)), Divider32::of(list.runs.count)};
     const auto threads =
         static_cast<int>(std::min<int64_t>(divide_up(groups * lanes, 32) * 32, block_threads));
     return for_width(width, [&](auto constant) {

@@ -6,8 +6,8 @@ namespace heddle::gpu::cuda {
 namespace {
 
 // Short blocks far apart in much memory lie in a DRAM row each. About 512 of them at a time on a
-// multiprocessor, cut into four words, are packed up to a quarter faster than more of them (H200, strides of
-// 256 to 1024 bytes).
+// multiprocessor, cut into four words, are packed up to a quarter faster than more of them (H200,
+// strides of 256 to 1024 bytes).
 constexpr int64_t sparse_block = 64;
 constexpr int64_t sparse_stride = 256;
 constexpr int64_t sparse_span = int64_t{256} << 20;
@@ -32,8 +32,8 @@ int sparse_width(int64_t block, int width)
 }
 
 template <int width, class From, class To>
-cudaError_t start_sparse(Launcher &launcher, const From &from, const To &to, int64_t bytes, int64_t block,
-                         bool fetch)
+cudaError_t start_sparse(Launcher &launcher, const From &from, const To &to, int64_t bytes,
+                         int64_t block, bool fetch)
 {
     const bool narrow = width == 4;
     const int64_t threads =
@@ -82,8 +82,8 @@ cudaError_t run_strided(Launcher &launcher, const Work &work)
         constexpr int w = constant;
         using Loop = StridedAccess<Divider32, 0>;
         if (!h.dense)
-            return start_copy<w>(launcher, strided_access<Loop>(work.from, w), strided_access<Loop>(work.to, w),
-                                 work.bytes, false);
+            return start_copy<w>(launcher, strided_access<Loop>(work.from, w),
+                                 strided_access<Loop>(work.to, w), work.bytes, false);
         if (!is_narrow(*h.other, origin(*h.other).first, work.bytes, w))
             return start_half<w, StridedAccess<Divider64, 0>>(launcher, work, h);
         switch (h.other->dims) {

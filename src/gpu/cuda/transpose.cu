@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Strided sides whose memory order and pack order disagree: neighbours in memory are not neighbours in the
-// packed form. Tiles go through shared memory, so that both sides are read and written in long rows.
+// Strided sides whose memory order and pack order disagree: neighbours in memory are not neighbours
+// in the packed form. Tiles go through shared memory, so that both sides are read and written in
+// long rows.
 #include "access.cuh"
 
 namespace heddle::gpu::cuda {
@@ -17,8 +18,8 @@ struct Apart {
     int64_t packed; // in the packed form, bytes
 };
 
-// Elements of `width` bytes. Tiles stand on dimension 0, the packed form's fastest, and on dimension `near`, in
-// which neighbours touch in memory.
+// Elements of `width` bytes. Tiles stand on dimension 0, the packed form's fastest, and on
+// dimension `near`, in which neighbours touch in memory.
 struct Transpose {
     char *mem;
     char *dense;
@@ -34,8 +35,8 @@ struct Transpose {
     Apart apart[max_dims - 2]; // fastest first
 };
 
-template <int width, bool pack>
-__global__ void __launch_bounds__(block_threads) transpose(const __grid_constant__ Transpose t, Signal signal)
+template <int width, bool pack> __global__ void __launch_bounds__(block_threads)
+    transpose(const __grid_constant__ Transpose t, Signal signal)
 {
     __shared__ Word<width> cells[tile][tile + 1]; // the column more keeps the banks apart
 
@@ -68,7 +69,8 @@ __global__ void __launch_bounds__(block_threads) transpose(const __grid_constant
     const int row = threadIdx.x / tile;
     using W = Word<width>;
     follow();
-    // `wanted(i, k)`: whether element i of dimension 0, k of the other, counted from the corner, is to be moved.
+    // `wanted(i, k)`: whether element i of dimension 0, k of the other, counted from the corner, is
+    // to be moved.
     const auto move = [&](auto wanted) {
         char *const in_mem = mem + row * t.stride + lane * width;
         char *const in_dense = dense + row * t.step + lane * width;
@@ -143,7 +145,8 @@ bool takes_transpose(const Work &work)
         return false;
     const Side &s = *h.other;
     const int near = near_dimension(s);
-    if (near < 0 || s.dim[0].count < least_side || (near < s.dims - 1 && s.dim[near].count < least_side))
+    if (near < 0 || s.dim[0].count < least_side ||
+        (near < s.dims - 1 && s.dim[near].count < least_side))
         return false;
     return blocks_of(s, near, origin(s).first + work.bytes) < most_blocks;
 }
@@ -168,11 +171,12 @@ cudaError_t run_transpose(Launcher &launcher, const Work &work)
     t.tiles_near = Divider32::of(divide_up(t.near, tile));
     for (int d = 1; d < s.dims; ++d)
         if (d != near)
-            t.apart[t.aparts++] = {Divider32::of(count_of(s, d, end)), s.dim[d].stride, s.dim[d].bytes};
+            t.apart[t.aparts++] = {Divider32::of(count_of(s, d, end)), s.dim[d].stride,
+                                   s.dim[d].bytes};
     return for_width(word_width(work), [&](auto constant) {
         constexpr int width = constant;
-        return launcher.start(h.pack ? transpose<width, true> : transpose<width, false>, blocks_of(s, near, end),
-                              block_threads, 0, t);
+        return launcher.start(h.pack ? transpose<width, true> : transpose<width, false>,
+                              blocks_of(s, near, end), block_threads, 0, t);
     });
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The other direction: a thread puts a word of memory together and writes what the record has of it. No byte of a
-// gap is written, for somebody else may do so at the same time.
+// The other direction: a thread puts a word of memory together and writes what the record has of
+// it. No byte of a gap is written, for somebody else may do so at the same time.
 #include "records.cuh"
 
 #include <numeric>
@@ -8,8 +8,9 @@
 namespace heddle::gpu::cuda {
 namespace {
 
-constexpr int line = 256; // bytes that a warp is to write whole: sectors that two warps write a part of cost twice
-constexpr int64_t most_tiles = 4; // of a block, side by side
+constexpr int line = 256; // bytes that a warp is to write whole: sectors that two warps write a
+                          // part of cost twice
+constexpr int64_t most_tiles = 4;                  // of a block, side by side
 constexpr int64_t tile_words = 4 * record_threads; // about
 
 template <int width> __device__ __forceinline__ void store_low(char *to, uint2 value)
@@ -34,7 +35,8 @@ __device__ __forceinline__ void store_covered(char *to, uint2 value, uint32_t se
         for (int pair = 0; pair < 4; pair += 2) {
             const uint32_t two = select >> (4 * pair);
             if ((two & 0x88) == 0) {
-                *reinterpret_cast<uint16_t *>(to + pair) = static_cast<uint16_t>(part >> (8 * pair));
+                *reinterpret_cast<uint16_t *>(to + pair) =
+                    static_cast<uint16_t>(part >> (8 * pair));
                 continue;
             }
             if ((two & 0x08) == 0)
@@ -45,10 +47,10 @@ __device__ __forceinline__ void store_covered(char *to, uint2 value, uint32_t se
     }
 }
 
-// A record here is as many of the type's as are a multiple of `width` bytes long, which is 8, or less where memory
-// begins at no multiple of 8 or records are too long for that.
-template <int width, bool far>
-__global__ void __launch_bounds__(record_threads) unpack_records(const __grid_constant__ Records t, Signal signal)
+// A record here is as many of the type's as are a multiple of `width` bytes long, which is 8, or
+// less where memory begins at no multiple of 8 or records are too long for that.
+template <int width, bool far> __global__ void __launch_bounds__(record_threads)
+    unpack_records(const __grid_constant__ Records t, Signal signal)
 {
     extern __shared__ uint4 shared_words[];
     __shared__ StagedImage staged_image;
@@ -59,16 +61,22 @@ __global__ void __launch_bounds__(record_threads) unpack_records(const __grid_co
     auto *const table = reinterpret_cast<Entry *>(shared); // for words of memory
     auto *const byte_at = reinterpret_cast<uint16_t *>(table + record_words);
     int now = t.staged_at + slack;
-    int next = far ? now : now + t.staged_each; // the next tile is on its way in registers, or in shared memory
+    int next = far ? now : now + t.staged_each; // the next tile is on its way in registers, or in
+                                                // shared memory
 
     const int64_t end = t.first + t.bytes;
     const int tile_packed = t.tile * packed;
-    const auto first_of = [&](int64_t i) { return static_cast<int>(max(t.first - i * tile_packed, int64_t{0})); };
-    const auto end_of = [&](int64_t i) { return static_cast<int>(min(end - i * tile_packed, int64_t{tile_packed})); };
+    const auto first_of = [&](int64_t i) {
+        return static_cast<int>(max(t.first - i * tile_packed, int64_t{0}));
+    };
+    const auto end_of = [&](int64_t i) {
+        return static_cast<int>(min(end - i * tile_packed, int64_t{tile_packed}));
+    };
     const auto dense_of = [&](int64_t i) { return t.dense + (i * tile_packed - t.first); };
     const auto stretch = [&](int64_t i) {
         const char *const dense = dense_of(i);
-        return stretch_of(dense, dense + first_of(i), dense + end_of(i), t.dense, t.dense + t.bytes);
+        return stretch_of(dense, dense + first_of(i), dense + end_of(i), t.dense,
+                          t.dense + t.bytes);
     };
     Held held;
     const int64_t first_tile = static_cast<int64_t>(blockIdx.x) * t.tiles_a_block;
@@ -157,12 +165,14 @@ __global__ void __launch_bounds__(record_threads) unpack_records(const __grid_co
     reach(signal);
 }
 
-// Records of a tile: whole lines where those are not many, for lines that two tiles share cost twice.
+// Records of a tile: whole lines where those are not many, for lines that two tiles share cost
+// twice.
 int64_t tile_of(int64_t extent, int width)
 {
     const int64_t about = tile_words * width / extent;
     const int64_t of_lines = line / std::gcd(int64_t{line}, extent);
-    return of_lines <= 2 * about ? std::max<int64_t>(about / of_lines, 1) * of_lines : std::max<int64_t>(about, 1);
+    return of_lines <= 2 * about ? std::max<int64_t>(about / of_lines, 1) * of_lines
+                                 : std::max<int64_t>(about, 1);
 }
 
 } // namespace
@@ -181,7 +191,8 @@ cudaError_t run_unpack_records(Launcher &launcher, Records t, bool far)
     t.words = Divider32::of(t.extent / width);
     t.tile = static_cast<int32_t>(tile_of(t.extent, width));
     t.tiles = divide_up(t.first + t.bytes, t.tile * packed);
-    t.tiles_a_block = static_cast<int32_t>(std::clamp<int64_t>(t.tiles / (launcher.processors() * 32), 1, most_tiles));
+    t.tiles_a_block = static_cast<int32_t>(
+        std::clamp<int64_t>(t.tiles / (launcher.processors() * 32), 1, most_tiles));
     const int64_t table = t.extent / width * static_cast<int64_t>(sizeof(Entry)) + t.extent * 2;
     t.staged_at = static_cast<int32_t>(align_up(table));
     t.staged_each = static_cast<int32_t>(align_up(int64_t{t.tile} * packed + 16 + 2 * slack));

@@ -10,7 +10,8 @@ namespace heddle::gpu::sim {
 struct Limits {
     bool peers = false;    // reach the memory of any device
     bool pageable = false; // and the host's
-    bool own = false;      // reach the device's own memory only: for others' a kernel takes fences that it was not told to take
+    bool own = false; // reach the device's own memory only: for others' a kernel takes fences that
+                      // it was not told to take
 };
 
 class Access {
@@ -31,9 +32,11 @@ public:
     template <class T> const T *reach_array(const T *array, int64_t count)
     {
         if (count < 0)
-            return static_cast<const T *>(refuse(reinterpret_cast<uintptr_t>(array), 0, "a negative count"));
-        return reinterpret_cast<const T *>(
-            reach(reinterpret_cast<uintptr_t>(array), static_cast<size_t>(count) * sizeof(T), alignof(T)));
+            return static_cast<const T *>(
+                refuse(reinterpret_cast<uintptr_t>(array), 0, "a negative count"));
+        return reinterpret_cast<const T *>(reach(reinterpret_cast<uintptr_t>(array),
+                                                 static_cast<size_t>(count) * sizeof(T),
+                                                 alignof(T)));
     }
 
     const Error &error() const { return error_; }

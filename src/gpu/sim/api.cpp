@@ -68,7 +68,10 @@ int heddle_sim_malloc_managed(int device, size_t bytes, void **ptr)
     return allocate(MemoryKind::managed, device, bytes, ptr);
 }
 
-int heddle_sim_malloc_host(size_t bytes, void **ptr) { return allocate(MemoryKind::pinned, 0, bytes, ptr); }
+int heddle_sim_malloc_host(size_t bytes, void **ptr)
+{
+    return allocate(MemoryKind::pinned, 0, bytes, ptr);
+}
 
 int heddle_sim_free(void *ptr)
 {
@@ -105,7 +108,8 @@ void *heddle_sim_look(const void *ptr)
 {
     Machine *const m = machine();
     const auto range = m ? m->memories().find(reinterpret_cast<uintptr_t>(ptr)) : std::nullopt;
-    return range && range->kind == MemoryKind::device ? range->at(reinterpret_cast<uintptr_t>(ptr)) : nullptr;
+    return range && range->kind == MemoryKind::device ? range->at(reinterpret_cast<uintptr_t>(ptr))
+                                                      : nullptr;
 }
 
 int heddle_sim_set_device(int device)
@@ -133,7 +137,8 @@ int heddle_sim_stream_destroy(void *stream)
 int heddle_sim_stream_synchronize(void *stream)
 {
     Machine *const m = machine();
-    const int device = m ? (stream ? m->queues().device_of(stream) : Machine::current_device()) : -1;
+    const int device =
+        m ? (stream ? m->queues().device_of(stream) : Machine::current_device()) : -1;
     return device < 0 ? int{HEDDLE_ERR_ARG} : m->queues().synchronize(device, stream).code;
 }
 

@@ -93,10 +93,11 @@ void Arena::give_back(size_t offset, size_t bytes)
     const size_t end = (offset + bytes) / page * page;
     // Large ones go back to the system. Should that fail, the pages stay, and nothing is lost.
     if (end > begin && end - begin > fill_at_most)
-        (void)!fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(begin),
-                         static_cast<off_t>(end - begin));
+        (void)!fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                         static_cast<off_t>(begin), static_cast<off_t>(end - begin));
     auto it = free_.emplace(offset, with_gap(bytes)).first;
-    if (const auto next = std::next(it); next != free_.end() && it->first + it->second == next->first) {
+    if (const auto next = std::next(it);
+        next != free_.end() && it->first + it->second == next->first) {
         it->second += next->second;
         free_.erase(next);
     }

@@ -143,7 +143,8 @@ template <class T> T load(const std::byte *from)
     return value;
 }
 
-// Sums and products of integers wrap around, so they are done without sign and without promotion to int.
+// Sums and products of integers wrap around, so they are done without sign and without promotion to
+// int.
 template <class T> using Modular = std::conditional_t<(sizeof(T) > 8), UInt128, uint64_t>;
 
 template <Sort sort, class T> T result(heddle_op op, T a, T b)
@@ -189,7 +190,8 @@ template <Sort sort, class T> T result(heddle_op op, T a, T b)
 }
 
 // The better value wins with its index; of equal values the lower index.
-template <class V, class I> void combine_located(bool largest, std::byte *target, const std::byte *source)
+template <class V, class I>
+void combine_located(bool largest, std::byte *target, const std::byte *source)
 {
     const V ours = load<V>(target);
     const V theirs = load<V>(source);

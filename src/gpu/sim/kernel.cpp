@@ -70,8 +70,11 @@ bool translate_runs(Access &access, RunList &runs)
 // Where the packed bytes of a side are, by its image or by its list of runs.
 class Places {
 public:
-    Places(const Memories &memories, int device, const std::string &what, const Side &side, bool by_runs, bool elsewhere)
-        : access_(memories, device, what, {.own = !elsewhere}), side_(side), by_runs_(by_runs && side.listed())
+    Places(const Memories &memories, int device, const std::string &what, const Side &side,
+           bool by_runs, bool elsewhere)
+        : access_(memories, device, what, {.own = !elsewhere}),
+          side_(side),
+          by_runs_(by_runs && side.listed())
     {
         Access nodes(memories, device, what + " reads the image");
         Access arrays(memories, device, what + " reads the lookaside buffer");
@@ -84,11 +87,12 @@ public:
     // Packed bytes [i, i + bytes) of the transfer, which one word holds; null after an error.
     std::byte *at(int64_t i, size_t bytes)
     {
-        const int64_t displ = by_runs_ ? by_runs(side_.first + i) : displacement(side_, side_.first + i);
+        const int64_t displ =
+            by_runs_ ? by_runs(side_.first + i) : displacement(side_, side_.first + i);
         if (error_)
             return nullptr;
-        return access_.reach(reinterpret_cast<uintptr_t>(side_.base) + static_cast<uintptr_t>(displ), bytes,
-                             bytes);
+        return access_.reach(
+            reinterpret_cast<uintptr_t>(side_.base) + static_cast<uintptr_t>(displ), bytes, bytes);
     }
 
     const Error &error() const { return error_ ? error_ : access_.error(); }
@@ -108,14 +112,17 @@ private:
                                  tile * tile_bytes < list.prefix[first + 1];
         const int64_t touched = last - first + (last_is_next(tile) ? 0 : 1);
         if (!holds_first || last < first || last >= list.count || touched > list.most) {
-            error_ = device_error("sim: run list: tile " + std::to_string(tile) + " has the wrong runs");
+            error_ =
+                device_error("sim: run list: tile " + std::to_string(tile) + " has the wrong runs");
             return 0;
         }
         const int64_t run = first + find_block(list.prefix + first, last - first + 1, within);
         const uint64_t spot = list.spots[run];
         const int64_t begin = tile * tile_bytes;
-        if (displ_of(list, spot) != list.displs[run] || (run > first && begin + begin_of(spot, begin) != list.prefix[run])) {
-            error_ = device_error("sim: run list: run " + std::to_string(run) + " is in the wrong spot");
+        if (displ_of(list, spot) != list.displs[run] ||
+            (run > first && begin + begin_of(spot, begin) != list.prefix[run])) {
+            error_ =
+                device_error("sim: run list: run " + std::to_string(run) + " is in the wrong spot");
             return 0;
         }
         return stretch * list.extent + list.displs[run] + (within - list.prefix[run]);
@@ -160,9 +167,10 @@ Error move(const Work &work, Places &from, Places &to)
     return from.error() ? from.error() : to.error();
 }
 
-// Copies one element between its places and a packed one, in words that lie in one piece. False after an
-// error.
-bool transfer_element(Places &places, int64_t at, size_t bytes, size_t word, std::byte *packed, bool out)
+// Copies one element between its places and a packed one, in words that lie in one piece. False
+// after an error.
+bool transfer_element(Places &places, int64_t at, size_t bytes, size_t word, std::byte *packed,
+                      bool out)
 {
     for (size_t i = 0; i < bytes; i += word) {
         std::byte *place = places.at(at + static_cast<int64_t>(i), word);
@@ -198,8 +206,8 @@ Error reduce(const Work &work, Places &from, Places &to)
 
 Error refuse(Kernel kernel, const char *why)
 {
-    return device_error(std::string("sim: launch: kernel ") + names[static_cast<size_t>(kernel)] + ": " +
-                        why);
+    return device_error(std::string("sim: launch: kernel ") + names[static_cast<size_t>(kernel)] +
+                        ": " + why);
 }
 
 Error check_side(Kernel kernel, const Side &side)
@@ -239,7 +247,8 @@ Error check_launch(Kernel kernel, const Work &work)
     case Kernel::strided:
         return !has_image ? Error{} : refuse(kernel, "takes dense and strided sides");
     case Kernel::transpose:
-        return has_dense && !has_image ? Error{} : refuse(kernel, "takes a dense and a strided side");
+        return has_dense && !has_image ? Error{}
+                                       : refuse(kernel, "takes a dense and a strided side");
     case Kernel::records:
         return has_dense ? Error{} : refuse(kernel, "takes a dense side and one of records");
     case Kernel::runs:
@@ -277,17 +286,21 @@ Error run_copy(const Memories &memories, int device, Limits limits, const Layers
     Access to(memories, device, "copy writes", limits);
     // CUDA refuses rows that lead from one allocation into another.
     if (copy.layers * copy.rows > 1 && copy.width > 0 &&
-        !from.reach(reinterpret_cast<uintptr_t>(copy.from), extent_of(copy, copy.from_pitch, copy.from_rows)))
+        !from.reach(reinterpret_cast<uintptr_t>(copy.from),
+                    extent_of(copy, copy.from_pitch, copy.from_rows)))
         return from.error();
     if (copy.layers * copy.rows > 1 && copy.width > 0 &&
-        !to.reach(reinterpret_cast<uintptr_t>(copy.to), extent_of(copy, copy.to_pitch, copy.to_rows)))
+        !to.reach(reinterpret_cast<uintptr_t>(copy.to),
+                  extent_of(copy, copy.to_pitch, copy.to_rows)))
         return to.error();
     for (size_t i = 0; i < copy.layers * copy.rows && copy.width > 0; ++i) {
         const size_t layer = i / copy.rows, row = i % copy.rows;
-        const std::byte *source = from.reach(
-            reinterpret_cast<uintptr_t>(copy.from) + (layer * copy.from_rows + row) * copy.from_pitch, copy.width);
-        std::byte *target = to.reach(
-            reinterpret_cast<uintptr_t>(copy.to) + (layer * copy.to_rows + row) * copy.to_pitch, copy.width);
+        const std::byte *source = from.reach(reinterpret_cast<uintptr_t>(copy.from) +
+                                                 (layer * copy.from_rows + row) * copy.from_pitch,
+                                             copy.width);
+        std::byte *target = to.reach(reinterpret_cast<uintptr_t>(copy.to) +
+                                         (layer * copy.to_rows + row) * copy.to_pitch,
+                                     copy.width);
         if (!source)
             return from.error();
         if (!target)

@@ -62,7 +62,9 @@ Machine *Machine::open(std::string &reason)
     return the_machine;
 }
 
-Machine::Machine(int devices, Peers peers) : memories_(devices, peers), queues_(devices, switches_) {}
+Machine::Machine(int devices, Peers peers) : memories_(devices, peers), queues_(devices, switches_)
+{
+}
 
 int &Machine::current_device()
 {
@@ -147,8 +149,8 @@ int Machine::allocate(int device, size_t bytes, void **ptr)
 {
     if (const Error error = enter(Call::allocate, device))
         return report(error);
-    return report(
-        memories_.allocate(MemoryKind::device, device, bytes, Origin::slab, switches_.device_memory(), ptr));
+    return report(memories_.allocate(MemoryKind::device, device, bytes, Origin::slab,
+                                     switches_.device_memory(), ptr));
 }
 
 int Machine::free(int device, void *ptr)
@@ -162,8 +164,8 @@ int Machine::allocate_pinned(int device, size_t bytes, void **ptr)
 {
     if (const Error error = enter(Call::allocate_pinned, device))
         return report(error);
-    return report(
-        memories_.allocate(MemoryKind::pinned, device, bytes, Origin::slab, switches_.pinned_memory(), ptr));
+    return report(memories_.allocate(MemoryKind::pinned, device, bytes, Origin::slab,
+                                     switches_.pinned_memory(), ptr));
 }
 
 int Machine::free_pinned(int device, void *ptr)
@@ -242,7 +244,8 @@ Error Machine::put_copy(int device, Stream stream, const Layers &copy, Done *don
     auto run = [this, device, copy]() -> Error {
         if (Error error = switches_.enter(Call::execute))
             return error;
-        return run_copy(memories_, device, {switches_.peer_copy(), switches_.pageable_copy()}, copy);
+        return run_copy(memories_, device, {switches_.peer_copy(), switches_.pageable_copy()},
+                        copy);
     };
     return queues_.put(device, stream, std::move(run), as_sim(done));
 }
@@ -261,7 +264,8 @@ int Machine::copy_2d(int device, Stream stream, void *to, size_t to_pitch, const
         return report(error);
     if (rows > 1 && (to_pitch < width || from_pitch < width))
         return report(device_error("sim: copy_2d: a pitch below the width"));
-    return report(put_copy(device, stream, {to, to_pitch, rows, from, from_pitch, rows, width, rows, 1}, done));
+    return report(put_copy(device, stream,
+                           {to, to_pitch, rows, from, from_pitch, rows, width, rows, 1}, done));
 }
 
 int Machine::copy_3d(int device, Stream stream, const Layers &layers, Done *done)
@@ -282,7 +286,8 @@ int Machine::done_acquire(int device, Done **done)
     if (const Error error = enter(Call::done_acquire, device))
         return report(error);
     if (!switches_.dones())
-        return report({HEDDLE_ERR_NO_MEMORY, "sim: out of memory for completion objects, as asked"});
+        return report(
+            {HEDDLE_ERR_NO_MEMORY, "sim: out of memory for completion objects, as asked"});
     *done = queues_.acquire(device);
     return HEDDLE_SUCCESS;
 }

@@ -35,9 +35,10 @@ public:
 
     int launch(int device, Stream stream, std::span<const Launch> launches, Done *done) override;
     int64_t launched() const override { return switches_.count("launch"); }
-    int copy(int device, Stream stream, void *to, const void *from, size_t bytes, Done *done) override;
-    int copy_2d(int device, Stream stream, void *to, size_t to_pitch, const void *from, size_t from_pitch,
-                size_t width, size_t rows, Done *done) override;
+    int copy(int device, Stream stream, void *to, const void *from, size_t bytes,
+             Done *done) override;
+    int copy_2d(int device, Stream stream, void *to, size_t to_pitch, const void *from,
+                size_t from_pitch, size_t width, size_t rows, Done *done) override;
     int copy_3d(int device, Stream stream, const Layers &layers, Done *done) override;
 
     int done_acquire(int device, Done **done) override;
@@ -59,8 +60,8 @@ public:
 
 private:
     int report(const Error &error) const;
-    // What every call on a device asks first: is it asked to fail, is there such a device, does it still
-    // work?
+    // What every call on a device asks first: is it asked to fail, is there such a device, does it
+    // still work?
     Error enter(Call call, int device);
     Error enter_end(Call call, int device);
     Error put_copy(int device, Stream stream, const Layers &copy, Done *done);

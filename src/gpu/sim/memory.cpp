@@ -91,7 +91,8 @@ struct Memories::Handle {
     // Other memory at some of the same addresses, of which one must have been freed.
     bool collides(const Handle &other) const
     {
-        return inode == other.inode && id != other.id && offset < other.offset + other.size && other.offset < offset + size;
+        return inode == other.inode && id != other.id && offset < other.offset + other.size &&
+               other.offset < offset + size;
     }
 };
 
@@ -141,13 +142,15 @@ namespace {
 
 std::shared_ptr<void> ordinary(size_t bytes)
 {
-    return {::operator new(bytes, alignment, std::nothrow), [](void *p) { ::operator delete(p, alignment); }};
+    return {::operator new(bytes, alignment, std::nothrow),
+            [](void *p) { ::operator delete(p, alignment); }};
 }
 
 // A driver's memory never lies in a program's heap.
 std::shared_ptr<void> mapped(size_t bytes)
 {
-    void *const at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *const at =
+        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (at == MAP_FAILED)
         return nullptr;
     return {at, [bytes](void *p) { munmap(p, bytes); }};
@@ -155,7 +158,8 @@ std::shared_ptr<void> mapped(size_t bytes)
 
 } // namespace
 
-Error Memories::allocate(MemoryKind kind, int device, size_t bytes, Origin origin, int64_t limit, void **ptr)
+Error Memories::allocate(MemoryKind kind, int device, size_t bytes, Origin origin, int64_t limit,
+                         void **ptr)
 {
     if (device < 0 || device >= devices())
         return {HEDDLE_ERR_ARG, "sim: no such device"};
@@ -175,7 +179,8 @@ Error Memories::allocate(MemoryKind kind, int device, size_t bytes, Origin origi
     const std::unique_lock lock(mutex_);
     if (origin == Origin::slab) {
         const int64_t used = slab_bytes(block);
-        if (limit >= 0 && (bytes > static_cast<size_t>(limit) || used > limit - static_cast<int64_t>(bytes)))
+        if (limit >= 0 &&
+            (bytes > static_cast<size_t>(limit) || used > limit - static_cast<int64_t>(bytes)))
             return {HEDDLE_ERR_NO_MEMORY, "sim: out of memory, as asked"};
     }
     if (kind == MemoryKind::device)
@@ -184,7 +189,8 @@ Error Memories::allocate(MemoryKind kind, int device, size_t bytes, Origin origi
     if (origin == Origin::slab)
         slab_bytes(block) += static_cast<int64_t>(bytes);
     block.id = ++made_;
-    block.closed = peers_ == Peers::pools && kind == MemoryKind::device && origin == Origin::program && made_of_program_++ % 2;
+    block.closed = peers_ == Peers::pools && kind == MemoryKind::device &&
+                   origin == Origin::program && made_of_program_++ % 2;
     *ptr = reinterpret_cast<void *>(block.begin);
     blocks_.insert_or_assign(block.begin, std::move(block));
     return {};
@@ -255,7 +261,8 @@ std::byte *Memories::look(const void *ptr, size_t bytes) const
     return reinterpret_cast<std::byte *>(address);
 }
 
-Error Memories::export_to(int device, const void *ptr, unsigned char handle[Backend::handle_bytes]) const
+Error Memories::export_to(int device, const void *ptr,
+                          unsigned char handle[Backend::handle_bytes]) const
 {
     static_assert(sizeof(Handle) <= Backend::handle_bytes);
     const uintptr_t address = address_of(ptr);
@@ -280,7 +287,8 @@ Error Memories::export_to(int device, const void *ptr, unsigned char handle[Back
     return {};
 }
 
-Error Memories::import_from(int device, const unsigned char handle[Backend::handle_bytes], void **ptr)
+Error Memories::import_from(int device, const unsigned char handle[Backend::handle_bytes],
+                            void **ptr)
 {
     Handle in;
     std::memcpy(&in, handle, sizeof in);
@@ -315,7 +323,8 @@ Error Memories::import_from(int device, const unsigned char handle[Backend::hand
         return device_error("sim: import: the other process has no such memory any more");
     const uint64_t first = in.offset / page * page;
     const size_t lead = in.offset - first;
-    const auto both = std::make_shared<Views>(file.number(), static_cast<off_t>(first), lead + in.size);
+    const auto both =
+        std::make_shared<Views>(file.number(), static_cast<off_t>(first), lead + in.size);
     if (!both->program.valid() || !both->real.valid())
         return {HEDDLE_ERR_NO_MEMORY, "sim: import: mmap failed"};
     Block block;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All memory that the simulated devices know of: theirs, managed, pinned, and what other processes lent.
+// All memory that the simulated devices know of: theirs, managed, pinned, and what other processes
+// lent.
 #pragma once
 
 #include "../backend.hpp"
@@ -18,7 +19,8 @@ namespace heddle::gpu::sim {
 // Who asked for it, and so who may free it.
 enum class Origin : uint8_t { program, slab, registered, imported };
 
-// A stretch of memory at `begin` as the program names it. The devices' threads find its bytes at `real`.
+// A stretch of memory at `begin` as the program names it. The devices' threads find its bytes at
+// `real`.
 struct Range {
     MemoryKind kind = MemoryKind::host;
     int device = -1;
@@ -35,8 +37,9 @@ struct Range {
     std::byte *at(uintptr_t address) const { return real + (address - begin); }
 };
 
-// The memory of one device: a file in memory, mapped once without access, for its addresses, and once to be
-// read and written. Both mappings stay until the process ends. Pages exist once they are touched.
+// The memory of one device: a file in memory, mapped once without access, for its addresses, and
+// once to be read and written. Both mappings stay until the process ends. Pages exist once they are
+// touched.
 class Arena {
 public:
     static std::unique_ptr<Arena> make(Error &error);
@@ -73,12 +76,14 @@ public:
 
     int devices() const { return static_cast<int>(devices_.size()); }
     bool can_reach(int device, int peer) const;
-    // As with CUDA, a kernel reaches what was opened for its device, which opens nothing the other way.
+    // As with CUDA, a kernel reaches what was opened for its device, which opens nothing the other
+    // way.
     bool open_peer(int device, int peer) const;
     bool reaches(int device, int peer) const;
 
     // `limit`: most bytes of slabs of that kind; -1: none.
-    Error allocate(MemoryKind kind, int device, size_t bytes, Origin origin, int64_t limit, void **ptr);
+    Error allocate(MemoryKind kind, int device, size_t bytes, Origin origin, int64_t limit,
+                   void **ptr);
     Error free(void *ptr, Origin origin);
     Error add_registered(int device, void *ptr, size_t bytes);
 
@@ -111,7 +116,10 @@ private:
     static constexpr size_t most_devices = 8;
 
     const Peers peers_;
-    mutable std::array<std::array<std::atomic<bool>, most_devices>, most_devices> opened_{}; // by device and peer
+    mutable std::array<std::array<std::atomic<bool>, most_devices>, most_devices> opened_{}; // by
+                                                                                             // device
+                                                                                             // and
+                                                                                             // peer
     mutable std::shared_mutex mutex_; // guards all below
     std::vector<DeviceState> devices_;
     int64_t pinned_slab_bytes_ = 0;

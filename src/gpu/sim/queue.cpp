@@ -13,7 +13,8 @@ constexpr int workers_per_device = 2;
 
 } // namespace
 
-Queues::Queues(int devices, Switches &switches) : switches_(switches), devices_(static_cast<size_t>(devices))
+Queues::Queues(int devices, Switches &switches)
+    : switches_(switches), devices_(static_cast<size_t>(devices))
 {
 }
 
@@ -21,8 +22,9 @@ Queues::Queues(int devices, Switches &switches) : switches_(switches), devices_(
 
 Queues::SimStream *Queues::find(Stream stream)
 {
-    const auto it = std::find_if(streams_.begin(), streams_.end(),
-                                 [&](const SimStream &each) { return &each == stream && !each.closed; });
+    const auto it = std::find_if(streams_.begin(), streams_.end(), [&](const SimStream &each) {
+        return &each == stream && !each.closed;
+    });
     return it == streams_.end() ? nullptr : &*it;
 }
 
@@ -216,10 +218,12 @@ void Queues::end_marks(int device)
 {
     Device &owner = devices_[static_cast<size_t>(device)];
     std::erase_if(owner.marks, [&](const Mark &mark) {
-        const bool passed = std::all_of(streams_.begin(), streams_.end(), [&](const SimStream &each) {
-            return each.device != device || ((!each.busy || each.busy_with > mark.order) &&
-                                             (each.items.empty() || each.items.front().order > mark.order));
-        });
+        const bool passed =
+            std::all_of(streams_.begin(), streams_.end(), [&](const SimStream &each) {
+                return each.device != device ||
+                       ((!each.busy || each.busy_with > mark.order) &&
+                        (each.items.empty() || each.items.front().order > mark.order));
+            });
         if (passed)
             end(mark.done, static_cast<bool>(owner.broken));
         return passed;

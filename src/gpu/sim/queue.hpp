@@ -29,8 +29,8 @@ class Queues {
 public:
     Queues(int devices, Switches &switches);
 
-    // A null stream is the device's default stream. Every function that takes a stream checks that it is one
-    // of that device.
+    // A null stream is the device's default stream. Every function that takes a stream checks that
+    // it is one of that device.
     Error create(int device, Stream *stream);
     Error destroy(int device, Stream stream);
     // -1: no stream.

@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * A simulated device, for machines without a GPU: what tests may ask of libheddle-sim.so beside the
- * device interface itself. HEDDLE_DEVICE=/path/to/libheddle-sim.so makes libheddle open it; a test takes
- * these functions from the same file with dlopen and dlsym.
+ * device interface itself. HEDDLE_DEVICE=/path/to/libheddle-sim.so makes libheddle open it; a test
+ * takes these functions from the same file with dlopen and dlsym.
  *
- * Device memory has an address that the program cannot dereference: reading or writing it faults, as on
- * a GPU. The simulated device works on the same pages through another mapping, in threads of its own. Pinned and
- * managed memory is ordinary memory that the device knows of. Whatever a kernel or a copy touches is looked up
- * first: pageable memory, freed memory, another device's memory without peer access, and misaligned words fail
- * as they do on a GPU, later, and from then on all calls on that device fail ("sticky"). So does memory that is not the
- * device's own where a launch does not speak of it (Work::remote, Work::far); a GPU would miss a fence there.
+ * Device memory has an address that the program cannot dereference: reading or writing it faults,
+ * as on a GPU. The simulated device works on the same pages through another mapping, in threads of
+ * its own. Pinned and managed memory is ordinary memory that the device knows of. Whatever a kernel
+ * or a copy touches is looked up first: pageable memory, freed memory, another device's memory
+ * without peer access, and misaligned words fail as they do on a GPU, later, and from then on all
+ * calls on that device fail ("sticky"). So does memory that is not the device's own where a launch
+ * does not speak of it (Work::remote, Work::far); a GPU would miss a fence there.
  *
  * Environment, read when the plug-in opens:
  *   HEDDLE_SIM_DEVICES  number of devices, 0 to 8; default 2. With 0 the plug-in does not open.
- *   HEDDLE_SIM_PEER     1 (default): kernels reach the other devices' memory, once Backend::reaches has said so; 0: they
+ *   HEDDLE_SIM_PEER     1 (default): kernels reach the other devices' memory, once Backend::reaches
+ * has said so; 0: they
  *                       do not; 2: only that of the devices numbered one lower or higher; 3: as 1, but for every second
  *                       allocation of heddle_sim_malloc, which kernels and copies of its own device alone reach.
- *   HEDDLE_SIM_NAME     what the plug-in calls itself; default "sim". With "cuda", MPI says of itself what it says with CUDA's.
+ *   HEDDLE_SIM_NAME     what the plug-in calls itself; default "sim". With "cuda", MPI says of
+ * itself what it says with CUDA's.
  *   HEDDLE_SIM          switches, as for heddle_sim_configure.
  */
 #ifndef HEDDLE_SIM_H_INCLUDED
@@ -31,23 +34,29 @@ extern "C" {
 
 #define HEDDLE_SIM_API __attribute__((visibility("default")))
 
-/* Sets switches, `name=value` with blanks between; what is not named stays. Returns 0, or HEDDLE_ERR_ARG and
- * changes nothing where the text makes no sense.
+/* Sets switches, `name=value` with blanks between; what is not named stays. Returns 0, or
+ * HEDDLE_ERR_ARG and changes nothing where the text makes no sense.
  *
- *   reset              all switches as at the start without HEDDLE_SIM, counts at zero, and failed devices work
+ *   reset              all switches as at the start without HEDDLE_SIM, counts at zero, and failed
+ * devices work
  *                      again. What was queued before is done first.
  *   delay_us=N         each kernel and copy begins N microseconds late (default 0)
- *   reorder=0|1        1: which of several streams goes on is random, as is each delay, up to delay_us; within a
+ *   reorder=0|1        1: which of several streams goes on is random, as is each delay, up to
+ * delay_us; within a
  *                      stream the order stays. 0: first come, first served.
  *   seed=N             of all that is random
- *   device_memory=N    most bytes that Backend::allocate has given out at any time, on each device; beyond
+ *   device_memory=N    most bytes that Backend::allocate has given out at any time, on each device;
+ * beyond
  *                      that HEDDLE_ERR_NO_MEMORY. -1 (default): no limit. heddle_sim_malloc counts for nothing.
- *   pinned_memory=N    the same for Backend::allocate_pinned, on all devices together; of Backend::pin, most at a time
- *   peer_copy=0|1      0: copies between devices that do not reach each other fail like kernels; default 1: they
+ *   pinned_memory=N    the same for Backend::allocate_pinned, on all devices together; of
+ * Backend::pin, most at a time
+ *   peer_copy=0|1      0: copies between devices that do not reach each other fail like kernels;
+ * default 1: they
  *                      work, as CUDA sends them through the host
  *   pageable_copy=0|1  0: copies from and to pageable memory fail like kernels; default 1: they
  *                      work, as CUDA's do
- *   dones=0|1          0: there is no memory for completion objects (Backend::done_acquire); default 1
+ *   dones=0|1          0: there is no memory for completion objects (Backend::done_acquire);
+ * default 1
  *   fail=CALL:N        the N-th CALL from now fails, once
  *   fail=CALL:N+       the N-th and all after it
  *   fail=CALL:P%       each with a probability of P percent
@@ -60,12 +69,13 @@ extern "C" {
  */
 HEDDLE_SIM_API int heddle_sim_configure(const char *switches);
 
-/* How often the Backend's function of that name was called since the start or the last reset; `execute`, or
- * `kernel:NAME` with the name of a kernel (kernel_name in work.hpp): how often that ran. -1: no such name. */
+/* How often the Backend's function of that name was called since the start or the last reset;
+ * `execute`, or `kernel:NAME` with the name of a kernel (kernel_name in work.hpp): how often that
+ * ran. -1: no such name. */
 HEDDLE_SIM_API int64_t heddle_sim_count(const char *name);
 
-/* Device, managed and pinned memory of a program's own, 256 bytes aligned. `heddle_sim_free` takes all three.
- * HEDDLE_SUCCESS, HEDDLE_ERR_ARG or HEDDLE_ERR_NO_MEMORY. */
+/* Device, managed and pinned memory of a program's own, 256 bytes aligned. `heddle_sim_free` takes
+ * all three. HEDDLE_SUCCESS, HEDDLE_ERR_ARG or HEDDLE_ERR_NO_MEMORY. */
 HEDDLE_SIM_API int heddle_sim_malloc(int device, size_t bytes, void **ptr);
 HEDDLE_SIM_API int heddle_sim_malloc_managed(int device, size_t bytes, void **ptr);
 HEDDLE_SIM_API int heddle_sim_malloc_host(size_t bytes, void **ptr);
@@ -74,11 +84,11 @@ HEDDLE_SIM_API int heddle_sim_free(void *ptr);
 HEDDLE_SIM_API int heddle_sim_host_register(void *ptr, size_t bytes);
 HEDDLE_SIM_API int heddle_sim_host_unregister(void *ptr);
 
-/* Copies at once, in the calling thread, between any two kinds of memory. Waits for nothing on the device.
- * HEDDLE_ERR_ARG where a range of device memory is not all of one allocation. */
+/* Copies at once, in the calling thread, between any two kinds of memory. Waits for nothing on the
+ * device. HEDDLE_ERR_ARG where a range of device memory is not all of one allocation. */
 HEDDLE_SIM_API int heddle_sim_memcpy(void *to, const void *from, size_t bytes);
-/* Where the bytes of device memory can be seen by the program, for looking at them in a debugger or comparing
- * much of it; null where `ptr` is no device memory. */
+/* Where the bytes of device memory can be seen by the program, for looking at them in a debugger or
+ * comparing much of it; null where `ptr` is no device memory. */
 HEDDLE_SIM_API void *heddle_sim_look(const void *ptr);
 
 /* The device whose default stream is meant by a null stream in the calling thread; 0 at first. */

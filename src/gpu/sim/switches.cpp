@@ -9,10 +9,27 @@ namespace heddle::gpu::sim {
 namespace {
 
 constexpr std::array<std::string_view, static_cast<size_t>(Call::count)> call_names{
-    "allocate",           "free",      "allocate_pinned", "free_pinned",   "stream_create", "stream_device",
-    "stream_synchronize", "launch",    "copy",            "copy_2d",       "copy_3d",       "done_acquire",
-    "done_test",          "done_wait", "done_after_all",  "export_memory", "import_memory", "close_memory",
-    "pin",                "unpin",     "execute"};
+    "allocate",
+    "free",
+    "allocate_pinned",
+    "free_pinned",
+    "stream_create",
+    "stream_device",
+    "stream_synchronize",
+    "launch",
+    "copy",
+    "copy_2d",
+    "copy_3d",
+    "done_acquire",
+    "done_test",
+    "done_wait",
+    "done_after_all",
+    "export_memory",
+    "import_memory",
+    "close_memory",
+    "pin",
+    "unpin",
+    "execute"};
 
 // kernel_name() belongs to libheddle, to which the plug-in does not link.
 constexpr std::array<std::string_view, static_cast<size_t>(Kernel::count)> kernel_names{
@@ -58,7 +75,8 @@ Error nonsense(std::string_view word)
 
 struct Switches::Settings {
     bool reset = false;
-    std::optional<int64_t> delay_us, reorder, seed, device_memory, pinned_memory, peer_copy, pageable_copy, dones;
+    std::optional<int64_t> delay_us, reorder, seed, device_memory, pinned_memory, peer_copy,
+        pageable_copy, dones;
     std::vector<Failure> failures;
 };
 

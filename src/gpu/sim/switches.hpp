@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a test may turn: delays, order, limits, failures (sim.h lists them), and the counts of calls.
+// What a test may turn: delays, order, limits, failures (sim.h lists them), and the counts of
+// calls.
 #pragma once
 
 #include "../work.hpp"
@@ -64,7 +65,7 @@ public:
 
 private:
     struct Failure {
-        Call call;            // count: any but execute
+        Call call; // count: any but execute
         int code;
         int64_t after = 0;    // fails when this has gone down to 0
         bool onwards = false; // and ever after

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What MPI_Isendrecv and MPI_Isendrecv_replace lack: their request tells of the message that was received, or
- * of MPI_PROC_NULL, and of the first error of the two messages.
+ * What MPI_Isendrecv and MPI_Isendrecv_replace lack: their request tells of the message that was
+ * received, or of MPI_PROC_NULL, and of the first error of the two messages.
  */
 #ifndef MPIR_ISENDRECV_H_INCLUDED
 #define MPIR_ISENDRECV_H_INCLUDED
 
-/* The two that receive from MPI_PROC_NULL: a message that is sent, if any, and the status of no message. */
-static inline int MPIR_Isend_alone(const void *buf, MPI_Aint count, MPI_Datatype datatype, int dest, int tag,
-                                   MPIR_Comm *comm, int context_offset, MPIR_Request **request)
+/* The two that receive from MPI_PROC_NULL: a message that is sent, if any, and the status of no
+ * message. */
+static inline int MPIR_Isend_alone(const void *buf, MPI_Aint count, MPI_Datatype datatype, int dest,
+                                   int tag, MPIR_Comm *comm, int context_offset,
+                                   MPIR_Request **request)
 {
     int mpi_errno = MPI_SUCCESS;
     MPIR_Assert(context_offset == MPIR_CONTEXT_INTRA_PT2PT); /* which schedules use */

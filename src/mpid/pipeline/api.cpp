@@ -17,7 +17,9 @@ using namespace heddle;
 using namespace heddle::pipeline;
 
 struct heddle_port {
-    heddle_port(const heddle_transport &transport, const Limits &limits) : port(transport, limits) {}
+    heddle_port(const heddle_transport &transport, const Limits &limits) : port(transport, limits)
+    {
+    }
     Port port;
 };
 
@@ -33,12 +35,15 @@ template <class F> int with(heddle_port *port, F &&what)
 }
 
 // Whether its sender can write there.
-bool give_ticket(const Limits &limits, const heddle_ticket &ticket, const heddle_side &to, int64_t capacity)
+bool give_ticket(const Limits &limits, const heddle_ticket &ticket, const heddle_side &to,
+                 int64_t capacity)
 {
     const Buffer buffer(to, capacity);
-    if (!ticket.sender || !ticket.after || !buffer.on_device() || !buffer.dense() || !allows(limits, Mode::reference))
+    if (!ticket.sender || !ticket.after || !buffer.on_device() || !buffer.dense() ||
+        !allows(limits, Mode::reference))
         return false;
-    const auto at = export_own(*buffer.device(), buffer.memory(), buffer.address(0), capacity, limits.in_place);
+    const auto at =
+        export_own(*buffer.device(), buffer.memory(), buffer.address(0), capacity, limits.in_place);
     if (!at)
         return false;
     Ticket given(ticket.sender, ticket.after, *at, capacity);
@@ -91,8 +96,8 @@ void heddle_port_sent(heddle_port *port, void *token, int error)
         with(port, [&](Port &p) { return p.sent(token, error), HEDDLE_SUCCESS; });
 }
 
-int heddle_port_arrived(heddle_port *port, const void *header, size_t header_bytes, const void *data,
-                        size_t bytes)
+int heddle_port_arrived(heddle_port *port, const void *header, size_t header_bytes,
+                        const void *data, size_t bytes)
 {
     Header h;
     if (bytes && !data)
@@ -102,8 +107,8 @@ int heddle_port_arrived(heddle_port *port, const void *header, size_t header_byt
     return with(port, [&](Port &p) { return p.arrived(h, data, bytes); });
 }
 
-int heddle_port_place(heddle_port *port, const void *header, size_t header_bytes, size_t bytes, void **where,
-                      void **token)
+int heddle_port_place(heddle_port *port, const void *header, size_t header_bytes, size_t bytes,
+                      void **where, void **token)
 {
     Header h;
     if (!where || !token)
@@ -113,7 +118,10 @@ int heddle_port_place(heddle_port *port, const void *header, size_t header_bytes
     return with(port, [&](Port &p) { return p.place(h, bytes, where, token); });
 }
 
-void heddle_port_placed(heddle_port *port, void *token, int error) { heddle_port_sent(port, token, error); }
+void heddle_port_placed(heddle_port *port, void *token, int error)
+{
+    heddle_port_sent(port, token, error);
+}
 
 void heddle_port_confirm(heddle_port *port)
 {
@@ -162,15 +170,17 @@ int heddle_port_unmatched(heddle_port *port, heddle_unmatched *oldest)
     });
 }
 
-int heddle_message_send(heddle_port *port, void *peer, const heddle_side *from, int64_t bytes, uint64_t key,
-                        int waits, void *envelope, heddle_message_ended ended, void *argument, uint64_t *message)
+int heddle_message_send(heddle_port *port, void *peer, const heddle_side *from, int64_t bytes,
+                        uint64_t key, int waits, void *envelope, heddle_message_ended ended,
+                        void *argument, uint64_t *message)
 {
     if (!from || !envelope || !ended)
         return HEDDLE_ERR_ARG;
     return with(port, [&](Port &p) {
         if (const int e = Buffer::check(*from, bytes))
             return e;
-        Sending &made = p.add(std::make_unique<Sending>(p, peer, *from, bytes, key, ended, argument));
+        Sending &made =
+            p.add(std::make_unique<Sending>(p, peer, *from, bytes, key, ended, argument));
         made.pack_early();
         Envelope its = made.envelope();
         its.waits = waits && own_board(); // which is looked for once, and must be there then
@@ -183,8 +193,9 @@ int heddle_message_send(heddle_port *port, void *peer, const heddle_side *from, 
     });
 }
 
-int heddle_message_offer(heddle_port *port, void *peer, int within, const heddle_side *from, int64_t bytes, uint64_t key,
-                         int waits, void *envelope, heddle_message_ended ended, void *argument, uint64_t *message,
+int heddle_message_offer(heddle_port *port, void *peer, int within, const heddle_side *from,
+                         int64_t bytes, uint64_t key, int waits, void *envelope,
+                         heddle_message_ended ended, void *argument, uint64_t *message,
                          int *offered)
 {
     if (!from || !envelope || !ended || !offered)
@@ -195,7 +206,8 @@ int heddle_message_offer(heddle_port *port, void *peer, int within, const heddle
             return e;
         if (bytes == 0 || (!within && !p.is_worth_an_offer(peer)))
             return int{HEDDLE_SUCCESS};
-        auto made = std::make_unique<Offered>(p, peer, within != 0, *from, bytes, key, ended, argument);
+        auto made =
+            std::make_unique<Offered>(p, peer, within != 0, *from, bytes, key, ended, argument);
         if (!made->can_be())
             return int{HEDDLE_SUCCESS};
         Envelope its = made->envelope();
@@ -209,8 +221,9 @@ int heddle_message_offer(heddle_port *port, void *peer, int within, const heddle
     });
 }
 
-int heddle_message_deliver(heddle_port *port, void *peer, uint64_t after, const heddle_side *from, int64_t bytes, uint64_t key,
-                           void *envelope, heddle_message_ended ended, void *argument, uint64_t *message, int *delivers)
+int heddle_message_deliver(heddle_port *port, void *peer, uint64_t after, const heddle_side *from,
+                           int64_t bytes, uint64_t key, void *envelope, heddle_message_ended ended,
+                           void *argument, uint64_t *message, int *delivers)
 {
     if (!from || !envelope || !ended || !delivers)
         return HEDDLE_ERR_ARG;
@@ -222,7 +235,8 @@ int heddle_message_deliver(heddle_port *port, void *peer, uint64_t after, const 
         if (bytes == 0 || !p.peers().is_worth_a_ticket(peer, after))
             return int{HEDDLE_SUCCESS};
         // The ticket may come while it is made.
-        auto made = std::make_unique<Delivering>(p, peer, after, *from, bytes, key, ended, argument);
+        auto made =
+            std::make_unique<Delivering>(p, peer, after, *from, bytes, key, ended, argument);
         p.make_room_to_watch();
         if (!made->begin())
             return int{HEDDLE_SUCCESS};
@@ -252,7 +266,8 @@ int heddle_envelope_read(const void *envelope, heddle_envelope_info *info)
     return HEDDLE_SUCCESS;
 }
 
-int heddle_ticket_give(heddle_port *port, const heddle_ticket *ticket, const heddle_side *to, int64_t capacity, int *given)
+int heddle_ticket_give(heddle_port *port, const heddle_ticket *ticket, const heddle_side *to,
+                       int64_t capacity, int *given)
 {
     if (!ticket || !to || !given)
         return HEDDLE_ERR_ARG;
@@ -289,8 +304,9 @@ int heddle_ticket_end(const heddle_ticket *ticket)
     });
 }
 
-int heddle_message_receive(heddle_port *port, void *peer, const void *envelope, const heddle_side *to,
-                           int64_t capacity, const heddle_ticket *ticket, heddle_message_ended ended, void *argument)
+int heddle_message_receive(heddle_port *port, void *peer, const void *envelope,
+                           const heddle_side *to, int64_t capacity, const heddle_ticket *ticket,
+                           heddle_message_ended ended, void *argument)
 {
     if (!envelope || !to || !ended)
         return HEDDLE_ERR_ARG;
@@ -302,9 +318,10 @@ int heddle_message_receive(heddle_port *port, void *peer, const void *envelope, 
             return error;
         Ticket its = ticket ? Ticket::find(ticket->sender, ticket->after) : Ticket();
         const Standing standing = its ? its.standing() : Standing::none;
-        // While a ticket is claimed no other message comes first (heddle_ticket_give); after it has failed, its own may never.
-        const bool fits = e.after ? its && standing != Standing::open && e.after == ticket->after && e.process == ticket->sender &&
-                                        e.bytes <= capacity
+        // While a ticket is claimed no other message comes first (heddle_ticket_give); after it has
+        // failed, its own may never.
+        const bool fits = e.after ? its && standing != Standing::open && e.after == ticket->after &&
+                                        e.process == ticket->sender && e.bytes <= capacity
                                   : standing != Standing::claimed;
         if (!fits) {
             if (standing != Standing::open)
@@ -312,7 +329,8 @@ int heddle_message_receive(heddle_port *port, void *peer, const void *envelope, 
             return int{HEDDLE_ERR_FORMAT};
         }
         if (e.after)
-            p.begin(p.add(std::make_unique<Awaiting>(p, peer, e, *to, capacity, std::move(its), ended, argument)));
+            p.begin(p.add(std::make_unique<Awaiting>(p, peer, e, *to, capacity, std::move(its),
+                                                     ended, argument)));
         else if (e.withdraws)
             p.begin(p.add(std::make_unique<Taking>(p, peer, e, *to, capacity, ended, argument)));
         else

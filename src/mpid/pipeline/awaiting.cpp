@@ -15,8 +15,8 @@ constexpr int looks = 100;
 
 } // namespace
 
-Awaiting::Awaiting(Port &port, void *peer, const Envelope &envelope, const heddle_side &to, int64_t capacity, Ticket ticket,
-                   heddle_message_ended ended, void *argument)
+Awaiting::Awaiting(Port &port, void *peer, const Envelope &envelope, const heddle_side &to,
+                   int64_t capacity, Ticket ticket, heddle_message_ended ended, void *argument)
     : Incoming(port, peer, envelope, to, capacity, ended, argument), ticket_(std::move(ticket))
 {
     mode_ = Mode::reference;
@@ -31,7 +31,8 @@ bool Awaiting::look(Clock::time_point)
         return true;
     if (!over_ && !failed()) {
         Standing standing = ticket_.standing();
-        for (int left = port_.waits_for_one() ? looks : 0; left > 0 && standing == Standing::claimed; --left)
+        for (int left = port_.waits_for_one() ? looks : 0;
+             left > 0 && standing == Standing::claimed; --left)
             standing = ticket_.standing();
         if (standing == Standing::claimed)
             return true;

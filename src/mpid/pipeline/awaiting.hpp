@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The receiver's end of a message that its sender writes where a ticket says (tickets.hpp): sees when all is there.
+// The receiver's end of a message that its sender writes where a ticket says (tickets.hpp): sees
+// when all is there.
 #pragma once
 
 #include "incoming.hpp"
@@ -9,8 +10,8 @@ namespace heddle::pipeline {
 
 class Awaiting final : public Incoming {
 public:
-    Awaiting(Port &port, void *peer, const Envelope &envelope, const heddle_side &to, int64_t capacity, Ticket ticket,
-             heddle_message_ended ended, void *argument);
+    Awaiting(Port &port, void *peer, const Envelope &envelope, const heddle_side &to,
+             int64_t capacity, Ticket ticket, heddle_message_ended ended, void *argument);
 
     void begin() override;
     void confirm() override {} // its sender knows

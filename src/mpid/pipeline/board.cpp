@@ -53,7 +53,8 @@ std::unique_ptr<MemoryFile> find_board(uint64_t process)
         if (file->open(files->path(), sizeof(Board), 0))
             continue;
         Board &board = *reinterpret_cast<Board *>(file->at());
-        if (std::atomic_ref(board.magic).load(std::memory_order_acquire) == right_magic && board.process == process)
+        if (std::atomic_ref(board.magic).load(std::memory_order_acquire) == right_magic &&
+            board.process == process)
             return file;
     }
     return nullptr;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A piece of memory of each process that others of the node can map: words and records by which two processes agree on what
-// becomes of a message, with one compare-and-swap each and nobody waiting for anybody.
+// A piece of memory of each process that others of the node can map: words and records by which two
+// processes agree on what becomes of a message, with one compare-and-swap each and nobody waiting
+// for anybody.
 #pragma once
 
 #include "wire.hpp"
@@ -10,7 +11,8 @@
 
 namespace heddle::pipeline {
 
-// A receiver's, at the sender that may use it (tickets.hpp). But for the handle it is one cache line.
+// A receiver's, at the sender that may use it (tickets.hpp). But for the handle it is one cache
+// line.
 struct alignas(64) TicketRecord {
     uint64_t word;
     uint64_t process; // the receiver's
@@ -29,8 +31,8 @@ struct Board {
     TicketRecord ticket[tickets];
 };
 
-// This process's, null where there can be none. It stays until the process ends; a forked child has its parent's, and must
-// not use it (is_ours).
+// This process's, null where there can be none. It stays until the process ends; a forked child has
+// its parent's, and must not use it (is_ours).
 Board *own_board();
 bool is_ours(const Board &board);
 // Of a process of this node, this one included; null where it cannot be seen.

@@ -19,12 +19,13 @@ namespace heddle::pipeline {
 
 namespace {
 
-// Of a sender's own so many are kept open whatever their size, and more while they are not too large in all: their owner may
-// have freed them.
+// Of a sender's own so many are kept open whatever their size, and more while they are not too
+// large in all: their owner may have freed them.
 constexpr size_t own_of_any_size = 16;
 constexpr uint64_t most_own_bytes = uint64_t{4} << 30;
-// What is open of memory that its owner has freed is in the way of opening what the owner was given at the same addresses
-// since (cudaErrorAlreadyMapped). Small allocations share a block of this many bytes, which is what is opened.
+// What is open of memory that its owner has freed is in the way of opening what the owner was given
+// at the same addresses since (cudaErrorAlreadyMapped). Small allocations share a block of this
+// many bytes, which is what is opened.
 constexpr uint64_t block_bytes = 2 << 20;
 
 // An allocation of another process.
@@ -100,7 +101,8 @@ public:
     }
 
     // Null where it is not open.
-    std::shared_ptr<const Opened> find(const gpu::Device &device, uint64_t process, const Loan &loan)
+    std::shared_ptr<const Opened> find(const gpu::Device &device, uint64_t process,
+                                       const Loan &loan)
     {
         const std::lock_guard lock(mutex_);
         Process &its = processes_[{device.ordinal(), process}];
@@ -137,7 +139,8 @@ private:
         // Lies in some of the same blocks.
         bool meets(const Loan &loan, uint64_t block) const
         {
-            return base / block <= (loan.base + loan.size - 1) / block && loan.base / block <= (base + size - 1) / block;
+            return base / block <= (loan.base + loan.size - 1) / block &&
+                   loan.base / block <= (base + size - 1) / block;
         }
     };
     struct Process {
@@ -148,7 +151,8 @@ private:
         uint64_t own_bytes = 0;
     };
 
-    static int open_new(gpu::Device &device, Mode mode, const Loan &loan, std::shared_ptr<const Opened> &opened)
+    static int open_new(gpu::Device &device, Mode mode, const Loan &loan,
+                        std::shared_ptr<const Opened> &opened)
     {
         const auto made = std::make_shared<Opened>(device);
         if (const int e = made->open(mode, loan.handle))
@@ -157,7 +161,8 @@ private:
         return HEDDLE_SUCCESS;
     }
 
-    int open_clear(gpu::Device &device, uint64_t process, Mode mode, const Loan &loan, std::shared_ptr<const Opened> &opened)
+    int open_clear(gpu::Device &device, uint64_t process, Mode mode, const Loan &loan,
+                   std::shared_ptr<const Opened> &opened)
     {
         drop_freed(process, loan, 1);
         int e = open_new(device, mode, loan, opened);
@@ -166,8 +171,8 @@ private:
         return e;
     }
 
-    // Closes what its owner must have freed, for the loan is of another allocation in the same blocks of so many bytes. Whether
-    // there was any.
+    // Closes what its owner must have freed, for the loan is of another allocation in the same
+    // blocks of so many bytes. Whether there was any.
     bool drop_freed(uint64_t process, const Loan &loan, uint64_t block)
     {
         bool any = false;
@@ -175,15 +180,17 @@ private:
             return any;
         for (auto &[who, its] : processes_)
             if (who.second == process)
-                any = its.own.remove_if([&, &open = its.open, &bytes = its.own_bytes](uint64_t allocation) {
-                    const auto known = open.find(allocation);
-                    const bool freed = known->second.meets(loan, block);
-                    if (freed) {
-                        bytes -= known->second.size;
-                        open.erase(known);
-                    }
-                    return freed;
-                }) > 0 || any;
+                any = its.own.remove_if(
+                          [&, &open = its.open, &bytes = its.own_bytes](uint64_t allocation) {
+                              const auto known = open.find(allocation);
+                              const bool freed = known->second.meets(loan, block);
+                              if (freed) {
+                                  bytes -= known->second.size;
+                                  open.erase(known);
+                              }
+                              return freed;
+                          }) > 0 ||
+                      any;
         return any;
     }
 
@@ -193,19 +200,22 @@ private:
             its.own.splice(its.own.begin(), its.own, known.place);
     }
 
-    // What is open stays in being, even if its owner has freed it: so what is a caller's own is not kept for ever.
+    // What is open stays in being, even if its owner has freed it: so what is a caller's own is not
+    // kept for ever.
     static void keep(Process &its, const Loan &loan, const std::shared_ptr<const Opened> &opened)
     {
         std::list<uint64_t> place;
         if (is_own(loan))
             place.push_back(loan.allocation);
-        its.open[loan.allocation] = {opened, loan.base, loan.size, place.empty() ? its.own.end() : place.begin()};
+        its.open[loan.allocation] = {opened, loan.base, loan.size,
+                                     place.empty() ? its.own.end() : place.begin()};
         if (place.empty())
             return;
         its.own.splice(its.own.begin(), place);
         its.own_bytes += loan.size;
         const size_t most = gpu::Settings::get().message_open;
-        while (its.own.size() > most || (its.own.size() > own_of_any_size && its.own_bytes > most_own_bytes)) {
+        while (its.own.size() > most ||
+               (its.own.size() > own_of_any_size && its.own_bytes > most_own_bytes)) {
             const auto oldest = its.open.find(its.own.back());
             its.own_bytes -= oldest->second.size;
             its.open.erase(oldest);
@@ -215,10 +225,12 @@ private:
 
     std::mutex mutex_;
     std::atomic<bool> any_closed_{false};
-    std::map<std::pair<int, uint64_t>, Process> processes_; // by the device that reads and who lends
+    std::map<std::pair<int, uint64_t>, Process> processes_; // by the device that reads and who
+                                                            // lends
 };
 
-void lend_out(std::shared_ptr<const Opened> opened, const Loan &loan, int64_t bytes, Borrowed &borrowed)
+void lend_out(std::shared_ptr<const Opened> opened, const Loan &loan, int64_t bytes,
+              Borrowed &borrowed)
 {
     borrowed.at = opened->find(loan.at, static_cast<size_t>(bytes));
     borrowed.memory = &opened->memory();
@@ -227,7 +239,8 @@ void lend_out(std::shared_ptr<const Opened> opened, const Loan &loan, int64_t by
 
 } // namespace
 
-int borrow(gpu::Device &device, uint64_t process, Mode mode, const Loan &loan, int64_t bytes, Borrowed &borrowed)
+int borrow(gpu::Device &device, uint64_t process, Mode mode, const Loan &loan, int64_t bytes,
+           Borrowed &borrowed)
 {
     if (process == whereabouts().process) {
         borrowed.at = is_own(loan) ? find_own(loan, bytes) : find_lent(loan, bytes);
@@ -240,7 +253,8 @@ int borrow(gpu::Device &device, uint64_t process, Mode mode, const Loan &loan, i
     return borrowed.at ? HEDDLE_SUCCESS : HEDDLE_ERR_FORMAT;
 }
 
-bool borrow_open(gpu::Device &device, uint64_t process, const Loan &loan, int64_t bytes, Borrowed &borrowed)
+bool borrow_open(gpu::Device &device, uint64_t process, const Loan &loan, int64_t bytes,
+                 Borrowed &borrowed)
 {
     if (process == whereabouts().process) {
         borrowed.at = is_own(loan) ? find_own(loan, bytes) : find_lent(loan, bytes);

@@ -17,13 +17,15 @@ struct Borrowed {
 };
 
 // Where `bytes` bytes that a process lent in that mode can be read by `device`.
-int borrow(gpu::Device &device, uint64_t process, Mode mode, const Loan &loan, int64_t bytes, Borrowed &borrowed);
+int borrow(gpu::Device &device, uint64_t process, Mode mode, const Loan &loan, int64_t bytes,
+           Borrowed &borrowed);
 
 // The same by reference for what is open already; the loan needs no handle. Whether it is.
-bool borrow_open(gpu::Device &device, uint64_t process, const Loan &loan, int64_t bytes, Borrowed &borrowed);
+bool borrow_open(gpu::Device &device, uint64_t process, const Loan &loan, int64_t bytes,
+                 Borrowed &borrowed);
 
-// Whether something of that process could not be opened for `device` before: of what it makes to be lent in that
-// mode, or, `own`, of what is a caller's own.
+// Whether something of that process could not be opened for `device` before: of what it makes to be
+// lent in that mode, or, `own`, of what is a caller's own.
 bool cannot_borrow(const gpu::Device &device, uint64_t process, Mode mode, bool own);
 
 // Closes all that is open of that process's, but for what is being read.

@@ -33,7 +33,9 @@ void Buffer::find_memory(const gpu::End &end, int64_t bytes, gpu::Devices &devic
 {
     gpu::MemoryMap map(&devices.backend(), true);
     memory_ = map.at(end.base());
-    const auto is_host = [](const gpu::Memory &m) { return m.kind == MemoryKind::host || m.kind == MemoryKind::pinned; };
+    const auto is_host = [](const gpu::Memory &m) {
+        return m.kind == MemoryKind::host || m.kind == MemoryKind::pinned;
+    };
     of_host_ = is_host(memory_);
     on_device_ = memory_.kind == MemoryKind::device;
     // Absolute addresses may lead into memory of several kinds.

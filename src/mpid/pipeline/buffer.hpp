@@ -8,7 +8,7 @@
 namespace heddle::gpu {
 class Device;
 class Devices;
-}
+} // namespace heddle::gpu
 
 namespace heddle::pipeline {
 
@@ -27,10 +27,14 @@ public:
     gpu::Device *device() const { return device_; }
     // They lie on that device, all of them.
     bool on_device() const { return on_device_; }
-    // Whether its chunks can stay where they are packed in that way: in host memory where a device moves them, on a device
-    // where they all come from there or go there.
-    bool can_stay(Mode mode) const { return mode == Mode::shared ? device_ != nullptr : on_device_; }
-    // That its first byte lies in, or the first that a device has, with its range, for as long as the message is on its way.
+    // Whether its chunks can stay where they are packed in that way: in host memory where a device
+    // moves them, on a device where they all come from there or go there.
+    bool can_stay(Mode mode) const
+    {
+        return mode == Mode::shared ? device_ != nullptr : on_device_;
+    }
+    // That its first byte lies in, or the first that a device has, with its range, for as long as
+    // the message is on its way.
     const gpu::Memory &memory() const { return memory_; }
 
     // They are one run.

@@ -41,8 +41,10 @@ std::array<std::atomic<int64_t>, counters> values;
 
 const gpu::Source source([](gpu::Counts &counts) {
     for (size_t i = 0; i < counters; ++i)
-        counts.push_back({"messages", names[i], "messages of device buffers by the way they took; their chunks; bytes received",
-                          values[i].load(std::memory_order_relaxed), static_cast<Counter>(i) == Counter::kept});
+        counts.push_back(
+            {"messages", names[i],
+             "messages of device buffers by the way they took; their chunks; bytes received",
+             values[i].load(std::memory_order_relaxed), static_cast<Counter>(i) == Counter::kept});
 });
 
 } // namespace

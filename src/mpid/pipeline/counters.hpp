@@ -10,7 +10,7 @@
 namespace heddle::pipeline {
 
 enum class Counter : uint8_t {
-    sent_whole,    // short messages, packed and unpacked by the caller
+    sent_whole, // short messages, packed and unpacked by the caller
     received_whole,
     bytes_whole,
     sent_by_value, // messages; these three, and others like them, in the order of Mode
@@ -33,10 +33,12 @@ enum class Counter : uint8_t {
     tickets,       // given to senders (tickets.hpp)
     delivered,     // messages that were sent by one
     waits,         // for staging memory: turns that did not come at once
-    beyond_limit,  // staging memory taken where the limit allowed none, so that nobody waits for ever
+    beyond_limit,  // staging memory taken where the limit allowed none, so that nobody waits for
+                   // ever
     fallbacks,     // to chunks by value, from others
     strays,        // headers of messages that had ended
-    kept,          // now: messages that a port has for receives that may come, or will throw away when they come
+    kept, // now: messages that a port has for receives that may come, or will throw away when they
+          // come
     count
 };
 

@@ -17,9 +17,10 @@ constexpr int looks = 8;
 
 } // namespace
 
-Delivering::Delivering(Port &port, void *peer, uint64_t after, const heddle_side &from, int64_t bytes, uint64_t key,
-                       heddle_message_ended ended, void *argument)
-    : Outgoing(port, peer, from, bytes, key, ended, argument), after_(after),
+Delivering::Delivering(Port &port, void *peer, uint64_t after, const heddle_side &from,
+                       int64_t bytes, uint64_t key, heddle_message_ended ended, void *argument)
+    : Outgoing(port, peer, from, bytes, key, ended, argument),
+      after_(after),
       can_be_(buffer_.on_device() && buffer_.dense() && allows(port.limits(), Mode::reference))
 {
     answered_ = true; // the receive that it is for is known
@@ -36,9 +37,10 @@ bool Delivering::claim()
         return false;
     const Loan place = claim_.place();
     gpu::Device &device = *buffer_.device();
-    const bool opens = is_own(place) && (borrow_open(device, claim_.process(), place, total_, to_) ||
-                                         (!cannot_borrow(device, claim_.process(), mode_, true) &&
-                                          !borrow(device, claim_.process(), mode_, claim_.at(), total_, to_)));
+    const bool opens =
+        is_own(place) && (borrow_open(device, claim_.process(), place, total_, to_) ||
+                          (!cannot_borrow(device, claim_.process(), mode_, true) &&
+                           !borrow(device, claim_.process(), mode_, claim_.at(), total_, to_)));
     if (!opens)
         claim_.give_back();
     return opens;
@@ -50,7 +52,8 @@ bool Delivering::begin()
     guard([&] {
         if (!claim())
             return HEDDLE_SUCCESS;
-        const heddle_move move{buffer_.after(0), packed_side(to_.at, total_), total_, HEDDLE_OP_REPLACE};
+        const heddle_move move{buffer_.after(0), packed_side(to_.at, total_), total_,
+                               HEDDLE_OP_REPLACE};
         const gpu::Known known{&buffer_.memory(), to_.memory};
         begun = gpu::begin_transfer({&move, 1}, {&known, 1}, &request_) == HEDDLE_SUCCESS;
         return HEDDLE_SUCCESS;
@@ -106,8 +109,8 @@ void Delivering::abandoned(int error)
     Outgoing::abandoned(error);
 }
 
-// Its receiver hears of a failure by the ticket, once nobody writes any more. It hears nothing of a message that does not come: its
-// receive waits for another.
+// Its receiver hears of a failure by the ticket, once nobody writes any more. It hears nothing of a
+// message that does not come: its receive waits for another.
 void Delivering::advance()
 {
     if (request_)
@@ -126,7 +129,9 @@ void Delivering::advance()
 // Nothing is told to it, but that its receive failed.
 int Delivering::arrived(const Header &header, const void *, size_t bytes)
 {
-    return bytes || (header.kind != Kind::failed && header.kind != Kind::refused) ? HEDDLE_ERR_FORMAT : HEDDLE_SUCCESS;
+    return bytes || (header.kind != Kind::failed && header.kind != Kind::refused)
+               ? HEDDLE_ERR_FORMAT
+               : HEDDLE_SUCCESS;
 }
 
 } // namespace heddle::pipeline

@@ -14,8 +14,8 @@ namespace heddle::pipeline {
 
 namespace {
 
-// A message that is lent takes some 9 us less than a short one through the host's memory, and opening an allocation 0.1 ms, however
-// long either is (H200).
+// A message that is lent takes some 9 us less than a short one through the host's memory, and
+// opening an allocation 0.1 ms, however long either is (H200).
 constexpr int64_t least_counted = 4096;
 // What was freed is not heard of; so no more are kept than are likely to be in use.
 constexpr size_t most_kept = 4096;
@@ -23,7 +23,7 @@ constexpr size_t most_kept = 4096;
 struct Exported {
     char *base = nullptr;
     size_t size = 0;
-    int64_t sent = 0; // bytes of messages out of it
+    int64_t sent = 0;   // bytes of messages out of it
     bool asked = false; // for a handle
     bool opens = false; // it has one
     unsigned char handle[gpu::Backend::handle_bytes] = {};
@@ -69,10 +69,12 @@ private:
 
 } // namespace
 
-std::optional<Loan> export_own(gpu::Device &device, const gpu::Memory &memory, const char *at, int64_t bytes, int64_t least)
+std::optional<Loan> export_own(gpu::Device &device, const gpu::Memory &memory, const char *at,
+                               int64_t bytes, int64_t least)
 {
     if (memory.kind != gpu::MemoryKind::device || memory.device != device.ordinal() || !memory.id ||
-        !memory.base || static_cast<size_t>(bytes) > memory.size - static_cast<size_t>(at - memory.base))
+        !memory.base ||
+        static_cast<size_t>(bytes) > memory.size - static_cast<size_t>(at - memory.base))
         return std::nullopt;
     if (gpu::is_passing(memory.base)) // receivers would keep it open, and so in being, long after
         return std::nullopt;
@@ -91,7 +93,8 @@ std::optional<Loan> export_own(gpu::Device &device, const gpu::Memory &memory, c
 char *find_own(const Loan &loan, int64_t bytes)
 {
     return bytes < 0 ? nullptr
-                     : Exports::get().find(loan.allocation & ~callers_own, loan.at, static_cast<size_t>(bytes));
+                     : Exports::get().find(loan.allocation & ~callers_own, loan.at,
+                                           static_cast<size_t>(bytes));
 }
 
 } // namespace heddle::pipeline

@@ -15,7 +15,8 @@ Mode mode_for(const Envelope &envelope, const Buffer &buffer, const Limits &limi
     if (envelope.node != here || !here)
         return Mode::value;
     const auto can = [&](Mode mode, bool own) {
-        return buffer.can_stay(mode) && allows(limits, mode) && !cannot_borrow(*buffer.device(), envelope.process, mode, own);
+        return buffer.can_stay(mode) && allows(limits, mode) &&
+               !cannot_borrow(*buffer.device(), envelope.process, mode, own);
     };
     if (envelope.lends && can(Mode::reference, envelope.in_place()))
         return Mode::reference;
@@ -24,10 +25,13 @@ Mode mode_for(const Envelope &envelope, const Buffer &buffer, const Limits &limi
 
 } // namespace
 
-Incoming::Incoming(Port &port, void *peer, const Envelope &envelope, const heddle_side &to, int64_t capacity,
-                   heddle_message_ended ended, void *argument)
-    : Message(port, peer, to, std::min(envelope.bytes, capacity), ended, argument), process_(envelope.process),
-      bytes_(envelope.bytes), at_(envelope.at), truncated_(envelope.bytes > capacity)
+Incoming::Incoming(Port &port, void *peer, const Envelope &envelope, const heddle_side &to,
+                   int64_t capacity, heddle_message_ended ended, void *argument)
+    : Message(port, peer, to, std::min(envelope.bytes, capacity), ended, argument),
+      process_(envelope.process),
+      bytes_(envelope.bytes),
+      at_(envelope.at),
+      truncated_(envelope.bytes > capacity)
 {
     other_ = envelope.message;
     wanted_ = std::min(envelope.bytes, capacity);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What both kinds of receiver's ends have in common: an envelope that was met, how much of its message is wanted, and the
-// fastest way to it.
+// What both kinds of receiver's ends have in common: an envelope that was met, how much of its
+// message is wanted, and the fastest way to it.
 #pragma once
 
 #include "message.hpp"
@@ -9,8 +9,8 @@ namespace heddle::pipeline {
 
 class Incoming : public Message {
 public:
-    Incoming(Port &port, void *peer, const Envelope &envelope, const heddle_side &to, int64_t capacity,
-             heddle_message_ended ended, void *argument);
+    Incoming(Port &port, void *peer, const Envelope &envelope, const heddle_side &to,
+             int64_t capacity, heddle_message_ended ended, void *argument);
 
     virtual void begin() = 0;
     // Answers after all, that the sender may know that it was matched.

@@ -38,8 +38,8 @@ struct Lent {
     gpu::Device *device;
     Mode mode;
     Size size;
-    gpu::Slab slab;           // the device's
-    SharedMemory shared;      // or the host's
+    gpu::Slab slab;      // the device's
+    SharedMemory shared; // or the host's
     gpu::Memory memory;
     Loan loan;                // of its beginning
     std::vector<char *> idle; // room for all of them
@@ -49,13 +49,15 @@ struct Lent {
     // Makes the memory.
     int make()
     {
-        return mode == Mode::shared ? shared.make(*device, bytes()) : device->memory.take_apart(bytes(), slab);
+        return mode == Mode::shared ? shared.make(*device, bytes())
+                                    : device->memory.take_apart(bytes(), slab);
     }
     // Lets others find it.
     int publish()
     {
-        return mode == Mode::shared ? shared.publish(loan.handle)
-                                    : device->backend().export_memory(device->ordinal(), slab.at(), loan.handle);
+        return mode == Mode::shared
+                   ? shared.publish(loan.handle)
+                   : device->backend().export_memory(device->ordinal(), slab.at(), loan.handle);
     }
 };
 
@@ -84,7 +86,8 @@ public:
         }
         if (mute_.contains({&device, mode}))
             return HEDDLE_ERR_DEVICE;
-        if (!beyond && held > 0 && held + size.piece * size.pieces > gpu::Settings::get().slab_limit)
+        if (!beyond && held > 0 &&
+            held + size.piece * size.pieces > gpu::Settings::get().slab_limit)
             return HEDDLE_ERR_NO_MEMORY;
         if (const int e = make(device, mode, size))
             return e;
@@ -172,7 +175,8 @@ private:
 
 const gpu::Source held([](gpu::Counts &counts) {
     const char *const description = "bytes of staging memory that are held";
-    counts.push_back({"slabs", "lent_device", description, Lender::get().held(Mode::reference), true});
+    counts.push_back(
+        {"slabs", "lent_device", description, Lender::get().held(Mode::reference), true});
     counts.push_back({"slabs", "lent_shared", description, Lender::get().held(Mode::shared), true});
 });
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory that other processes can read, a device's or the host's, in pieces. It is made in a few large
-// allocations, each exported once and opened once by each process that reads from it; for both take long. They
-// stay until the process ends: what others have open must not be freed.
+// Memory that other processes can read, a device's or the host's, in pieces. It is made in a few
+// large allocations, each exported once and opened once by each process that reads from it; for
+// both take long. They stay until the process ends: what others have open must not be freed.
 #pragma once
 
 #include "../../gpu/devices.hpp"
@@ -43,9 +43,9 @@ private:
     Loan loan_;
 };
 
-// A piece of at least `bytes` bytes for chunks of that mode: of the device's memory, or of the host's near it. NO_MEMORY
-// where all are on loan, and no more are to be made: one process's, for one device, take at most HEDDLE_SLAB_LIMIT
-// each, unless `beyond`.
+// A piece of at least `bytes` bytes for chunks of that mode: of the device's memory, or of the
+// host's near it. NO_MEMORY where all are on loan, and no more are to be made: one process's, for
+// one device, take at most HEDDLE_SLAB_LIMIT each, unless `beyond`.
 int lend(gpu::Device &device, Mode mode, size_t bytes, bool beyond, Piece &piece);
 
 // False once such memory turned out to be none that can be exported.

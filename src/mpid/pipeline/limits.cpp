@@ -32,19 +32,21 @@ int find_limits(const heddle_port_options *options, Limits &limits)
 {
     const gpu::Settings &settings = gpu::Settings::get();
     const heddle_port_options o = options ? *options : heddle_port_options{};
-    if (o.chunk < 0 || o.window < 0 || o.staging < 0 || o.patience < 0 || o.number > UINT16_MAX || o.peer < HEDDLE_PEER_DEFAULT ||
-        o.peer > HEDDLE_PEER_REFERENCE)
+    if (o.chunk < 0 || o.window < 0 || o.staging < 0 || o.patience < 0 || o.number > UINT16_MAX ||
+        o.peer < HEDDLE_PEER_DEFAULT || o.peer > HEDDLE_PEER_REFERENCE)
         return HEDDLE_ERR_ARG;
     if (o.chunk && (o.chunk < smallest_chunk || o.chunk > largest_chunk ||
                     !std::has_single_bit(static_cast<uint64_t>(o.chunk))))
         return HEDDLE_ERR_ARG;
     limits.chunk =
-        o.chunk ? o.chunk : power_below(std::clamp(settings.message_chunk, smallest_chunk, largest_chunk));
+        o.chunk ? o.chunk
+                : power_below(std::clamp(settings.message_chunk, smallest_chunk, largest_chunk));
     limits.window = o.window ? o.window : std::max(settings.message_window, int64_t{1});
     limits.staging = o.staging ? o.staging : settings.message_staging;
     limits.peer = o.peer ? o.peer : settings.peer;
     limits.in_place = settings.message_in_place;
-    limits.patience = std::min(o.patience ? o.patience : settings.message_patience, longest_patience);
+    limits.patience =
+        std::min(o.patience ? o.patience : settings.message_patience, longest_patience);
     limits.number = static_cast<uint16_t>(o.number);
     return HEDDLE_SUCCESS;
 }
@@ -55,20 +57,24 @@ bool allows(const Limits &limits, Mode mode)
                                    (mode == Mode::shared || limits.peer != HEDDLE_PEER_SHARED));
 }
 
-// In some ten microseconds the transport moves as much as the first, PCIe as the second, and a link between devices
-// as the third.
+// In some ten microseconds the transport moves as much as the first, PCIe as the second, and a link
+// between devices as the third.
 int64_t worth_a_launch(Mode mode)
 {
     return int64_t{1} << (mode == Mode::value ? 17 : mode == Mode::shared ? 18 : 21);
 }
 
-int64_t most_of(Mode mode, int64_t chunk) { return mode == Mode::reference ? faster * chunk : chunk; }
+int64_t most_of(Mode mode, int64_t chunk)
+{
+    return mode == Mode::reference ? faster * chunk : chunk;
+}
 
 int64_t chunk_of(Mode mode, int64_t bytes, int64_t chunk)
 {
     int64_t pieces = std::max(divide_up(bytes, most_of(mode, chunk)), int64_t{1});
     if (mode != Mode::reference)
-        pieces = std::max(pieces, std::clamp(bytes / worth_a_launch(mode), int64_t{1}, overlapping));
+        pieces =
+            std::max(pieces, std::clamp(bytes / worth_a_launch(mode), int64_t{1}, overlapping));
     return multiple_above(divide_up(bytes, pieces));
 }
 

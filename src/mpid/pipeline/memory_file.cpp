@@ -22,8 +22,10 @@ namespace {
 int failed(const char *call, int otherwise)
 {
     const int reason = errno;
-    gpu::set_error_detail((std::string("shared memory: ") + call + ": " + std::strerror(reason)).c_str());
-    return reason == ENOMEM || reason == EMFILE || reason == ENFILE ? int{HEDDLE_ERR_NO_MEMORY} : otherwise;
+    gpu::set_error_detail(
+        (std::string("shared memory: ") + call + ": " + std::strerror(reason)).c_str());
+    return reason == ENOMEM || reason == EMFILE || reason == ENFILE ? int{HEDDLE_ERR_NO_MEMORY}
+                                                                    : otherwise;
 }
 
 // Of such a file that has and keeps so many bytes; 0 for any other.
@@ -40,7 +42,8 @@ uint64_t inode_of(int file, size_t bytes)
 bool is_longer_than_allowed(size_t bytes)
 {
     rlimit most{};
-    return getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur != RLIM_INFINITY && bytes > most.rlim_cur;
+    return getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur != RLIM_INFINITY &&
+           bytes > most.rlim_cur;
 }
 
 } // namespace
@@ -62,7 +65,8 @@ int MemoryFile::make(const char *name, size_t bytes)
     file_ = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (file_ < 0)
         return failed("memfd_create", HEDDLE_ERR_DEVICE);
-    if (ftruncate(file_, static_cast<off_t>(bytes)) != 0 || fcntl(file_, F_ADD_SEALS, F_SEAL_SHRINK) != 0)
+    if (ftruncate(file_, static_cast<off_t>(bytes)) != 0 ||
+        fcntl(file_, F_ADD_SEALS, F_SEAL_SHRINK) != 0)
         return failed("ftruncate", HEDDLE_ERR_DEVICE);
     return map(bytes);
 }

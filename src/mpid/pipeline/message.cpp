@@ -17,13 +17,14 @@ namespace {
 uint64_t next_id()
 {
     static std::atomic<uint64_t> made{0};
-    return (whereabouts().process >> number_bits << 32) + made.fetch_add(1, std::memory_order_relaxed);
+    return (whereabouts().process >> number_bits << 32) +
+           made.fetch_add(1, std::memory_order_relaxed);
 }
 
 } // namespace
 
-Message::Message(Port &port, void *peer, const heddle_side &side, int64_t bytes, heddle_message_ended ended,
-                 void *argument)
+Message::Message(Port &port, void *peer, const heddle_side &side, int64_t bytes,
+                 heddle_message_ended ended, void *argument)
     : port_(port), id_(next_id()), peer_(peer), buffer_(side, bytes)
 {
     ending_.ended = ended;
@@ -103,7 +104,8 @@ void Message::finish_soon()
 
 std::list<Chunk>::iterator Message::find(const Chunk &chunk)
 {
-    return std::find_if(chunks_.begin(), chunks_.end(), [&](const Chunk &each) { return &each == &chunk; });
+    return std::find_if(chunks_.begin(), chunks_.end(),
+                        [&](const Chunk &each) { return &each == &chunk; });
 }
 
 } // namespace heddle::pipeline

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What both ends of a message have in common: a name, an other end, chunks on their way, and an end that
-// comes once. An end that fails uses nobody's memory any more when it has ended, its own caller's included.
+// What both ends of a message have in common: a name, an other end, chunks on their way, and an end
+// that comes once. An end that fails uses nobody's memory any more when it has ended, its own
+// caller's included.
 #pragma once
 
 #include "buffer.hpp"
@@ -45,8 +46,8 @@ class Message : public Waiter {
 public:
     using Clock = std::chrono::steady_clock;
 
-    Message(Port &port, void *peer, const heddle_side &side, int64_t bytes, heddle_message_ended ended,
-            void *argument);
+    Message(Port &port, void *peer, const heddle_side &side, int64_t bytes,
+            heddle_message_ended ended, void *argument);
     virtual ~Message() = default;
 
     uint64_t id() const { return id_; }
@@ -69,7 +70,8 @@ public:
     // A chunk was packed or unpacked.
     virtual void moved(Chunk &chunk, int error);
 
-    // Nothing that is not on its way already is begun any more, and `error` is how the message ends.
+    // Nothing that is not on its way already is begun any more, and `error` is how the message
+    // ends.
     void fail(int error);
     // The same, and the other end is not to be told: it knows, or cannot be told.
     void fail_alone(int error);
@@ -90,7 +92,8 @@ protected:
     void tell(Kind kind);
     // It has ended.
     void finish();
-    // The same for a caller that waits for nothing else: it is told, and what is left is done by the progress after this one.
+    // The same for a caller that waits for nothing else: it is told, and what is left is done by
+    // the progress after this one.
     void finish_soon();
     int64_t bytes_at(int64_t offset) const { return std::min(chunk_bytes_, wanted_ - offset); }
     std::list<Chunk>::iterator find(const Chunk &chunk);

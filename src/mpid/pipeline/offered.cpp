@@ -16,8 +16,8 @@ constexpr int for_readers = 10;
 
 } // namespace
 
-Offered::Offered(Port &port, void *peer, bool within, const heddle_side &from, int64_t bytes, uint64_t key,
-                 heddle_message_ended ended, void *argument)
+Offered::Offered(Port &port, void *peer, bool within, const heddle_side &from, int64_t bytes,
+                 uint64_t key, heddle_message_ended ended, void *argument)
     : Outgoing(port, peer, from, bytes, key, ended, argument), within_(within)
 {
     wanted_ = total_;
@@ -25,7 +25,8 @@ Offered::Offered(Port &port, void *peer, bool within, const heddle_side &from, i
     if (within_ || !buffer_.on_device() || !buffer_.dense() || total_ < HEDDLE_ENVELOPE_BYTES ||
         !allows(port.limits(), Mode::reference))
         return;
-    own_ = export_own(*buffer_.device(), buffer_.memory(), buffer_.address(0), bytes, port.limits().in_place);
+    own_ = export_own(*buffer_.device(), buffer_.memory(), buffer_.address(0), bytes,
+                      port.limits().in_place);
     if (own_)
         offer_ = Offer(id());
 }
@@ -44,7 +45,8 @@ bool Offered::look(Clock::time_point now)
 {
     if (failed() || is_over() || withdrawn_ || was_seen_taken())
         return false;
-    if (until_ == Clock::time_point()) { // reading the clock takes as long as much else before the envelope does
+    if (until_ == Clock::time_point()) { // reading the clock takes as long as much else before the
+                                         // envelope does
         const auto patience = std::chrono::microseconds(port_.limits().patience);
         until_ = now + patience;
         last_ = now + for_readers * patience;
@@ -75,17 +77,20 @@ void Offered::was_taken()
 
 // ---- without a receiver ----
 
-// Where this fails, it waits for its receiver after all, as a longer one would; unless that waits for the copy.
+// Where this fails, it waits for its receiver after all, as a longer one would; unless that waits
+// for the copy.
 void Offered::copy()
 {
     until_ = last_ = Clock::time_point::max();
     copy_ = new_bytes(total_, buffer_.dense() ? buffer_.address(0) : nullptr);
-    copies_ = copy_ && HEDDLE_SUCCESS == guard([&] {
-        port_.transfers().ask(*this, all_,
-                              {buffer_.after(0), packed_side(copy_.get(), total_), total_, HEDDLE_OP_REPLACE},
-                              {&buffer_.memory(), nullptr});
-        return HEDDLE_SUCCESS;
-    });
+    copies_ =
+        copy_ && HEDDLE_SUCCESS == guard([&] {
+                     port_.transfers().ask(*this, all_,
+                                           {buffer_.after(0), packed_side(copy_.get(), total_),
+                                            total_, HEDDLE_OP_REPLACE},
+                                           {&buffer_.memory(), nullptr});
+                     return HEDDLE_SUCCESS;
+                 });
     if (!copies_ && depends_)
         fail(HEDDLE_ERR_NO_MEMORY);
 }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The sender's end of a message that should not wait for its receiver: it lies on offer (offers.hpp), and is over as soon
-// as it was taken. If nobody does so for a while, its bytes are copied into the host's memory, the offer is withdrawn, and
-// they are pushed to the receiver's port, matched or not; the caller is told then, and all that is left is to hear that it
-// was matched. One to a receiver of this same port is never pushed: the copy takes the place of the buffer.
+// The sender's end of a message that should not wait for its receiver: it lies on offer
+// (offers.hpp), and is over as soon as it was taken. If nobody does so for a while, its bytes are
+// copied into the host's memory, the offer is withdrawn, and they are pushed to the receiver's
+// port, matched or not; the caller is told then, and all that is left is to hear that it was
+// matched. One to a receiver of this same port is never pushed: the copy takes the place of the
+// buffer.
 #pragma once
 
 #include "offers.hpp"
@@ -15,8 +17,8 @@ namespace heddle::pipeline {
 
 class Offered final : public Outgoing {
 public:
-    Offered(Port &port, void *peer, bool within, const heddle_side &from, int64_t bytes, uint64_t key,
-            heddle_message_ended ended, void *argument);
+    Offered(Port &port, void *peer, bool within, const heddle_side &from, int64_t bytes,
+            uint64_t key, heddle_message_ended ended, void *argument);
 
     // Right after it was made. Otherwise nothing has happened.
     bool can_be() const { return within_ || offer_.number(); }

@@ -11,8 +11,8 @@ namespace heddle::pipeline {
 
 namespace {
 
-// A word is the name of the message that it is of, and how it stands with it; names do not come again, so that a late receiver
-// meets none of a later message's.
+// A word is the name of the message that it is of, and how it stands with it; names do not come
+// again, so that a late receiver meets none of a later message's.
 constexpr uint64_t free_word = 0; // withdrawn, too
 enum Standing : uint64_t { open, read, taken, packing };
 
@@ -70,7 +70,8 @@ Board *board_with(uint16_t offer, uint64_t process)
 // Of an offer that was not taken.
 bool change_standing(Board &board, uint16_t number, uint64_t name, uint64_t to)
 {
-    return change(word_of(board, number), name | open, to) || change(word_of(board, number), name | read, to);
+    return change(word_of(board, number), name | open, to) ||
+           change(word_of(board, number), name | read, to);
 }
 
 } // namespace
@@ -86,13 +87,19 @@ Offer::~Offer()
         Idle::get().give_back(number_);
 }
 
-uint64_t Offer::word() const { return shared_word(word_of(*own_board(), number_)).load(std::memory_order_acquire); }
+uint64_t Offer::word() const
+{
+    return shared_word(word_of(*own_board(), number_)).load(std::memory_order_acquire);
+}
 
 bool Offer::is_taken() const { return number_ && word() == (name_ | taken); }
 
 bool Offer::is_read() const { return number_ && word() == (name_ | read); }
 
-void Offer::open() { change(word_of(*own_board(), number_), name_ | packing, name_ | Standing::open); }
+void Offer::open()
+{
+    change(word_of(*own_board(), number_), name_ | packing, name_ | Standing::open);
+}
 
 bool Offer::withdraw() { return change_standing(*own_board(), number_, name_, free_word); }
 
@@ -101,7 +108,9 @@ Sight begin_reading(uint64_t process, uint16_t offer, uint64_t message)
     Board *const board = board_with(offer, process);
     if (!board)
         return Sight::none;
-    return change(word_of(*board, offer), name_of(message) | open, name_of(message) | read) ? Sight::open : Sight::withdrawn;
+    return change(word_of(*board, offer), name_of(message) | open, name_of(message) | read)
+               ? Sight::open
+               : Sight::withdrawn;
 }
 
 Sight look_at_offer(uint64_t process, uint16_t offer, uint64_t message)
@@ -120,7 +129,9 @@ Take take_offer(uint64_t process, uint16_t offer, uint64_t message)
     Board *const board = board_with(offer, process);
     if (!board)
         return Take::none;
-    return change_standing(*board, offer, name_of(message), name_of(message) | taken) ? Take::taken : Take::withdrawn;
+    return change_standing(*board, offer, name_of(message), name_of(message) | taken)
+               ? Take::taken
+               : Take::withdrawn;
 }
 
 } // namespace heddle::pipeline

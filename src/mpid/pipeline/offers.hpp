@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages that lie in their sender's memory for as long as nobody is late. Who receives one reads it, and then takes it,
-// which tells that what was read was right; who sent it withdraws it when it wants its memory back, or, if it is long, leaves it
-// there until it was taken; what is not packed yet is opened once it is. Each of these is one compare-and-swap of a word in
+// Messages that lie in their sender's memory for as long as nobody is late. Who receives one reads
+// it, and then takes it, which tells that what was read was right; who sent it withdraws it when it
+// wants its memory back, or, if it is long, leaves it there until it was taken; what is not packed
+// yet is opened once it is. Each of these is one compare-and-swap of a word in
 // memory that both map: nobody waits for the other.
 #pragma once
 
@@ -14,9 +15,13 @@ namespace heddle::pipeline {
 class Offer {
 public:
     Offer() = default;
-    // Without a number where there is no room for another, or no such memory. `open`: it can be read at once.
+    // Without a number where there is no room for another, or no such memory. `open`: it can be
+    // read at once.
     explicit Offer(uint64_t message, bool open = true);
-    Offer(Offer &&other) noexcept : number_(std::exchange(other.number_, uint16_t{0})), name_(other.name_) {}
+    Offer(Offer &&other) noexcept
+        : number_(std::exchange(other.number_, uint16_t{0})), name_(other.name_)
+    {
+    }
     Offer &operator=(Offer &&other) noexcept
     {
         std::swap(number_, other.number_);

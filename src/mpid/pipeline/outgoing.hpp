@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What both kinds of sender's ends have in common: an envelope, a key by which it is known before it is answered, and a
-// receiver that may be of this same port, and moves everything itself.
+// What both kinds of sender's ends have in common: an envelope, a key by which it is known before
+// it is answered, and a receiver that may be of this same port, and moves everything itself.
 #pragma once
 
 #include "message.hpp"
@@ -9,15 +9,15 @@ namespace heddle::pipeline {
 
 class Outgoing : public Message {
 public:
-    Outgoing(Port &port, void *peer, const heddle_side &from, int64_t bytes, uint64_t key, heddle_message_ended ended,
-             void *argument)
+    Outgoing(Port &port, void *peer, const heddle_side &from, int64_t bytes, uint64_t key,
+             heddle_message_ended ended, void *argument)
         : Message(port, peer, from, bytes, ended, argument), key_(key), total_(bytes)
     {
     }
 
     virtual Envelope envelope() const = 0;
-    // What lies on offer (offers.hpp) may have been taken; nobody else tells. Sees what became of it, and does what is to be
-    // done if it was not. False where there is nothing to see any more.
+    // What lies on offer (offers.hpp) may have been taken; nobody else tells. Sees what became of
+    // it, and does what is to be done if it was not. False where there is nothing to see any more.
     virtual bool look(Clock::time_point now) = 0;
     // The same, for whether it was taken alone.
     virtual bool was_seen_taken() = 0;
@@ -40,7 +40,8 @@ public:
     bool waits_for_match() const { return !answered_ && !failed() && is_awaited(); }
     // Its envelope was not sent.
     virtual void abandoned(int error) { fail_alone(error); }
-    // A receiver of this port moves so many bytes itself, out of what side() says, until it calls given().
+    // A receiver of this port moves so many bytes itself, out of what side() says, until it calls
+    // given().
     bool can_give() const { return !answered_ && !failed(); }
     void give(int64_t bytes);
     void given(int error);

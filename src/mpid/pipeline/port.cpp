@@ -28,12 +28,15 @@ private:
 } // namespace
 
 Port::Port(const heddle_transport &transport, const Limits &limits)
-    : transport_(transport), limits_(limits),
+    : transport_(transport),
+      limits_(limits),
       sending_{Staging(Mode::value, limits.staging), Staging(Mode::shared, limits.staging),
                Staging(Mode::reference, limits.staging)},
-      receiving_(Mode::value, limits.staging), early_(Mode::reference, limits.staging / 2)
+      receiving_(Mode::value, limits.staging),
+      early_(Mode::reference, limits.staging / 2)
 {
-    watched_.reserve(most_watched + 1); // and one that may be withdrawn: none is lost for want of memory
+    watched_.reserve(most_watched + 1); // and one that may be withdrawn: none is lost for want of
+                                        // memory
 }
 
 Port::~Port()
@@ -88,18 +91,21 @@ Outgoing *Port::find_unmatched(const void *peer, uint64_t key)
 
 bool Port::is_worth_an_offer(const void *peer)
 {
-    return std::none_of(watched_.begin(), watched_.end(), [](const Outgoing *each) { return each->withdraws(); }) &&
+    return std::none_of(watched_.begin(), watched_.end(),
+                        [](const Outgoing *each) { return each->withdraws(); }) &&
            peers_.take_offers(peer);
 }
 
 size_t Port::still_watched() const
 {
-    return static_cast<size_t>(std::count_if(watched_.begin(), watched_.end(), [](const Message *each) { return !each->told_; }));
+    return static_cast<size_t>(std::count_if(watched_.begin(), watched_.end(),
+                                             [](const Message *each) { return !each->told_; }));
 }
 
 size_t Port::still_awaited() const
 {
-    return static_cast<size_t>(std::count_if(awaited_.begin(), awaited_.end(), [](const Message *each) { return !each->told_; }));
+    return static_cast<size_t>(std::count_if(awaited_.begin(), awaited_.end(),
+                                             [](const Message *each) { return !each->told_; }));
 }
 
 void Port::ready(Message &message)
@@ -121,9 +127,10 @@ void Port::end(Message &message)
 
 void Port::update_active()
 {
-    active_ = !ready_.empty() || !ended_.empty() || !told_.empty() || !watched_.empty() || !awaited_.empty() || !transfers_.empty() ||
-              receiving_.anyone_waits() ||
-              std::any_of(sending_.begin(), sending_.end(), [](const Staging &one) { return one.anyone_waits(); });
+    active_ = !ready_.empty() || !ended_.empty() || !told_.empty() || !watched_.empty() ||
+              !awaited_.empty() || !transfers_.empty() || receiving_.anyone_waits() ||
+              std::any_of(sending_.begin(), sending_.end(),
+                          [](const Staging &one) { return one.anyone_waits(); });
 }
 
 void Port::begin(Incoming &message)
@@ -232,8 +239,8 @@ int Port::send(void *peer, uint64_t message, const Header &header, const void *d
     const HeaderBytes packed = write_header(header);
     Errand &errand = new_errand(message, chunk);
     int done = 0;
-    const int e =
-        transport_.send(transport_.context, peer, packed.bytes, packed.size, data, bytes, &errand, &done);
+    const int e = transport_.send(transport_.context, peer, packed.bytes, packed.size, data, bytes,
+                                  &errand, &done);
     carried = done != 0;
     if (e || done)
         errands_.erase(errand.self);
@@ -246,7 +253,8 @@ int Port::send(Message &message, const Header &header)
     return send(message.peer_, message.id(), header, nullptr, 0, nullptr, carried);
 }
 
-int Port::send(Message &message, const Header &header, const void *data, const Chunk &chunk, bool &carried)
+int Port::send(Message &message, const Header &header, const void *data, const Chunk &chunk,
+               bool &carried)
 {
     return send(message.peer_, message.id(), header, data, static_cast<size_t>(chunk.bytes),
                 const_cast<Chunk *>(&chunk), carried);
@@ -329,7 +337,8 @@ void Port::pushed_came(uint64_t name, int error)
     if (its->second.unwanted)
         erase_pushed(its);
     for (const auto &[id, message] : messages_)
-        if (auto *const taking = dynamic_cast<Taking *>(message.get()); taking && taking->name() == name) {
+        if (auto *const taking = dynamic_cast<Taking *>(message.get());
+            taking && taking->name() == name) {
             with(*taking, [&] {
                 if (Pushed pushed; find_pushed(name, pushed))
                     taking->came(std::move(pushed));
@@ -456,7 +465,8 @@ void Port::forsake(Message &message)
 const Outgoing *Port::unmatched() const
 {
     for (const auto &[id, message] : messages_)
-        if (const auto *const sending = dynamic_cast<const Outgoing *>(message.get()); sending && sending->waits_for_match())
+        if (const auto *const sending = dynamic_cast<const Outgoing *>(message.get());
+            sending && sending->waits_for_match())
             return sending;
     return nullptr;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The messages of one progress context: who they are, what they wait for, and whom the transport talks about.
+// The messages of one progress context: who they are, what they wait for, and whom the transport
+// talks about.
 #pragma once
 
 #include "limits.hpp"
@@ -57,19 +58,27 @@ public:
     Transfers &transfers() { return transfers_; }
     Staging &sending(Mode mode) { return sending_[static_cast<size_t>(mode)]; }
     Staging &receiving() { return receiving_; }
-    // For chunks of messages that may never be received: counted apart, so that they are not in the way of others (where
-    // the process's slab_limit has room for both).
+    // For chunks of messages that may never be received: counted apart, so that they are not in the
+    // way of others (where the process's slab_limit has room for both).
     Staging &early() { return early_; }
     Peers &peers() { return peers_; }
-    // Not while another is on offer: many do better packed in few launches (H200, 64 of 1 KiB: 2.4 us each, on offer 4).
+    // Not while another is on offer: many do better packed in few launches (H200, 64 of 1 KiB: 2.4
+    // us each, on offer 4).
     bool is_worth_an_offer(const void *peer);
-    // It lies on offer, or waits for one, and is to be looked at until there is nothing to see any more. Each look takes a
-    // while: so only some are offered.
+    // It lies on offer, or waits for one, and is to be looked at until there is nothing to see any
+    // more. Each look takes a while: so only some are offered.
     void watch(Outgoing &message) { watched_.push_back(&message); }
     void watch(Incoming &message) { awaited_.push_back(&message); }
-    bool is_quiet() const { return still_watched() == 0 && transfers_.empty(); } // but for what waits for the other end
-    // Nothing but one message can go on before the transport says something: then it may take its time to look.
-    bool waits_for_one() const { return still_watched() + still_awaited() == 1 && transfers_.empty(); }
+    bool is_quiet() const
+    {
+        return still_watched() == 0 && transfers_.empty();
+    } // but for what waits for the other end
+    // Nothing but one message can go on before the transport says something: then it may take its
+    // time to look.
+    bool waits_for_one() const
+    {
+        return still_watched() + still_awaited() == 1 && transfers_.empty();
+    }
     void make_room_to_watch() { watched_.reserve(watched_.size() + 1); }
     bool can_watch() const { return watched_.size() < most_watched; }
     // Its caller is told of its end before it comes.
@@ -78,7 +87,8 @@ public:
     void drop_pushed(uint64_t message);
     // What came of a message before it was asked for.
     bool find_pushed(uint64_t message, Pushed &pushed);
-    // The message that this very port sends, if it is of this process. It stays as long as somebody moves it.
+    // The message that this very port sends, if it is of this process. It stays as long as somebody
+    // moves it.
     Outgoing *find_own(uint64_t message, uint64_t process);
     // It is to advance.
     void ready(Message &message);
@@ -86,7 +96,8 @@ public:
     void end(Message &message);
     int send(Message &message, const Header &header);
     // With the bytes of a chunk. `carried`: they may go at once; otherwise the message hears of it.
-    int send(Message &message, const Header &header, const void *data, const Chunk &chunk, bool &carried);
+    int send(Message &message, const Header &header, const void *data, const Chunk &chunk,
+             bool &carried);
 
 private:
     // What the transport is doing for a message.
@@ -103,8 +114,8 @@ private:
     size_t still_watched() const;
     size_t still_awaited() const;
     Errand &new_errand(uint64_t message, Chunk *chunk, uint64_t pushed = 0);
-    int send(void *peer, uint64_t message, const Header &header, const void *data, size_t bytes, Chunk *chunk,
-             bool &carried);
+    int send(void *peer, uint64_t message, const Header &header, const void *data, size_t bytes,
+             Chunk *chunk, bool &carried);
     Message *find(uint64_t id);
     Outgoing *find_unmatched(const void *peer, uint64_t key);
     // Carries out what concerns a message; an exception ends it.
@@ -123,15 +134,16 @@ private:
     heddle_transport transport_;
     Limits limits_;
     int active_ = 0;
-    bool inside_ = false; // heddle_port_progress
+    bool inside_ = false;                // heddle_port_progress
     std::array<Staging, modes> sending_; // by mode
     Staging receiving_;
     Staging early_;
     Peers peers_;
     std::vector<Outgoing *> watched_;
-    std::vector<Incoming *> awaited_; // what is to be read out of such
-    std::map<uint64_t, Pushed> pushed_; // by the sender's name for the message
-    std::map<uint64_t, void *> abandoned_; // peers of messages that the transport lost, and which may have come all the same
+    std::vector<Incoming *> awaited_;      // what is to be read out of such
+    std::map<uint64_t, Pushed> pushed_;    // by the sender's name for the message
+    std::map<uint64_t, void *> abandoned_; // peers of messages that the transport lost, and which
+                                           // may have come all the same
     std::list<Errand> errands_;
     std::map<uint64_t, std::unique_ptr<Message>> messages_; // in the order of their making
     std::vector<Message *> ready_, advancing_;

@@ -34,15 +34,20 @@ bool is_gone(pid_t number)
     std::ifstream file(folder + "/stat");
     std::string text;
     if (!std::getline(file, text))
-        return access("/proc/self", F_OK) == 0 && access(folder.c_str(), F_OK) != 0 && errno == ENOENT;
+        return access("/proc/self", F_OK) == 0 && access(folder.c_str(), F_OK) != 0 &&
+               errno == ENOENT;
     const size_t state = text.rfind(") ");
-    return state != std::string::npos && state + 2 < text.size() && (text[state + 2] == 'Z' || text[state + 2] == 'X');
+    return state != std::string::npos && state + 2 < text.size() &&
+           (text[state + 2] == 'Z' || text[state + 2] == 'X');
 }
 
 // One process, for as long as it lives.
 class Life {
 public:
-    explicit Life(pid_t number) : number_(number), file_(open_process(number)), ended_(file_ < 0 && errno == ESRCH) {}
+    explicit Life(pid_t number)
+        : number_(number), file_(open_process(number)), ended_(file_ < 0 && errno == ESRCH)
+    {
+    }
     Life(const Life &) = delete;
     ~Life() { forget(); }
 
@@ -50,7 +55,8 @@ public:
     {
         pollfd asked{file_, POLLIN, 0};
         if (!ended_)
-            ended_ = file_ < 0 ? is_gone(number_) : poll(&asked, 1, 0) > 0 && asked.revents & POLLIN;
+            ended_ =
+                file_ < 0 ? is_gone(number_) : poll(&asked, 1, 0) > 0 && asked.revents & POLLIN;
         if (ended_)
             forget();
         return ended_;
@@ -91,6 +97,9 @@ private:
 
 } // namespace
 
-bool has_ended(uint64_t process) { return process != whereabouts().process && Lives::get().has_ended(process); }
+bool has_ended(uint64_t process)
+{
+    return process != whereabouts().process && Lives::get().has_ended(process);
+}
 
 } // namespace heddle::pipeline

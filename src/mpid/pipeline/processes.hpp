@@ -6,8 +6,8 @@
 
 namespace heddle::pipeline {
 
-// `process`: its name (whereabouts.hpp). Once true it stays so. False where it cannot be seen. The first look should come
-// while it lives: a process that begins later may have its number.
+// `process`: its name (whereabouts.hpp). Once true it stays so. False where it cannot be seen. The
+// first look should come while it lives: a process that begins later may have its number.
 bool has_ended(uint64_t process);
 
 } // namespace heddle::pipeline

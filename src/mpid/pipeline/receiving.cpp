@@ -22,7 +22,8 @@ constexpr auto patience = std::chrono::milliseconds(1);
 
 Receiving::Receiving(Port &port, void *peer, const Envelope &envelope, const heddle_side &to,
                      int64_t capacity, heddle_message_ended ended, void *argument)
-    : Incoming(port, peer, envelope, to, capacity, ended, argument), offer_(envelope.offer),
+    : Incoming(port, peer, envelope, to, capacity, ended, argument),
+      offer_(envelope.offer),
       chunk_(std::max(smallest_chunk, std::min(envelope.chunk, port.limits().chunk)))
 {
     cut();
@@ -30,8 +31,8 @@ Receiving::Receiving(Port &port, void *peer, const Envelope &envelope, const hed
 
 void Receiving::cut()
 {
-    chunk_bytes_ =
-        mode_ == Mode::reference && is_own(at_) ? whole_chunk(bytes_) : chunk_of(mode_, bytes_, chunk_);
+    chunk_bytes_ = mode_ == Mode::reference && is_own(at_) ? whole_chunk(bytes_)
+                                                           : chunk_of(mode_, bytes_, chunk_);
     came_.assign(static_cast<size_t>(chunks()), false);
 }
 
@@ -47,8 +48,8 @@ void Receiving::begin()
     send_answer();
 }
 
-// Out of the sender's memory, where that is open already; if it is packed there, as soon as it is. The sender hears of it when
-// all was read, or when it has to know (heddle_port_confirm).
+// Out of the sender's memory, where that is open already; if it is packed there, as soon as it is.
+// The sender hears of it when all was read, or when it has to know (heddle_port_confirm).
 bool Receiving::reads_at_once()
 {
     Borrowed borrowed;
@@ -76,7 +77,8 @@ void Receiving::read_all(Borrowed &&borrowed)
     port_.transfers().begin_if_idle();
 }
 
-// Its sender may be far from progress, and does not hear of it otherwise if this process fails, nor this one if that does.
+// Its sender may be far from progress, and does not hear of it otherwise if this process fails, nor
+// this one if that does.
 bool Receiving::look(Clock::time_point now)
 {
     if (!packing_.at || failed())
@@ -114,7 +116,8 @@ void Receiving::take(Outgoing &sender)
         Chunk &chunk = chunks_.emplace_back();
         chunk.bytes = wanted_;
         const int e = guard([&] {
-            port_.transfers().ask(*this, chunk, {sender.side(), buffer_.after(0), wanted_, HEDDLE_OP_REPLACE},
+            port_.transfers().ask(*this, chunk,
+                                  {sender.side(), buffer_.after(0), wanted_, HEDDLE_OP_REPLACE},
                                   {&sender.memory(), &buffer_.memory()});
             return HEDDLE_SUCCESS;
         });
@@ -236,7 +239,8 @@ Receiving::Verdict Receiving::judge(const Header &header, size_t bytes) const
     if (failed() || falling_back_ || header.round != round_)
         return Verdict::stray;
     if (header.mode != mode_ || header.offset >= wanted_ || header.offset % chunk_bytes_ ||
-        header.bytes != bytes_at(header.offset) || came_[static_cast<size_t>(header.offset / chunk_bytes_)] ||
+        header.bytes != bytes_at(header.offset) ||
+        came_[static_cast<size_t>(header.offset / chunk_bytes_)] ||
         bytes != (mode_ == Mode::value ? static_cast<size_t>(header.bytes) : 0))
         return Verdict::senseless;
     if (mode_ == Mode::value && !buffer_.direct() && room_.empty())
@@ -301,8 +305,8 @@ int Receiving::arrived_chunk(const Header &header, const void *data, size_t byte
         return arrived_loan(header);
     Chunk &chunk = begin_chunk(header);
     if (buffer_.of_host()) { // from where it lies
-        const heddle_move move{packed_side(data, chunk.bytes), buffer_.after(chunk.offset), chunk.bytes,
-                               HEDDLE_OP_REPLACE};
+        const heddle_move move{packed_side(data, chunk.bytes), buffer_.after(chunk.offset),
+                               chunk.bytes, HEDDLE_OP_REPLACE};
         if (const int e = heddle_transfer(&move, 1))
             fail(e);
         end_chunk(chunk);
@@ -359,10 +363,10 @@ void Receiving::begin_move(Chunk &chunk, const void *from, const gpu::Memory *me
 {
     chunk.state = Chunk::State::moving;
     const int e = guard([&] {
-        port_.transfers().ask(
-            *this, chunk,
-            {packed_side(from, chunk.bytes), buffer_.after(chunk.offset), chunk.bytes, HEDDLE_OP_REPLACE},
-            {memory, &buffer_.memory()});
+        port_.transfers().ask(*this, chunk,
+                              {packed_side(from, chunk.bytes), buffer_.after(chunk.offset),
+                               chunk.bytes, HEDDLE_OP_REPLACE},
+                              {memory, &buffer_.memory()});
         return HEDDLE_SUCCESS;
     });
     if (e) { // nobody moves it

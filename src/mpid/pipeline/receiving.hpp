@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The receiver's end of a message: answers, with as many chunks as it has room for, and unpacks them as they
-// come. What this same port sends it moves at once, from one buffer to the other.
+// The receiver's end of a message: answers, with as many chunks as it has room for, and unpacks
+// them as they come. What this same port sends it moves at once, from one buffer to the other.
 #pragma once
 
 #include "borrowing.hpp"
@@ -14,8 +14,8 @@ class Outgoing;
 
 class Receiving final : public Incoming {
 public:
-    Receiving(Port &port, void *peer, const Envelope &envelope, const heddle_side &to, int64_t capacity,
-              heddle_message_ended ended, void *argument);
+    Receiving(Port &port, void *peer, const Envelope &envelope, const heddle_side &to,
+              int64_t capacity, heddle_message_ended ended, void *argument);
 
     // Takes room and answers, or reads at once.
     void begin() override;
@@ -57,15 +57,15 @@ private:
     const uint16_t offer_;
     const int64_t chunk_; // the lower limit of both ports
     bool falling_back_ = false;
-    bool unanswered_ = false;   // reads at once
-    Borrowed packing_;          // where it will, if that is packed soon
-    Clock::time_point until_;   // it waits for that
+    bool unanswered_ = false;    // reads at once
+    Borrowed packing_;           // where it will, if that is packed soon
+    Clock::time_point until_;    // it waits for that
     Outgoing *source_ = nullptr; // in this port: all is moved out of its buffer
-    std::vector<Block> room_; // for chunks that the sender was told of
-    std::vector<bool> came_;  // by chunk
-    int64_t through_ = 0;     // chunks
-    int64_t granted_ = 0;     // chunks
-    int64_t told_ = -1;       // of them
+    std::vector<Block> room_;    // for chunks that the sender was told of
+    std::vector<bool> came_;     // by chunk
+    int64_t through_ = 0;        // chunks
+    int64_t granted_ = 0;        // chunks
+    int64_t told_ = -1;          // of them
 };
 
 } // namespace heddle::pipeline

@@ -12,10 +12,13 @@ namespace heddle::pipeline {
 
 Sending::Sending(Port &port, void *peer, const heddle_side &from, int64_t bytes, uint64_t key,
                  heddle_message_ended ended, void *argument)
-    : Outgoing(port, peer, from, bytes, key, ended, argument), lends_(can(Mode::reference)), shares_(can(Mode::shared))
+    : Outgoing(port, peer, from, bytes, key, ended, argument),
+      lends_(can(Mode::reference)),
+      shares_(can(Mode::shared))
 {
     if (lends_ && buffer_.dense() && bytes > 0)
-        own_ = export_own(*buffer_.device(), buffer_.memory(), buffer_.address(0), bytes, port.limits().in_place);
+        own_ = export_own(*buffer_.device(), buffer_.memory(), buffer_.address(0), bytes,
+                          port.limits().in_place);
     if (own_ && whole_chunk(bytes) >= bytes && port.can_watch())
         offer_ = Offer(id());
 }
@@ -23,7 +26,8 @@ Sending::Sending(Port &port, void *peer, const heddle_side &from, int64_t bytes,
 // Whether its chunks can stay, in that way.
 bool Sending::can(Mode mode) const
 {
-    return buffer_.can_stay(mode) && allows(port_.limits(), mode) && can_lend(*buffer_.device(), mode);
+    return buffer_.can_stay(mode) && allows(port_.limits(), mode) &&
+           can_lend(*buffer_.device(), mode);
 }
 
 Envelope Sending::envelope() const
@@ -39,7 +43,10 @@ Envelope Sending::envelope() const
     return envelope;
 }
 
-bool Sending::look(Clock::time_point) { return !answered_ && !failed() && offer_.number() && !was_seen_taken(); }
+bool Sending::look(Clock::time_point)
+{
+    return !answered_ && !failed() && offer_.number() && !was_seen_taken();
+}
 
 bool Sending::was_seen_taken()
 {
@@ -62,7 +69,8 @@ int Sending::arrived(const Header &header, const void *, size_t bytes)
         return returned(header);
     case Kind::failed:
         // It says so when it reads nothing any more.
-        std::erase_if(chunks_, [](const Chunk &chunk) { return chunk.state == Chunk::State::lent; });
+        std::erase_if(chunks_,
+                      [](const Chunk &chunk) { return chunk.state == Chunk::State::lent; });
         fail_alone(HEDDLE_ERR_PEER);
         return HEDDLE_SUCCESS;
     case Kind::refused:
@@ -84,13 +92,14 @@ int Sending::answer(const Header &header)
         return HEDDLE_SUCCESS;
     if (answered_ && anew && header.mode != Mode::value)
         return HEDDLE_ERR_FORMAT;
-    if (header.round == no_round || header.bytes > total_ || header.chunk < smallest_chunk || header.chunk % smallest_chunk ||
+    if (header.round == no_round || header.bytes > total_ || header.chunk < smallest_chunk ||
+        header.chunk % smallest_chunk ||
         header.chunk > (own_ && header.mode == Mode::reference
                             ? largest_chunk
                             : most_of(header.mode, port_.limits().chunk)) ||
         (header.mode == Mode::reference && !lends_) || (header.mode == Mode::shared && !shares_) ||
-        (!anew && (header.bytes != wanted_ || header.chunk != chunk_bytes_ || header.mode != mode_ ||
-                   header.from != other_)))
+        (!anew && (header.bytes != wanted_ || header.chunk != chunk_bytes_ ||
+                   header.mode != mode_ || header.from != other_)))
         return HEDDLE_ERR_FORMAT;
     if (anew)
         begin_round(header);
@@ -99,14 +108,15 @@ int Sending::answer(const Header &header)
     return HEDDLE_SUCCESS;
 }
 
-// Begins, or begins anew. What runs for an earlier round is thrown away when it has ended; what was lent has
-// come back.
+// Begins, or begins anew. What runs for an earlier round is thrown away when it has ended; what was
+// lent has come back.
 void Sending::begin_round(const Header &header)
 {
     leave();
     std::erase_if(chunks_, [](const Chunk &chunk) { return chunk.state == Chunk::State::lent; });
-    const bool has_first = !answered_ && !chunks_.empty() && header.mode == mode_ && header.bytes == wanted_ &&
-                           header.chunk == chunk_bytes_; // it was packed early
+    const bool has_first = !answered_ && !chunks_.empty() && header.mode == mode_ &&
+                           header.bytes == wanted_ && header.chunk == chunk_bytes_; // it was packed
+                                                                                    // early
     if (!answered_) {
         count(counter_of(Counter::sent_by_value, header.mode));
         // Chunks of another size than this end would make cannot be packed early.
@@ -141,12 +151,15 @@ int Sending::returned(const Header &header)
     if (!answered_) {
         if (failed())
             return HEDDLE_SUCCESS;
-        const bool packed = offer_.number() && !own_ && chunks_.front().state == Chunk::State::moved && header.bytes == total_;
-        if (!(own_ || packed) || header.mode != Mode::reference || header.round || header.offset || header.bytes > total_)
+        const bool packed = offer_.number() && !own_ &&
+                            chunks_.front().state == Chunk::State::moved && header.bytes == total_;
+        if (!(own_ || packed) || header.mode != Mode::reference || header.round || header.offset ||
+            header.bytes > total_)
             return HEDDLE_ERR_FORMAT;
         read_at_once(header.bytes);
     } else if (header.round == round_ && mode_ != Mode::value) {
-        if (own_ && begun_ == 0 && header.offset == 0 && header.bytes == wanted_) { // it was read at once
+        if (own_ && begun_ == 0 && header.offset == 0 && header.bytes == wanted_) { // it was read
+                                                                                    // at once
             done_ = wanted_;
             port_.ready(*this);
         }
@@ -177,9 +190,11 @@ void Sending::read_at_once(int64_t bytes)
 void Sending::advance()
 {
     if (failed()) {
-        std::erase_if(chunks_, [](const Chunk &chunk) { return chunk.state == Chunk::State::moved; });
+        std::erase_if(chunks_,
+                      [](const Chunk &chunk) { return chunk.state == Chunk::State::moved; });
         if (alone_)
-            std::erase_if(chunks_, [](const Chunk &chunk) { return chunk.state == Chunk::State::lent; });
+            std::erase_if(chunks_,
+                          [](const Chunk &chunk) { return chunk.state == Chunk::State::lent; });
         if (chunks_.empty() && !gives_)
             finish();
         return;
@@ -202,7 +217,8 @@ bool Sending::may_begin() const
 {
     if (!answered_ || next_ >= wanted_)
         return false;
-    return mode_ == Mode::value ? begun_ < granted_ : static_cast<int64_t>(chunks_.size()) < granted_;
+    return mode_ == Mode::value ? begun_ < granted_
+                                : static_cast<int64_t>(chunks_.size()) < granted_;
 }
 
 Chunk &Sending::begin_chunk(Block block)
@@ -236,14 +252,15 @@ bool Sending::use(int error, Block block)
 void Sending::pack(Chunk &chunk)
 {
     port_.transfers().ask(*this, chunk,
-                          {buffer_.after(chunk.offset), packed_side(chunk.block.at(), chunk.bytes), chunk.bytes,
-                           HEDDLE_OP_REPLACE},
+                          {buffer_.after(chunk.offset), packed_side(chunk.block.at(), chunk.bytes),
+                           chunk.bytes, HEDDLE_OP_REPLACE},
                           {&buffer_.memory(), chunk.block.memory()});
 }
 
-// If the answer is another one than the last, this was for nothing, and is thrown away. It begins before the envelope is
-// sent, which takes the processor as long as a short chunk takes the device. On offer is only one at a time: of many, the
-// shorter would be read before the longer are packed (two H200s that exchange halos: 4 % of the time).
+// If the answer is another one than the last, this was for nothing, and is thrown away. It begins
+// before the envelope is sent, which takes the processor as long as a short chunk takes the device.
+// On offer is only one at a time: of many, the shorter would be read before the longer are packed
+// (two H200s that exchange halos: 4 % of the time).
 void Sending::pack_early()
 {
     if (!lends_ || !packs() || !total_ || port_.peers().mode(peer_) != Mode::reference)

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The sender's end of a message: waits to be matched, then packs as many chunks as the receiver has room for,
-// each into a block that goes back once the chunk was sent (by value) or read (shared, or by reference). A dense buffer
-// is not packed: the transport, or the receiver, reads it where it lies; a receiver that has its memory open already
-// needs to ask for nothing, and takes it when it was read, as what is on offer. Where the peer took the last message by
-// reference, the first chunk is packed while envelope and answer are under way, if there is memory to spare; if it is all, it
-// is on offer once it is packed, and no answer is needed. A receiver in this same port moves everything itself, from one buffer
-// to the other.
+// The sender's end of a message: waits to be matched, then packs as many chunks as the receiver has
+// room for, each into a block that goes back once the chunk was sent (by value) or read (shared, or
+// by reference). A dense buffer is not packed: the transport, or the receiver, reads it where it
+// lies; a receiver that has its memory open already needs to ask for nothing, and takes it when it
+// was read, as what is on offer. Where the peer took the last message by reference, the first chunk
+// is packed while envelope and answer are under way, if there is memory to spare; if it is all, it
+// is on offer once it is packed, and no answer is needed. A receiver in this same port moves
+// everything itself, from one buffer to the other.
 #pragma once
 
 #include "offers.hpp"
@@ -51,7 +52,8 @@ private:
     const bool lends_;        // chunks may stay on the device
     const bool shares_;       // or in host memory
     std::optional<Loan> own_; // the buffer itself is lent
-    Offer offer_;             // by which it hears that all of it was read at once, out of the buffer or the first chunk
+    Offer offer_; // by which it hears that all of it was read at once, out of the buffer or the
+                  // first chunk
     int64_t granted_ = 0; // chunks, as answers count them
     int64_t begun_ = 0;   // chunks of this round
     int64_t next_ = 0;    // the first byte of the next one

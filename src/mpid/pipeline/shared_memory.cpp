@@ -59,7 +59,8 @@ int SharedMemory::open(gpu::Device &device, const unsigned char handle[gpu::Back
     if (raw.magic != right_magic || raw.bytes == 0 || !raw.inode)
         return HEDDLE_ERR_FORMAT;
     device_ = &device;
-    if (const int e = file_.open(path_of(raw.process, std::to_string(raw.file)), raw.bytes, raw.inode))
+    if (const int e =
+            file_.open(path_of(raw.process, std::to_string(raw.file)), raw.bytes, raw.inode))
         return e;
     return pin();
 }

@@ -103,12 +103,14 @@ int Staging::serve_line()
 
 int Staging::take(const Waiter &waiter, bool beyond, Block &block)
 {
-    const auto bytes = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(waiter.block_bytes())));
+    const auto bytes =
+        static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(waiter.block_bytes())));
     if (!beyond && bytes > limit_ - held_)
         return HEDDLE_ERR_NO_MEMORY;
     gpu::Device *const device = waiter.block_device();
-    const int e = mode_ == Mode::value ? take_host(device, static_cast<size_t>(bytes), beyond, block)
-                                       : lend(*device, mode_, static_cast<size_t>(bytes), beyond, block.piece_);
+    const int e = mode_ == Mode::value
+                      ? take_host(device, static_cast<size_t>(bytes), beyond, block)
+                      : lend(*device, mode_, static_cast<size_t>(bytes), beyond, block.piece_);
     if (e)
         return e;
     block.staging_ = this;

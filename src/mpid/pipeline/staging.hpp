@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The staging memory of a port, for one direction: who waits for a block gets one when it is its turn, and
-// goes to the end of the line for the next. What a port may hold is limited; but who holds nothing always
-// gets a block, and so does, after a while, who waits for others that do not move: they may depend on a
-// process that does not either.
+// The staging memory of a port, for one direction: who waits for a block gets one when it is its
+// turn, and goes to the end of the line for the next. What a port may hold is limited; but who
+// holds nothing always gets a block, and so does, after a while, who waits for others that do not
+// move: they may depend on a process that does not either.
 #pragma once
 
 #include "lending.hpp"
@@ -70,7 +70,8 @@ private:
 
 class Staging {
 public:
-    // For chunks of that mode: host memory that the device reaches well, or memory that other processes can read.
+    // For chunks of that mode: host memory that the device reaches well, or memory that other
+    // processes can read.
     Staging(Mode mode, int64_t limit) : mode_(mode), limit_(limit) {}
 
     // Puts it at the end of the line, if it does not stand there already.

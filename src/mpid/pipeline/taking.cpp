@@ -9,8 +9,8 @@
 
 namespace heddle::pipeline {
 
-Taking::Taking(Port &port, void *peer, const Envelope &envelope, const heddle_side &to, int64_t capacity,
-               heddle_message_ended ended, void *argument)
+Taking::Taking(Port &port, void *peer, const Envelope &envelope, const heddle_side &to,
+               int64_t capacity, heddle_message_ended ended, void *argument)
     : Incoming(port, peer, envelope, to, capacity, ended, argument), offer_(envelope.offer)
 {
 }
@@ -47,9 +47,10 @@ void Taking::move(Borrowed &&from)
     chunk.bytes = wanted_;
     chunk.borrowed = std::move(from.open);
     const int e = guard([&] {
-        port_.transfers().ask(*this, chunk,
-                              {packed_side(from.at, wanted_), buffer_.after(0), wanted_, HEDDLE_OP_REPLACE},
-                              {from.memory, &buffer_.memory()});
+        port_.transfers().ask(
+            *this, chunk,
+            {packed_side(from.at, wanted_), buffer_.after(0), wanted_, HEDDLE_OP_REPLACE},
+            {from.memory, &buffer_.memory()});
         return HEDDLE_SUCCESS;
     });
     if (e) { // nobody moves it
@@ -113,7 +114,8 @@ void Taking::unpack()
     mode_ = Mode::value;
     if (wanted_ > 0 && !buffer_.of_host())
         return move({static_cast<char *>(pushed_.at.get()), nullptr, nullptr});
-    const heddle_move move{packed_side(pushed_.at.get(), wanted_), buffer_.after(0), wanted_, HEDDLE_OP_REPLACE};
+    const heddle_move move{packed_side(pushed_.at.get(), wanted_), buffer_.after(0), wanted_,
+                           HEDDLE_OP_REPLACE};
     if (const int e = heddle_transfer(&move, wanted_ > 0))
         return fail(e);
     over();
@@ -166,7 +168,8 @@ int Taking::arrived(const Header &header, const void *, size_t bytes)
             fail_alone(HEDDLE_ERR_PEER);
         return HEDDLE_SUCCESS;
     }
-    if (header.kind != Kind::chunk || header.mode != Mode::reference || header.offset || header.bytes != bytes_)
+    if (header.kind != Kind::chunk || header.mode != Mode::reference || header.offset ||
+        header.bytes != bytes_)
         return HEDDLE_ERR_FORMAT;
     if (failed() || over_ || unpacks_ || !chunks_.empty())
         return HEDDLE_SUCCESS;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The receiver's end of a message on offer (offers.hpp): reads it where it lies, and takes it; or, if that cannot be, or it
-// was withdrawn while it was read, unpacks what its sender pushes. Its answers only tell the sender that it was matched, how
-// far it is from reading, or that it will not: the sender goes its way whatever becomes of them.
+// The receiver's end of a message on offer (offers.hpp): reads it where it lies, and takes it; or,
+// if that cannot be, or it was withdrawn while it was read, unpacks what its sender pushes. Its
+// answers only tell the sender that it was matched, how far it is from reading, or that it will
+// not: the sender goes its way whatever becomes of them.
 #pragma once
 
 #include "borrowing.hpp"
@@ -12,8 +13,8 @@ namespace heddle::pipeline {
 
 class Taking final : public Incoming {
 public:
-    Taking(Port &port, void *peer, const Envelope &envelope, const heddle_side &to, int64_t capacity,
-           heddle_message_ended ended, void *argument);
+    Taking(Port &port, void *peer, const Envelope &envelope, const heddle_side &to,
+           int64_t capacity, heddle_message_ended ended, void *argument);
 
     void begin() override;
     void confirm() override;

@@ -16,7 +16,10 @@ static_assert(static_cast<int>(Standing::abandoned) < 1 << standing_bits);
 
 // Names of messages do not come again: so nobody takes a ticket for a later one.
 uint64_t name_of(uint64_t message) { return message << standing_bits; }
-uint64_t word_for(uint64_t name, Standing standing) { return name | static_cast<uint64_t>(standing); }
+uint64_t word_for(uint64_t name, Standing standing)
+{
+    return name | static_cast<uint64_t>(standing);
+}
 
 TicketRecord *record_of(Board *board, uint64_t message)
 {
@@ -39,9 +42,11 @@ void store(TicketRecord &record, uint64_t word)
 
 // ---- the receiver ----
 
-Ticket::Ticket(uint64_t sender, uint64_t after, const Loan &at, int64_t capacity) : name_(name_of(after))
+Ticket::Ticket(uint64_t sender, uint64_t after, const Loan &at, int64_t capacity)
+    : name_(name_of(after))
 {
-    TicketRecord *const record = sender == whereabouts().process ? nullptr : record_of(board_of(sender), after);
+    TicketRecord *const record =
+        sender == whereabouts().process ? nullptr : record_of(board_of(sender), after);
     if (!record)
         return;
     fetch_for_writing(*record);
@@ -68,8 +73,9 @@ Standing Ticket::standing() const
 {
     const uint64_t word = shared_word(record_->word).load(std::memory_order_acquire);
     const auto standing = word & ((1u << standing_bits) - 1);
-    return word - standing == name_ && standing <= static_cast<uint64_t>(Standing::abandoned) ? static_cast<Standing>(standing)
-                                                                                          : Standing::none;
+    return word - standing == name_ && standing <= static_cast<uint64_t>(Standing::abandoned)
+               ? static_cast<Standing>(standing)
+               : Standing::none;
 }
 
 bool Ticket::withdraw()
@@ -90,20 +96,25 @@ void Ticket::end()
     TicketRecord *const record = std::exchange(record_, nullptr);
     if (!record)
         return;
-    const auto becomes = [&](Standing from, uint64_t to) { return change(record->word, word_for(name_, from), to); };
+    const auto becomes = [&](Standing from, uint64_t to) {
+        return change(record->word, word_for(name_, from), to);
+    };
     // A sender may claim it and give it back meanwhile.
     for (int tries = 0; tries < 4; ++tries)
-        if (becomes(Standing::open, free_word) || becomes(Standing::done, free_word) || becomes(Standing::failed, free_word) ||
-            becomes(Standing::claimed, word_for(name_, Standing::abandoned))) // its sender does the rest
+        if (becomes(Standing::open, free_word) || becomes(Standing::done, free_word) ||
+            becomes(Standing::failed, free_word) ||
+            becomes(Standing::claimed, word_for(name_, Standing::abandoned))) // its sender does the
+                                                                              // rest
             return;
 }
 
 void Ticket::end_unwritten()
 {
-    // Only what is no longer open can be waited for: an open one may be claimed at any moment, and one that is claimed given back.
+    // Only what is no longer open can be waited for: an open one may be claimed at any moment, and
+    // one that is claimed given back.
     const auto until = std::chrono::steady_clock::now() + grace;
-    while (record_ && !change(record_->word, word_for(name_, Standing::open), free_word) && standing() == Standing::claimed &&
-           std::chrono::steady_clock::now() < until)
+    while (record_ && !change(record_->word, word_for(name_, Standing::open), free_word) &&
+           standing() == Standing::claimed && std::chrono::steady_clock::now() < until)
         wait();
     end();
 }
@@ -119,14 +130,16 @@ void fetch_ticket(uint64_t after)
 bool is_ticket_open(uint64_t after)
 {
     TicketRecord *const record = record_of(own_board(), after);
-    return record && shared_word(record->word).load(std::memory_order_relaxed) == word_for(name_of(after), Standing::open);
+    return record && shared_word(record->word).load(std::memory_order_relaxed) ==
+                         word_for(name_of(after), Standing::open);
 }
 
 Claim::Claim(uint64_t after, int64_t bytes) : name_(name_of(after))
 {
     Board *const board = own_board();
     TicketRecord *const record = board && is_ours(*board) ? record_of(board, after) : nullptr;
-    if (!record || !change(record->word, word_for(name_, Standing::open), word_for(name_, Standing::claimed)))
+    if (!record ||
+        !change(record->word, word_for(name_, Standing::open), word_for(name_, Standing::claimed)))
         return;
     record_ = record;
     if (record->capacity < bytes)
@@ -152,7 +165,8 @@ void Claim::give_back() { leave(Standing::open); }
 void Claim::leave(Standing standing)
 {
     TicketRecord *const record = std::exchange(record_, nullptr);
-    if (record && !change(record->word, word_for(name_, Standing::claimed), word_for(name_, standing)))
+    if (record &&
+        !change(record->word, word_for(name_, Standing::claimed), word_for(name_, standing)))
         store(*record, free_word); // it was abandoned
 }
 

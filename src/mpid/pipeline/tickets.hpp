@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where a sender may put its next message itself. Who has received a message of a sender's, and posts the only receive that the
-// next one can match, says so on the sender's board (board.hpp), under the name of the message that came before. A sender whose
-// next message that is claims the ticket, and is the only one who writes there until it says that all is done; one that was not
+// Where a sender may put its next message itself. Who has received a message of a sender's, and
+// posts the only receive that the next one can match, says so on the sender's board (board.hpp),
+// under the name of the message that came before. A sender whose next message that is claims the
+// ticket, and is the only one who writes there until it says that all is done; one that was not
 // claimed can be withdrawn. Each of these is one compare-and-swap: nobody waits for the other.
 #pragma once
 
@@ -32,12 +33,15 @@ enum class Standing : uint8_t {
 class Ticket {
 public:
     Ticket() = default;
-    // For the message that its sender, another process, sends after `after`, if it has no more than `capacity` bytes. Without effect
-    // where the sender's board cannot be seen, or has no room.
+    // For the message that its sender, another process, sends after `after`, if it has no more than
+    // `capacity` bytes. Without effect where the sender's board cannot be seen, or has no room.
     Ticket(uint64_t sender, uint64_t after, const Loan &at, int64_t capacity);
     // One that was given.
     static Ticket find(uint64_t sender, uint64_t after);
-    Ticket(Ticket &&other) noexcept : record_(std::exchange(other.record_, nullptr)), name_(other.name_) {}
+    Ticket(Ticket &&other) noexcept
+        : record_(std::exchange(other.record_, nullptr)), name_(other.name_)
+    {
+    }
     Ticket &operator=(Ticket &&other) noexcept
     {
         std::swap(record_, other.record_);
@@ -52,8 +56,8 @@ public:
     bool withdraw();
     // While it is claimed, by a sender that may be gone: for a second at most.
     void wait() const;
-    // Nobody waits for it any more: it is withdrawn, or its place is free once nobody writes. The sender's processor has to give a
-    // cache line up for that, so it is for when there is time.
+    // Nobody waits for it any more: it is withdrawn, or its place is free once nobody writes. The
+    // sender's processor has to give a cache line up for that, so it is for when there is time.
     void end();
     // The same, once nobody writes, or after a second.
     void end_unwritten();
@@ -76,7 +80,10 @@ public:
     Claim() = default;
     // Of the ticket for what follows `after`, if there is one for `bytes` bytes.
     Claim(uint64_t after, int64_t bytes);
-    Claim(Claim &&other) noexcept : record_(std::exchange(other.record_, nullptr)), name_(other.name_) {}
+    Claim(Claim &&other) noexcept
+        : record_(std::exchange(other.record_, nullptr)), name_(other.name_)
+    {
+    }
     Claim &operator=(Claim &&other) noexcept
     {
         std::swap(record_, other.record_);

@@ -24,21 +24,22 @@ bool Transfers::Part::is_small() const
     return message->block_device() && move.bytes <= worth_a_launch(message->mode());
 }
 
-// Small ones of several messages share a launch. Of one message alone they do if they are short: what travels next should
-// not wait for what travels after it.
+// Small ones of several messages share a launch. Of one message alone they do if they are short:
+// what travels next should not wait for what travels after it.
 int Transfers::begin_next()
 {
     if (asked_.empty())
         return 0;
-    const auto waited_for =
-        std::find_if(asked_.begin(), asked_.end(), [](const Part &each) { return !each.message->is_within(); });
+    const auto waited_for = std::find_if(
+        asked_.begin(), asked_.end(), [](const Part &each) { return !each.message->is_within(); });
     const Part first = waited_for == asked_.end() ? asked_.front() : *waited_for;
     const bool several = std::any_of(asked_.begin(), asked_.end(), [&](const Part &each) {
         return each.message != first.message && each.is_small();
     });
     const auto joins = [&](const Part &each) {
         return each.chunk == first.chunk ||
-               (first.is_small() && each.is_small() && each.message->block_device() == first.message->block_device() &&
+               (first.is_small() && each.is_small() &&
+                each.message->block_device() == first.message->block_device() &&
                 (several || each.move.bytes <= worth_a_launch(Mode::value)));
     };
     make_room();

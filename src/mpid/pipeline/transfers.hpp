@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Packs and unpacks that run. Small ones for one device that are asked for at about the same time begin
-// together, as one launch. A launch takes the processor as long as a chunk takes the device: so they begin one by one, and
-// what has ended is told of, and sent, in between.
+// Packs and unpacks that run. Small ones for one device that are asked for at about the same time
+// begin together, as one launch. A launch takes the processor as long as a chunk takes the device:
+// so they begin one by one, and what has ended is told of, and sent, in between.
 #pragma once
 
 #include "../../gpu/transfer.hpp"
@@ -27,7 +27,8 @@ public:
     int begin_next();
     // What can share its launch with none that runs need not wait for progress.
     void begin_if_idle();
-    // Begins what was asked for last, if waiting is of no use: nothing runs, or it would share its launch with no other.
+    // Begins what was asked for last, if waiting is of no use: nothing runs, or it would share its
+    // launch with no other.
     void begin_last();
     // Tells the messages of those that have ended. How many.
     int progress();

@@ -12,9 +12,13 @@ struct Whereabouts {
     uint64_t process = 0; // no other process has the same, nor will one that gets its number later
 };
 
-// Of `process`, the bits that are the process's number on its node, as many as Linux gives them; the others are random.
+// Of `process`, the bits that are the process's number on its node, as many as Linux gives them;
+// the others are random.
 constexpr int number_bits = 22;
-constexpr pid_t number_of(uint64_t process) { return static_cast<pid_t>(process & ((1u << number_bits) - 1)); }
+constexpr pid_t number_of(uint64_t process)
+{
+    return static_cast<pid_t>(process & ((1u << number_bits) - 1));
+}
 
 // Of this process.
 Whereabouts whereabouts();

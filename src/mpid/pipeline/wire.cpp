@@ -28,7 +28,8 @@ struct RawEnvelope {
     uint32_t check;
 };
 static_assert(sizeof(RawEnvelope) == HEDDLE_ENVELOPE_BYTES);
-constexpr uint8_t lends_flag = 1, shares_flag = 2, withdraws_flag = 4, delivers_flag = 8, waits_flag = 16, all_flags = 31;
+constexpr uint8_t lends_flag = 1, shares_flag = 2, withdraws_flag = 4, delivers_flag = 8,
+                  waits_flag = 16, all_flags = 31;
 
 struct RawHeader {
     uint32_t magic;
@@ -80,12 +81,24 @@ bool has_loan(Kind kind, Mode mode) { return kind == Kind::chunk && mode != Mode
 
 void write_envelope(const Envelope &e, void *bytes)
 {
-    const auto flags = static_cast<uint8_t>((e.lends ? lends_flag : 0) | (e.shares ? shares_flag : 0) |
-                                            (e.withdraws ? withdraws_flag : 0) | (e.after ? delivers_flag : 0) |
-                                            (e.waits ? waits_flag : 0));
+    const auto flags =
+        static_cast<uint8_t>((e.lends ? lends_flag : 0) | (e.shares ? shares_flag : 0) |
+                             (e.withdraws ? withdraws_flag : 0) | (e.after ? delivers_flag : 0) |
+                             (e.waits ? waits_flag : 0));
     const auto chunk = static_cast<uint8_t>(std::countr_zero(static_cast<uint64_t>(e.chunk)));
-    RawEnvelope raw{envelope_magic, version,          flags,    chunk,    e.message, e.bytes, e.node,
-                    e.process,      e.after ? e.after : e.at.allocation, e.at.at, e.number, e.offer,   0};
+    RawEnvelope raw{envelope_magic,
+                    version,
+                    flags,
+                    chunk,
+                    e.message,
+                    e.bytes,
+                    e.node,
+                    e.process,
+                    e.after ? e.after : e.at.allocation,
+                    e.at.at,
+                    e.number,
+                    e.offer,
+                    0};
     raw.check = check_of(raw);
     std::memcpy(bytes, &raw, sizeof raw);
 }
@@ -100,8 +113,10 @@ int read_envelope(const void *bytes, Envelope &e)
         return HEDDLE_ERR_VERSION;
     const bool delivers = raw.flags & delivers_flag;
     if (raw.check != check_of(raw) || raw.flags & ~all_flags || raw.bytes < 0 || raw.chunk > 62 ||
-        (delivers && (raw.flags & ~(delivers_flag | waits_flag) || !raw.allocation || raw.at || raw.offer)) ||
-        (raw.allocation && !delivers && !(raw.flags & lends_flag)) || (!raw.offer && raw.flags & withdraws_flag) || (!raw.allocation && raw.at))
+        (delivers &&
+         (raw.flags & ~(delivers_flag | waits_flag) || !raw.allocation || raw.at || raw.offer)) ||
+        (raw.allocation && !delivers && !(raw.flags & lends_flag)) ||
+        (!raw.offer && raw.flags & withdraws_flag) || (!raw.allocation && raw.at))
         return HEDDLE_ERR_FORMAT;
     e = {raw.message,
          raw.bytes,
@@ -161,10 +176,11 @@ int read_header(const void *bytes, size_t size, Header &h)
         return HEDDLE_ERR_VERSION;
     uint64_t check;
     std::memcpy(&check, static_cast<const char *>(bytes) + size - sizeof check, sizeof check);
-    if (check != check_of(bytes, size - sizeof check) || raw.kind < static_cast<uint8_t>(Kind::answer) ||
-        raw.kind > static_cast<uint8_t>(Kind::forget) || raw.mode > static_cast<uint8_t>(Mode::reference) ||
-        raw.offset < 0 || raw.bytes < 0 || raw.chunk < 0 || raw.granted < 0 ||
-        raw.offset > INT64_MAX - raw.bytes)
+    if (check != check_of(bytes, size - sizeof check) ||
+        raw.kind < static_cast<uint8_t>(Kind::answer) ||
+        raw.kind > static_cast<uint8_t>(Kind::forget) ||
+        raw.mode > static_cast<uint8_t>(Mode::reference) || raw.offset < 0 || raw.bytes < 0 ||
+        raw.chunk < 0 || raw.granted < 0 || raw.offset > INT64_MAX - raw.bytes)
         return HEDDLE_ERR_FORMAT;
     h = {};
     h.kind = static_cast<Kind>(raw.kind);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What two ports tell each other: envelopes and headers, as values and as bytes. Bytes from elsewhere are
-// checked whole before anything of them is used.
+// What two ports tell each other: envelopes and headers, as values and as bytes. Bytes from
+// elsewhere are checked whole before anything of them is used.
 //
 //   envelope  sender to receiver, by whatever matches messages; it may say where the bytes lie, or will when they are packed,
 //             and that they lie there on offer (offers.hpp): then who has read them there takes it. If it may be withdrawn, an
@@ -31,15 +31,17 @@ enum class Mode : uint8_t {
 };
 constexpr size_t modes = 3;
 
-// In the number of an allocation that is the sender's caller's, and may be freed once it was read; others stay.
+// In the number of an allocation that is the sender's caller's, and may be freed once it was read;
+// others stay.
 constexpr uint64_t callers_own = uint64_t{1} << 63;
 
 // Where lent bytes can be read.
 struct Loan {
     uint64_t allocation = 0; // which of the sender's allocations: the same number, the same memory
     uint64_t at = 0;         // how far in it
-    uint64_t base = 0;       // device memory: the sender's address of it, where another allocation may have been before
-    uint64_t size = 0;       // and its bytes
+    uint64_t base = 0; // device memory: the sender's address of it, where another allocation may
+                       // have been before
+    uint64_t size = 0; // and its bytes
     unsigned char handle[gpu::Backend::handle_bytes] = {};
 };
 
@@ -49,16 +51,18 @@ struct Envelope {
     int64_t chunk = 0; // most bytes of one that travels, at the sender
     uint64_t node = 0; // where the sender is (whereabouts.hpp)
     uint64_t process = 0;
-    uint16_t number = 0; // of its port
-    uint16_t offer = 0;  // 0: there is none
+    uint16_t number = 0;    // of its port
+    uint16_t offer = 0;     // 0: there is none
     bool withdraws = false; // the offer may be withdrawn
-    bool lends = false;  // it can leave chunks on its device
-    bool shares = false; // it can leave chunks in host memory
-    Loan at;             // where all of it lies: unpacked, in the sender's caller's memory, or packed, once the offer is open;
-                         // there is no handle in it. Allocation 0: nowhere yet
+    bool lends = false;     // it can leave chunks on its device
+    bool shares = false;    // it can leave chunks in host memory
+    Loan at; // where all of it lies: unpacked, in the sender's caller's memory, or packed, once the
+             // offer is open; there is no handle in it. Allocation 0: nowhere yet
 
-    bool waits = false;  // its sender stays until it is over, and may use a ticket for what it sends next
-    uint64_t after = 0;  // not 0: whoever sends it writes it where the ticket for what follows that message says
+    bool waits = false; // its sender stays until it is over, and may use a ticket for what it sends
+                        // next
+    uint64_t after = 0; // not 0: whoever sends it writes it where the ticket for what follows that
+                        // message says
 
     bool in_place() const { return at.allocation & callers_own; }
 };
@@ -67,7 +71,17 @@ void write_envelope(const Envelope &envelope, void *bytes);
 // Errors: FORMAT, VERSION.
 int read_envelope(const void *bytes, Envelope &envelope);
 
-enum class Kind : uint8_t { answer = 1, chunk, returned, declined, failed, refused, pushed, matched, forget };
+enum class Kind : uint8_t {
+    answer = 1,
+    chunk,
+    returned,
+    declined,
+    failed,
+    refused,
+    pushed,
+    matched,
+    forget
+};
 
 struct Header {
     Kind kind{};
@@ -76,9 +90,11 @@ struct Header {
     uint64_t to = 0;     // the message that it is for, at the end that it goes to
     uint64_t from = 0;   // the sending end's number for it
     int64_t offset = 0;  // chunk, returned: of the packed bytes
-    int64_t bytes = 0;   // chunk, returned: its bytes; answer: all that the receiver wants; pushed: all
+    int64_t bytes = 0;   // chunk, returned: its bytes; answer: all that the receiver wants; pushed:
+                         // all
     int64_t chunk = 0;   // answer: bytes of a chunk
-    int64_t granted = 0; // answer: how many chunks may be sent: by value in all, lent ones at a time
+    int64_t granted = 0; // answer: how many chunks may be sent: by value in all, lent ones at a
+                         // time
     int error = 0;       // refused; pushed: what there is instead of the bytes
     Loan loan;           // chunk that does not travel
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * MPL's GPU backend of Heddle. It is always compiled in, links to no GPU library nor to libheddle (hydra and
- * ROMIO have copies of MPL), and answers "host" until a device plug-in has been opened.
+ * MPL's GPU backend of Heddle. It is always compiled in, links to no GPU library nor to libheddle
+ * (hydra and ROMIO have copies of MPL), and answers "host" until a device plug-in has been opened.
  */
 #ifndef MPL_GPU_HEDDLE_H_INCLUDED
 #define MPL_GPU_HEDDLE_H_INCLUDED
@@ -13,8 +13,8 @@ typedef int MPL_gpu_device_handle_t;
 typedef int MPL_gpu_device_attr;
 #define MPL_GPU_DEVICE_INVALID -1
 
-/* MPICH compiles its GPU paths where this is defined. Which kind of GPU it is, if any, only a running
- * process can tell, by MPL_gpu_query_support. */
+/* MPICH compiles its GPU paths where this is defined. Which kind of GPU it is, if any, only a
+ * running process can tell, by MPL_gpu_query_support. */
 #define MPL_HAVE_GPU MPL_GPU_TYPE_NONE
 
 /* Hidden, so that the test below is one load relative to the program counter. */
@@ -23,8 +23,8 @@ __attribute__((visibility("hidden")))
 #endif
 extern int MPL_gpu_opened;
 
-/* Whether a device plug-in is open. MPICH's ENABLE_GPU expands to this call: all that its GPU paths cost
- * a process without one. */
+/* Whether a device plug-in is open. MPICH's ENABLE_GPU expands to this call: all that its GPU paths
+ * cost a process without one. */
 static inline int MPL_gpu_is_open(void)
 {
 #if defined(__GNUC__)

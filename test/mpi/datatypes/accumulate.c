@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * One-sided calls between different layouts: pairs and their padding, operators on targets of derived types,
- * MPI_REPLACE and MPI_NO_OP, put and get. On windows of both kinds: allocated, and made of the caller's
+ * One-sided calls between different layouts: pairs and their padding, operators on targets of
+ * derived types, MPI_REPLACE and MPI_NO_OP, put and get. On windows of both kinds: allocated, and
+ * made of the caller's
  * memory.
  */
 #include "check.h"
@@ -48,7 +49,8 @@ static void test_pairs(const struct window *w)
     }
 
     fence(w);
-    MPI_Accumulate(sparse, 1, strided, w->peer, sizeof(struct pair), 1, strided, MPI_MAXLOC, w->win);
+    MPI_Accumulate(sparse, 1, strided, w->peer, sizeof(struct pair), 1, strided, MPI_MAXLOC,
+                   w->win);
     fence(w);
     for (int i = 1; i < PAIRS; i += 2)
         CHECK(w->base[i].value == 1000 + i - 1 && w->base[i].index == i - 1);
@@ -57,8 +59,8 @@ static void test_pairs(const struct window *w)
     MPI_Accumulate(dense, PAIRS / 2, MPI_DOUBLE_INT, w->peer, 0, 1, strided, MPI_REPLACE, w->win);
     fence(w);
     memset(result, 0, sizeof(result));
-    MPI_Get_accumulate(NULL, 0, MPI_DOUBLE_INT, result, PAIRS / 2, MPI_DOUBLE_INT, w->peer, 0, 1, strided,
-                       MPI_NO_OP, w->win);
+    MPI_Get_accumulate(NULL, 0, MPI_DOUBLE_INT, result, PAIRS / 2, MPI_DOUBLE_INT, w->peer, 0, 1,
+                       strided, MPI_NO_OP, w->win);
     fence(w);
     for (int k = 0; k < PAIRS / 2; k++) {
         CHECK(w->base[2 * k].value == dense[k].value && w->base[2 * k].index == dense[k].index);
@@ -70,24 +72,24 @@ static void test_pairs(const struct window *w)
 }
 
 /* Elements 0, 2, 4 (1, 3, 5) are added to elements 3, 0, 2 of 10, 20, 30, 40. */
-#define TEST_SUM(w, mpi_type, c_type)                                                                        \
-    do {                                                                                                     \
-        const c_type from[5] = {1, 2, 3, 4, 5};                                                              \
-        c_type *target = (c_type *)(w)->base;                                                                \
-        fence(w);                                                                                            \
-        for (int i = 0; i < 4; i++)                                                                          \
-            target[i] = (c_type)(10 * (i + 1));                                                              \
-        const MPI_Aint order[3] = {3 * sizeof(c_type), 0, 2 * sizeof(c_type)};                               \
-        MPI_Datatype strided = vector_of(3, 1, 2, mpi_type), shuffled;                                       \
-        MPI_Type_create_hindexed_block(3, 1, order, mpi_type, &shuffled);                                    \
-        MPI_Type_commit(&shuffled);                                                                          \
-        fence(w);                                                                                            \
-        MPI_Accumulate(from, 1, strided, (w)->peer, 0, 1, shuffled, MPI_SUM, (w)->win);                      \
-        fence(w);                                                                                            \
-        CHECK_NAMED(target[3] == (c_type)41 && target[0] == (c_type)13, #mpi_type);                          \
-        CHECK_NAMED(target[2] == (c_type)35 && target[1] == (c_type)20, #mpi_type);                          \
-        MPI_Type_free(&strided);                                                                             \
-        MPI_Type_free(&shuffled);                                                                            \
+#define TEST_SUM(w, mpi_type, c_type)                                                              \
+    do {                                                                                           \
+        const c_type from[5] = {1, 2, 3, 4, 5};                                                    \
+        c_type *target = (c_type *)(w)->base;                                                      \
+        fence(w);                                                                                  \
+        for (int i = 0; i < 4; i++)                                                                \
+            target[i] = (c_type)(10 * (i + 1));                                                    \
+        const MPI_Aint order[3] = {3 * sizeof(c_type), 0, 2 * sizeof(c_type)};                     \
+        MPI_Datatype strided = vector_of(3, 1, 2, mpi_type), shuffled;                             \
+        MPI_Type_create_hindexed_block(3, 1, order, mpi_type, &shuffled);                          \
+        MPI_Type_commit(&shuffled);                                                                \
+        fence(w);                                                                                  \
+        MPI_Accumulate(from, 1, strided, (w)->peer, 0, 1, shuffled, MPI_SUM, (w)->win);            \
+        fence(w);                                                                                  \
+        CHECK_NAMED(target[3] == (c_type)41 && target[0] == (c_type)13, #mpi_type);                \
+        CHECK_NAMED(target[2] == (c_type)35 && target[1] == (c_type)20, #mpi_type);                \
+        MPI_Type_free(&strided);                                                                   \
+        MPI_Type_free(&shuffled);                                                                  \
     } while (0)
 
 static void test_sums(const struct window *w)

@@ -16,12 +16,13 @@ static int check_rank, check_size;
 #define CHECK(condition) CHECK_NAMED(condition, "")
 
 /* `name`: what was being looked at, where the line alone does not tell. */
-#define CHECK_NAMED(condition, name)                                                                         \
-    do {                                                                                                     \
-        if (!(condition)) {                                                                                  \
-            check_failures++;                                                                                \
-            printf("rank %d, %s:%d: %s is false %s\n", check_rank, __FILE__, __LINE__, #condition, name);    \
-        }                                                                                                    \
+#define CHECK_NAMED(condition, name)                                                               \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            check_failures++;                                                                      \
+            printf("rank %d, %s:%d: %s is false %s\n", check_rank, __FILE__, __LINE__, #condition, \
+                   name);                                                                          \
+        }                                                                                          \
     } while (0)
 
 static inline void check_init(int *argc, char ***argv)

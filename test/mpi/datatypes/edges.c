@@ -6,10 +6,11 @@
 
 #include <stdint.h>
 
-static void send_to_self(const void *from, int count, MPI_Datatype type, void *to, MPI_Datatype to_type)
+static void send_to_self(const void *from, int count, MPI_Datatype type, void *to,
+                         MPI_Datatype to_type)
 {
-    MPI_Sendrecv(from, count, type, check_rank, 0, to, count, to_type, check_rank, 0, MPI_COMM_WORLD,
-                 MPI_STATUS_IGNORE);
+    MPI_Sendrecv(from, count, type, check_rank, 0, to, count, to_type, check_rank, 0,
+                 MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
 static void test_without_data(void)
@@ -60,8 +61,10 @@ static void test_absolute_addresses(void)
     MPI_Get_address(&b, &address[1]);
     MPI_Get_address(&c, &address[2]);
     MPI_Datatype here = struct_of(
-        3, (struct member[]){{address[0], MPI_INT}, {address[1], MPI_INT}, {address[2], MPI_DOUBLE}});
-    MPI_Datatype packed = struct_of(3, (struct member[]){{0, MPI_INT}, {4, MPI_INT}, {8, MPI_DOUBLE}});
+        3,
+        (struct member[]){{address[0], MPI_INT}, {address[1], MPI_INT}, {address[2], MPI_DOUBLE}});
+    MPI_Datatype packed =
+        struct_of(3, (struct member[]){{0, MPI_INT}, {4, MPI_INT}, {8, MPI_DOUBLE}});
 
     send_to_self(MPI_BOTTOM, 1, here, &there, packed);
     CHECK(there.a == 5 && there.b == 6 && there.c == 7);

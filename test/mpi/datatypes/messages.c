@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Messages of noncontiguous types, of every length at which a transport may do something else with them.
+ * Messages of noncontiguous types, of every length at which a transport may do something else with
+ * them.
  */
 #include "check.h"
 
 enum { MOST = 300000 };
 
-/* Every third double of `from`, to the next process, which has them contiguous, or at the same distance. */
+/* Every third double of `from`, to the next process, which has them contiguous, or at the same
+ * distance. */
 static void pass_on(int n, int spread, double *from, double *to)
 {
-    const int next = (check_rank + 1) % check_size, previous = (check_rank + check_size - 1) % check_size;
+    const int next = (check_rank + 1) % check_size,
+              previous = (check_rank + check_size - 1) % check_size;
     MPI_Datatype type = vector_of(n, 1, 3, MPI_DOUBLE);
     MPI_Status status;
     char name[64];
@@ -18,7 +21,8 @@ static void pass_on(int n, int spread, double *from, double *to)
         from[i] = 1e6 * check_rank + i;
         to[i] = -1;
     }
-    MPI_Sendrecv(from, 1, type, next, n, to, spread ? 1 : n, spread ? type : MPI_DOUBLE, previous, n, MPI_COMM_WORLD, &status);
+    MPI_Sendrecv(from, 1, type, next, n, to, spread ? 1 : n, spread ? type : MPI_DOUBLE, previous,
+                 n, MPI_COMM_WORLD, &status);
     snprintf(name, sizeof(name), "for %d doubles%s", n, spread ? ", spread" : "");
     MPI_Get_count(&status, MPI_DOUBLE, &count);
     CHECK_NAMED(count == n, name);

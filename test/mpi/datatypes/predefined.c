@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Every predefined type of C, C++ and Fortran, in a strided layout: its size, pack and unpack, external32
- * there and back, and a message.
+ * Every predefined type of C, C++ and Fortran, in a strided layout: its size, pack and unpack,
+ * external32 there and back, and a message.
  */
 #include "check.h"
 
-#define ENTRY(type)                                                                                          \
-    {                                                                                                        \
-        type, #type                                                                                          \
+#define ENTRY(type)                                                                                \
+    {                                                                                              \
+        type, #type                                                                                \
     }
 
 static const struct {
@@ -84,8 +84,8 @@ static const struct {
 static int external_keeps_all_bits(MPI_Datatype type, MPI_Aint size, MPI_Aint external_size)
 {
     return size == external_size && type != MPI_LONG_DOUBLE && type != MPI_C_LONG_DOUBLE_COMPLEX &&
-           type != MPI_CXX_LONG_DOUBLE_COMPLEX && type != MPI_LONG_DOUBLE_INT && type != MPI_C_BOOL &&
-           type != MPI_CXX_BOOL && type != MPI_LOGICAL;
+           type != MPI_CXX_LONG_DOUBLE_COMPLEX && type != MPI_LONG_DOUBLE_INT &&
+           type != MPI_C_BOOL && type != MPI_CXX_BOOL && type != MPI_LOGICAL;
 }
 
 static void test(MPI_Datatype type, const char *name)

@@ -12,7 +12,8 @@ using namespace device_test;
 static constexpr int edges = 12;
 static MPI_Comm pair = MPI_COMM_NULL; /* the first two ranks */
 
-/* Launches since it was made, on a simulated device, where short messages are not cut into chunks. */
+/* Launches since it was made, on a simulated device, where short messages are not cut into chunks.
+ */
 class Launches {
 public:
     /* Nothing is over before the next call, so that what comes then has to wait. */
@@ -37,7 +38,8 @@ static void isends()
     std::vector<std::unique_ptr<Buffer>> buffers;
     std::vector<MPI_Request> requests(edges);
     for (int i = 0; i < edges; ++i)
-        buffers.push_back(std::make_unique<Buffer>(i == 5 ? gpu::Kind::pageable : gpu::Kind::device, i == 8 ? large : small));
+        buffers.push_back(std::make_unique<Buffer>(i == 5 ? gpu::Kind::pageable : gpu::Kind::device,
+                                                   i == 8 ? large : small));
     for (int i = 0; i < edges; ++i) {
         Buffer &buffer = *buffers[static_cast<size_t>(i)];
         if (rank == 0)
@@ -54,7 +56,8 @@ static void isends()
             MPI_Irecv(buffer.at(), 1, buffer.type(), 0, 3, pair, request);
     }
     wait_all(requests);
-    if (rank == 0) /* the first, those up to the host's, one and those behind it, the long one's two */
+    if (rank == 0) /* the first, those up to the host's, one and those behind it, the long one's two
+                    */
         launches.at_most(6, "Isend");
     else
         for (int i = 0; i < edges; ++i) {
@@ -69,8 +72,8 @@ static void neighbours()
 {
     const std::vector<int> others(edges, other()), ones(edges, 1);
     MPI_Comm graph;
-    MPI_Dist_graph_create_adjacent(pair, edges, others.data(), MPI_UNWEIGHTED, edges, others.data(), MPI_UNWEIGHTED,
-                                   MPI_INFO_NULL, 0, &graph);
+    MPI_Dist_graph_create_adjacent(pair, edges, others.data(), MPI_UNWEIGHTED, edges, others.data(),
+                                   MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &graph);
     const Layout layout = strided(60);
     Buffer from(gpu::Kind::device, layout, edges), to(gpu::Kind::device, layout, edges);
     MPI_Aint lb, extent;
@@ -83,9 +86,10 @@ static void neighbours()
     MPI_Barrier(pair);
     {
         const Launches launches;
-        MPI_Neighbor_alltoallw(from.at(), ones.data(), displs.data(), types.data(), to.at(), ones.data(), displs.data(),
-                               types.data(), graph);
-        launches.at_most(6, "Neighbor_alltoallw"); /* two of packs; unpacks as messages come, many at a time */
+        MPI_Neighbor_alltoallw(from.at(), ones.data(), displs.data(), types.data(), to.at(),
+                               ones.data(), displs.data(), types.data(), graph);
+        launches.at_most(6, "Neighbor_alltoallw"); /* two of packs; unpacks as messages come, many
+                                                      at a time */
     }
     to.expect(other() + 1, 0, edges * layout.elements());
     to.verify("Neighbor_alltoallw");
@@ -108,17 +112,18 @@ static void alltoallw()
     MPI_Barrier(MPI_COMM_WORLD);
     {
         const Launches launches;
-        MPI_Alltoallw(from.at(), ones.data(), displs.data(), types.data(), to.at(), ones.data(), displs.data(), types.data(),
-                      MPI_COMM_WORLD);
+        MPI_Alltoallw(from.at(), ones.data(), displs.data(), types.data(), to.at(), ones.data(),
+                      displs.data(), types.data(), MPI_COMM_WORLD);
         launches.at_most(7, "Alltoallw"); /* alone it would be two for each other rank, and one */
     }
     for (int r = 0; r < size; ++r)
-        to.expect(r + 1, r * layout.elements(), (r + 1) * layout.elements(), rank * layout.elements());
+        to.expect(r + 1, r * layout.elements(), (r + 1) * layout.elements(),
+                  rank * layout.elements());
     to.verify("Alltoallw");
 }
 
-/* Where the device takes 200 ms for anything, neither call takes so long: what short messages and long ones have of their GPU
- * is waited for in MPI_Wait. */
+/* Where the device takes 200 ms for anything, neither call takes so long: what short messages and
+ * long ones have of their GPU is waited for in MPI_Wait. */
 static void begins_at_once()
 {
     for (const int n : {50, 200000}) {
@@ -135,7 +140,8 @@ static void begins_at_once()
         else
             MPI_Irecv(buffer.at(), 1, buffer.type(), 0, 3, pair, &request);
         const double seconds = MPI_Wtime() - start;
-        check(seconds < 0.1, "to begin a message of " + std::to_string(n) + " doubles took " + std::to_string(seconds) + " s");
+        check(seconds < 0.1, "to begin a message of " + std::to_string(n) + " doubles took " +
+                                 std::to_string(seconds) + " s");
         gpu::Machine::get().configure("delay_us=0");
         MPI_Wait(&request, MPI_STATUS_IGNORE);
         gpu::Machine::get().reset();

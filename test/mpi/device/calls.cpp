@@ -24,10 +24,7 @@ template <class Send> static void by(const std::string &what, Send send)
         }
 }
 
-static void wait(MPI_Request &request)
-{
-    MPI_Wait(&request, MPI_STATUS_IGNORE);
-}
+static void wait(MPI_Request &request) { MPI_Wait(&request, MPI_STATUS_IGNORE); }
 
 static void sends()
 {
@@ -85,7 +82,8 @@ static void receives()
         verify("any tag");
         MPI_Probe(0, 12, MPI_COMM_WORLD, &status);
         MPI_Get_count(&status, MPI_BYTE, &bytes);
-        check(bytes == 8 * n, "a probe tells " + std::to_string(bytes) + " of " + std::to_string(8 * n) + " bytes");
+        check(bytes == 8 * n,
+              "a probe tells " + std::to_string(bytes) + " of " + std::to_string(8 * n) + " bytes");
         MPI_Recv(buffer.at(), 1, buffer.type(), 0, 12, MPI_COMM_WORLD, &status);
         verify("after a probe");
         MPI_Message message;
@@ -125,7 +123,8 @@ static void order()
             buffers[i].fill(static_cast<int>(i));
             MPI_Isend(buffers[i].at(), 1, buffers[i].type(), 1, 7, MPI_COMM_WORLD, &requests[i]);
         } else {
-            MPI_Irecv(buffers[i].at(), 1, buffers[i].type(), MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &requests[i]);
+            MPI_Irecv(buffers[i].at(), 1, buffers[i].type(), MPI_ANY_SOURCE, MPI_ANY_TAG,
+                      MPI_COMM_WORLD, &requests[i]);
         }
     }
     wait_all(requests);
@@ -142,21 +141,23 @@ static void exchanges()
         const Layout layout = structs(n);
         Buffer buffer(gpu::Kind::device, layout), target(gpu::Kind::device, layout);
         buffer.fill(rank);
-        MPI_Sendrecv_replace(buffer.at(), 1, buffer.type(), other(), 1, other(), 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Sendrecv_replace(buffer.at(), 1, buffer.type(), other(), 1, other(), 1, MPI_COMM_WORLD,
+                             MPI_STATUS_IGNORE);
         buffer.expect(other(), 0, n);
         buffer.verify("Sendrecv_replace");
         MPI_Request r;
-        MPI_Isendrecv_replace(buffer.at(), 1, buffer.type(), other(), 2, other(), 2, MPI_COMM_WORLD, &r);
+        MPI_Isendrecv_replace(buffer.at(), 1, buffer.type(), other(), 2, other(), 2, MPI_COMM_WORLD,
+                              &r);
         wait(r);
         buffer.expect(rank, 0, n);
         buffer.verify("Isendrecv_replace");
-        MPI_Sendrecv(buffer.at(), 1, buffer.type(), rank, 3, target.at(), 1, target.type(), rank, 3, MPI_COMM_WORLD,
-                     MPI_STATUS_IGNORE);
+        MPI_Sendrecv(buffer.at(), 1, buffer.type(), rank, 3, target.at(), 1, target.type(), rank, 3,
+                     MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         target.expect(rank, 0, n);
         target.verify("to oneself");
         target.fill(9);
-        MPI_Sendrecv(buffer.at(), 1, buffer.type(), 0, 3, target.at(), 1, target.type(), 0, 3, MPI_COMM_SELF,
-                     MPI_STATUS_IGNORE);
+        MPI_Sendrecv(buffer.at(), 1, buffer.type(), 0, 3, target.at(), 1, target.type(), 0, 3,
+                     MPI_COMM_SELF, MPI_STATUS_IGNORE);
         target.expect(rank, 0, n);
         target.verify("in MPI_COMM_SELF");
     }
@@ -178,17 +179,19 @@ static void truncation()
                 MPI_Ssend(buffer.at(), 1, buffer.type(), 1, 1, comm);
             } else
                 for (int i = 0; i < 2; ++i) {
-                    const int error = MPI_Recv(buffer.at(), 1, buffer.type(), 0, 1, comm, MPI_STATUS_IGNORE);
+                    const int error =
+                        MPI_Recv(buffer.at(), 1, buffer.type(), 0, 1, comm, MPI_STATUS_IGNORE);
                     int error_class;
                     MPI_Error_class(error, &error_class);
-                    check(error_class == MPI_ERR_TRUNCATE, "truncation is error class " + std::to_string(error_class));
+                    check(error_class == MPI_ERR_TRUNCATE,
+                          "truncation is error class " + std::to_string(error_class));
                 }
         }
     MPI_Comm_free(&comm);
 }
 
-/* While one message is read out of its sender's buffer, another of its tag and communicator meets a receive too short for
- * an envelope: the sender must know which of the two that was. */
+/* While one message is read out of its sender's buffer, another of its tag and communicator meets a
+ * receive too short for an envelope: the sender must know which of the two that was. */
 static void truncation_beside_a_read()
 {
     const Layout layout = contiguous(200000);
@@ -211,10 +214,12 @@ static void truncation_beside_a_read()
             MPI_Irecv(first.at(), 1, first.type(), 0, 1, comm, &r[0]);
             MPI_Irecv(&little, 1, MPI_DOUBLE, 0, 1, comm, &r[1]);
             MPI_Barrier(comm);
-            check(MPI_Wait(&r[0], MPI_STATUS_IGNORE) == MPI_SUCCESS, "a whole message beside a truncated one");
+            check(MPI_Wait(&r[0], MPI_STATUS_IGNORE) == MPI_SUCCESS,
+                  "a whole message beside a truncated one");
             int error_class;
             MPI_Error_class(MPI_Wait(&r[1], MPI_STATUS_IGNORE), &error_class);
-            check(error_class == MPI_ERR_TRUNCATE, "truncation is error class " + std::to_string(error_class));
+            check(error_class == MPI_ERR_TRUNCATE,
+                  "truncation is error class " + std::to_string(error_class));
             first.expect(turn, 0, layout.elements());
             first.verify("a whole message beside a truncated one");
         }
@@ -245,9 +250,12 @@ static void truncation_beside_a_probe()
         int error_class;
         first.fill(0);
         MPI_Mprobe(0, 1, comm, &probed, MPI_STATUS_IGNORE);
-        MPI_Error_class(MPI_Recv(&little, 1, MPI_DOUBLE, 0, 1, comm, MPI_STATUS_IGNORE), &error_class);
-        check(error_class == MPI_ERR_TRUNCATE, "truncation is error class " + std::to_string(error_class));
-        check(MPI_Mrecv(first.at(), 1, first.type(), &probed, MPI_STATUS_IGNORE) == MPI_SUCCESS, "what a probe has matched");
+        MPI_Error_class(MPI_Recv(&little, 1, MPI_DOUBLE, 0, 1, comm, MPI_STATUS_IGNORE),
+                        &error_class);
+        check(error_class == MPI_ERR_TRUNCATE,
+              "truncation is error class " + std::to_string(error_class));
+        check(MPI_Mrecv(first.at(), 1, first.type(), &probed, MPI_STATUS_IGNORE) == MPI_SUCCESS,
+              "what a probe has matched");
         first.expect(1, 0, n);
         first.verify("what a probe has matched, beside a truncated one");
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Every collective operation that moves or reduces data, in each of its forms, between groups too, and what it should leave.
+ * Every collective operation that moves or reduces data, in each of its forms, between groups too,
+ * and what it should leave.
  */
 #pragma once
 
@@ -14,8 +15,9 @@ namespace device_test {
 
 enum class Form { blocking, nonblocking, persistent };
 
-/* What a call leaves in its target: `count` items from item `to` on are the sum, over ranks `first` to `end` of the world,
- * of those that the rank has from item `from` on. Where data is only moved, that is one rank. Nothing else changes. */
+/* What a call leaves in its target: `count` items from item `to` on are the sum, over ranks `first`
+ * to `end` of the world, of those that the rank has from item `from` on. Where data is only moved,
+ * that is one rank. Nothing else changes. */
 struct Block {
     int to, count, first, end, from;
 };
@@ -27,7 +29,8 @@ struct Case {
     bool is_defined = true; /* otherwise the target may hold anything */
 };
 
-/* A communicator, and who there exchanges data with this rank: ranks `first` to `end` of the world. */
+/* A communicator, and who there exchanges data with this rank: ranks `first` to `end` of the world.
+ */
 struct Group {
     std::string name;
     MPI_Comm comm;
@@ -37,12 +40,21 @@ struct Group {
     bool between, in_place;
 };
 
-/* The root of all. Its number in its group is 0: between groups, MPICH's Ibcast takes no other for what it is. */
+/* The root of all. Its number in its group is 0: between groups, MPICH's Ibcast takes no other for
+ * what it is. */
 inline constexpr int world_root = 1;
 
 inline Group everyone(bool in_place)
 {
-    return {in_place ? "in place" : "everyone", MPI_COMM_WORLD, 0, size, rank, rank == world_root, true, world_root, false,
+    return {in_place ? "in place" : "everyone",
+            MPI_COMM_WORLD,
+            0,
+            size,
+            rank,
+            rank == world_root,
+            true,
+            world_root,
+            false,
             in_place};
 }
 
@@ -55,8 +67,16 @@ inline Group two_groups()
     MPI_Comm_split(MPI_COMM_WORLD, is_first, rank, &group);
     MPI_Intercomm_create(group, 0, MPI_COMM_WORLD, is_first ? 1 : 0, 0, &both);
     MPI_Comm_free(&group);
-    return {"between groups", both, is_first ? 1 : 0, is_first ? size : 1, is_first ? 0 : rank - 1, is_root, is_first, root,
-            true, false};
+    return {"between groups",
+            both,
+            is_first ? 1 : 0,
+            is_first ? size : 1,
+            is_first ? 0 : rank - 1,
+            is_root,
+            is_first,
+            root,
+            true,
+            false};
 }
 
 /* Each rank is a neighbour of each, itself too. The sources stand in reverse. */
@@ -70,13 +90,14 @@ struct Graph {
             targets.push_back(r);
             sources.push_back(size - 1 - r);
         }
-        MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, size, sources.data(), MPI_UNWEIGHTED, size, targets.data(),
-                                       MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &comm);
+        MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, size, sources.data(), MPI_UNWEIGHTED, size,
+                                       targets.data(), MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &comm);
     }
     ~Graph() { MPI_Comm_free(&comm); }
 };
 
-/* The type of the buffers' items: where it lies in gaps, only an operator of the program's own adds it. */
+/* The type of the buffers' items: where it lies in gaps, only an operator of the program's own adds
+ * it. */
 struct Items {
     const Layout layout;
     const MPI_Datatype type;
@@ -99,7 +120,8 @@ inline void add_items(void *in, void *inout, int *count, MPI_Datatype *)
     for (int i = 0; i < *count; ++i)
         for (const MPI_Aint at : added->layout.at) {
             const auto element = [&](void *items) {
-                return reinterpret_cast<double *>(static_cast<char *>(items) + i * added->extent + at);
+                return reinterpret_cast<double *>(static_cast<char *>(items) + i * added->extent +
+                                                  at);
             };
             *element(inout) += *element(in);
         }
@@ -109,12 +131,16 @@ inline void add_items(void *in, void *inout, int *count, MPI_Datatype *)
 struct Kinds {
     gpu::Kind from[2], to[2];
 };
-inline constexpr gpu::Kind device = gpu::Kind::device, host = gpu::Kind::pageable, managed = gpu::Kind::managed;
-inline constexpr Kinds every_kinds[] = {{{device, device}, {device, device}}, {{device, device}, {host, host}},
-                                        {{host, host}, {device, device}},     {{device, host}, {device, host}},
+inline constexpr gpu::Kind device = gpu::Kind::device, host = gpu::Kind::pageable,
+                           managed = gpu::Kind::managed;
+inline constexpr Kinds every_kinds[] = {{{device, device}, {device, device}},
+                                        {{device, device}, {host, host}},
+                                        {{host, host}, {device, device}},
+                                        {{device, host}, {device, host}},
                                         {{managed, device}, {device, managed}}};
 
-/* What one rank sends to another where counts differ: the same both ways, as calls in place need it. */
+/* What one rank sends to another where counts differ: the same both ways, as calls in place need
+ * it. */
 inline int count_of(int n, int from, int to) { return n + from + to; }
 /* Where that begins in the buffer of either: an item is left out before each part but the first. */
 inline int place_of(int n, int mine, int to) { return to * (n + mine + 1) + to * (to - 1) / 2; }
@@ -127,7 +153,8 @@ struct Parts {
     std::vector<MPI_Aint> addresses;
     std::vector<MPI_Datatype> types;
 
-    Parts(int n, const Items &items, int mine, const std::vector<int> &peers) : types(peers.size(), items.type)
+    Parts(int n, const Items &items, int mine, const std::vector<int> &peers)
+        : types(peers.size(), items.type)
     {
         for (const int peer : peers) {
             counts.push_back(count_of(n, mine, peer));
@@ -144,12 +171,21 @@ struct Parts {
 /* All calls of one group's, with parts of `n` items, and what each should do. */
 class Table {
 public:
-    Table(const Group &group, const Graph &graph, int n, const Items &from, const Items &to, const Buffer &source,
-          const Buffer &target)
-        : group_(group), n_(n), from_(from), to_(to), send_(source.at()), receive_(target.at()),
-          gathered_(n, to, 0, peers()), scattered_(n, from, 0, peers()), sends_(n, from, group.me, peers()),
-          receives_(n, to, group.me, peers()), targets_(n, from, group.me, graph.targets),
-          sources_(n, to, group.me, graph.sources), gathered_sources_(n, to, 0, graph.sources)
+    Table(const Group &group, const Graph &graph, int n, const Items &from, const Items &to,
+          const Buffer &source, const Buffer &target)
+        : group_(group),
+          n_(n),
+          from_(from),
+          to_(to),
+          send_(source.at()),
+          receive_(target.at()),
+          gathered_(n, to, 0, peers()),
+          scattered_(n, from, 0, peers()),
+          sends_(n, from, group.me, peers()),
+          receives_(n, to, group.me, peers()),
+          targets_(n, from, group.me, graph.targets),
+          sources_(n, to, group.me, graph.sources),
+          gathered_sources_(n, to, 0, graph.sources)
     {
         rooted();
         among_all();
@@ -165,16 +201,18 @@ public:
 
 private:
     template <class... A>
-    void add(const char *name, int (*blocking)(A...), std::type_identity_t<int (*)(A..., MPI_Request *)> nonblocking,
-             std::type_identity_t<int (*)(A..., MPI_Info, MPI_Request *)> persistent, std::vector<Block> expected,
-             std::type_identity_t<A>... with)
+    void add(const char *name, int (*blocking)(A...),
+             std::type_identity_t<int (*)(A..., MPI_Request *)> nonblocking,
+             std::type_identity_t<int (*)(A..., MPI_Info, MPI_Request *)> persistent,
+             std::vector<Block> expected, std::type_identity_t<A>... with)
     {
         cases_.push_back({name,
                           [=](Form form, MPI_Request *request) {
                               if (form == Form::blocking)
                                   return blocking(with...);
-                              return form == Form::nonblocking ? nonblocking(with..., request)
-                                                               : persistent(with..., MPI_INFO_NULL, request);
+                              return form == Form::nonblocking
+                                         ? nonblocking(with..., request)
+                                         : persistent(with..., MPI_INFO_NULL, request);
                           },
                           std::move(expected)});
     }
@@ -193,33 +231,44 @@ private:
             blocks.push_back(block(i, group_.first + i));
         return blocks;
     }
-    static Block from_root(int count, int from) { return {0, count, world_root, world_root + 1, from}; }
-    static std::vector<Block> only(bool holds, std::vector<Block> blocks) { return holds ? blocks : std::vector<Block>{}; }
+    static Block from_root(int count, int from)
+    {
+        return {0, count, world_root, world_root + 1, from};
+    }
+    static std::vector<Block> only(bool holds, std::vector<Block> blocks)
+    {
+        return holds ? blocks : std::vector<Block>{};
+    }
 
     void rooted()
     {
-        const auto [name, comm, first, end, me, is_root, hears_root, root, between, in_place] = group_;
+        const auto [name, comm, first, end, me, is_root, hears_root, root, between, in_place] =
+            group_;
         const int n = n_, uneven = count_of(n, 0, me);
         const bool stays = in_place && is_root;
-        void *const send = stays ? MPI_IN_PLACE : send_, *const receive = stays ? MPI_IN_PLACE : receive_;
+        void *const send = stays ? MPI_IN_PLACE : send_, *const receive =
+                                                             stays ? MPI_IN_PLACE : receive_;
         const MPI_Datatype from = from_.type, to = to_.type;
 
-        add(FORMS(Bcast, bcast), only(hears_root && !is_root, {from_root(n, 0)}), is_root ? send_ : receive_, n,
-            is_root ? from : to, root, comm);
+        add(FORMS(Bcast, bcast), only(hears_root && !is_root, {from_root(n, 0)}),
+            is_root ? send_ : receive_, n, is_root ? from : to, root, comm);
         const auto gathered = from_peers([&](int i, int r) {
             return Block{i * n, n, r, r + 1, stays && r == rank ? i * n : 0};
         });
-        add(FORMS(Gather, gather), only(is_root, gathered), send, n, from, receive_, n, to, root, comm);
+        add(FORMS(Gather, gather), only(is_root, gathered), send, n, from, receive_, n, to, root,
+            comm);
         const auto gathered_parts = from_peers([&](int i, int r) {
             const int place = place_of(n, 0, i);
             return Block{place, count_of(n, 0, i), r, r + 1, stays && r == rank ? place : 0};
         });
-        add(FORMS(Gatherv, gatherv), only(is_root, gathered_parts), send, uneven, from, receive_, gathered_.counts.data(),
-            gathered_.places.data(), to, root, comm);
-        add(FORMS(Scatter, scatter), only(hears_root && !stays, {from_root(n, me * n)}), send_, n, from, receive, n, to,
-            root, comm);
-        add(FORMS(Scatterv, scatterv), only(hears_root && !stays, {from_root(uneven, place_of(n, 0, me))}), send_,
-            scattered_.counts.data(), scattered_.places.data(), from, receive, uneven, to, root, comm);
+        add(FORMS(Gatherv, gatherv), only(is_root, gathered_parts), send, uneven, from, receive_,
+            gathered_.counts.data(), gathered_.places.data(), to, root, comm);
+        add(FORMS(Scatter, scatter), only(hears_root && !stays, {from_root(n, me * n)}), send_, n,
+            from, receive, n, to, root, comm);
+        add(FORMS(Scatterv, scatterv),
+            only(hears_root && !stays, {from_root(uneven, place_of(n, 0, me))}), send_,
+            scattered_.counts.data(), scattered_.places.data(), from, receive, uneven, to, root,
+            comm);
     }
 
     void among_all()
@@ -230,40 +279,52 @@ private:
         const MPI_Datatype from = from_.type, to = to_.type;
         const MPI_Comm comm = group_.comm;
 
-        const auto gathered = from_peers([&](int i, int r) { return Block{i * n, n, r, r + 1, in_place ? i * n : 0}; });
+        const auto gathered = from_peers([&](int i, int r) {
+            return Block{i * n, n, r, r + 1, in_place ? i * n : 0};
+        });
         add(FORMS(Allgather, allgather), gathered, send, n, from, receive_, n, to, comm);
         const auto gathered_parts = from_peers([&](int i, int r) {
             const int place = place_of(n, 0, i);
             return Block{place, count_of(n, 0, i), r, r + 1, in_place ? place : 0};
         });
-        add(FORMS(Allgatherv, allgatherv), gathered_parts, send, count_of(n, 0, me), from, receive_, gathered_.counts.data(),
-            gathered_.places.data(), to, comm);
-        const auto exchanged = from_peers([&](int i, int r) { return Block{i * n, n, r, r + 1, me * n}; });
+        add(FORMS(Allgatherv, allgatherv), gathered_parts, send, count_of(n, 0, me), from, receive_,
+            gathered_.counts.data(), gathered_.places.data(), to, comm);
+        const auto exchanged = from_peers([&](int i, int r) {
+            return Block{i * n, n, r, r + 1, me * n};
+        });
         add(FORMS(Alltoall, alltoall), exchanged, send, n, from, receive_, n, to, comm);
         const auto exchanged_parts = from_peers([&](int i, int r) {
             return Block{place_of(n, me, i), count_of(n, me, i), r, r + 1, place_of(n, i, me)};
         });
-        add(FORMS(Alltoallv, alltoallv), exchanged_parts, send, sends_.counts.data(), sends_.places.data(), from, receive_,
-            receives_.counts.data(), receives_.places.data(), to, comm);
-        add(FORMS(Alltoallw, alltoallw), exchanged_parts, send, sends_.counts.data(), sends_.bytes.data(),
-            sends_.types.data(), receive_, receives_.counts.data(), receives_.bytes.data(), receives_.types.data(), comm);
+        add(FORMS(Alltoallv, alltoallv), exchanged_parts, send, sends_.counts.data(),
+            sends_.places.data(), from, receive_, receives_.counts.data(), receives_.places.data(),
+            to, comm);
+        add(FORMS(Alltoallw, alltoallw), exchanged_parts, send, sends_.counts.data(),
+            sends_.bytes.data(), sends_.types.data(), receive_, receives_.counts.data(),
+            receives_.bytes.data(), receives_.types.data(), comm);
     }
 
     void reductions()
     {
-        const auto [name, comm, first, end, me, is_root, hears_root, root, between, in_place] = group_;
+        const auto [name, comm, first, end, me, is_root, hears_root, root, between, in_place] =
+            group_;
         const int n = n_;
         const MPI_Datatype type = to_.type;
         const MPI_Op op = type == MPI_DOUBLE ? MPI_SUM : add_items_op;
-        const void *const send = in_place ? MPI_IN_PLACE : send_, *const send_to_root = is_root ? send : send_;
+        const void *const send = in_place ? MPI_IN_PLACE : send_, *const send_to_root =
+                                                                      is_root ? send : send_;
 
-        add(FORMS(Reduce, reduce), only(is_root, {{0, n, first, end, 0}}), send_to_root, receive_, n, type, op, root, comm);
-        add(FORMS(Allreduce, allreduce), {{0, n, first, end, 0}}, send, receive_, n, type, op, comm);
+        add(FORMS(Reduce, reduce), only(is_root, {{0, n, first, end, 0}}), send_to_root, receive_,
+            n, type, op, root, comm);
+        add(FORMS(Allreduce, allreduce), {{0, n, first, end, 0}}, send, receive_, n, type, op,
+            comm);
         if (between) /* where both groups must have as much, or which is not defined */
             return;
-        add(FORMS(Reduce_scatter_block, reduce_scatter_block), {{0, n, first, end, me * n}}, send, receive_, n, type, op, comm);
-        add(FORMS(Reduce_scatter, reduce_scatter), {{0, count_of(n, 0, me), first, end, place_of(n, 0, me) - me}}, send,
-            receive_, gathered_.counts.data(), type, op, comm);
+        add(FORMS(Reduce_scatter_block, reduce_scatter_block), {{0, n, first, end, me * n}}, send,
+            receive_, n, type, op, comm);
+        add(FORMS(Reduce_scatter, reduce_scatter),
+            {{0, count_of(n, 0, me), first, end, place_of(n, 0, me) - me}}, send, receive_,
+            gathered_.counts.data(), type, op, comm);
         add(FORMS(Scan, scan), {{0, n, 0, me + 1, 0}}, send, receive_, n, type, op, comm);
         add(FORMS(Exscan, exscan), {{0, n, 0, me, 0}}, send, receive_, n, type, op, comm);
         cases_.back().is_defined = me > 0;
@@ -279,17 +340,22 @@ private:
             gathered.push_back({at, n, s, s + 1, 0});
             gathered_parts.push_back({place_of(n, 0, s), count_of(n, 0, s), s, s + 1, 0});
             exchanged.push_back({at, n, s, s + 1, me * n});
-            exchanged_parts.push_back({place_of(n, me, s), count_of(n, me, s), s, s + 1, place_of(n, s, me)});
+            exchanged_parts.push_back(
+                {place_of(n, me, s), count_of(n, me, s), s, s + 1, place_of(n, s, me)});
         }
-        add(FORMS(Neighbor_allgather, neighbor_allgather), gathered, send_, n, from, receive_, n, to, graph.comm);
-        add(FORMS(Neighbor_allgatherv, neighbor_allgatherv), gathered_parts, send_, count_of(n, 0, me), from, receive_,
-            gathered_sources_.counts.data(), gathered_sources_.places.data(), to, graph.comm);
-        add(FORMS(Neighbor_alltoall, neighbor_alltoall), exchanged, send_, n, from, receive_, n, to, graph.comm);
-        add(FORMS(Neighbor_alltoallv, neighbor_alltoallv), exchanged_parts, send_, targets_.counts.data(),
-            targets_.places.data(), from, receive_, sources_.counts.data(), sources_.places.data(), to, graph.comm);
-        add(FORMS(Neighbor_alltoallw, neighbor_alltoallw), exchanged_parts, send_, targets_.counts.data(),
-            targets_.addresses.data(), targets_.types.data(), receive_, sources_.counts.data(), sources_.addresses.data(),
-            sources_.types.data(), graph.comm);
+        add(FORMS(Neighbor_allgather, neighbor_allgather), gathered, send_, n, from, receive_, n,
+            to, graph.comm);
+        add(FORMS(Neighbor_allgatherv, neighbor_allgatherv), gathered_parts, send_,
+            count_of(n, 0, me), from, receive_, gathered_sources_.counts.data(),
+            gathered_sources_.places.data(), to, graph.comm);
+        add(FORMS(Neighbor_alltoall, neighbor_alltoall), exchanged, send_, n, from, receive_, n, to,
+            graph.comm);
+        add(FORMS(Neighbor_alltoallv, neighbor_alltoallv), exchanged_parts, send_,
+            targets_.counts.data(), targets_.places.data(), from, receive_, sources_.counts.data(),
+            sources_.places.data(), to, graph.comm);
+        add(FORMS(Neighbor_alltoallw, neighbor_alltoallw), exchanged_parts, send_,
+            targets_.counts.data(), targets_.addresses.data(), targets_.types.data(), receive_,
+            sources_.counts.data(), sources_.addresses.data(), sources_.types.data(), graph.comm);
     }
 
     const Group &group_;

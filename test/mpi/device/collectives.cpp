@@ -71,18 +71,18 @@ static void data(gpu::Kind kind, MakeLayout make, int n)
         displs[r] = static_cast<int>(places[r]);
     }
     MPI_Request request;
-    MPI_Ialltoallw(sends.at(), ones.data(), displs.data(), types.data(), w.at(), ones.data(), displs.data(), types.data(),
-                   world, &request);
+    MPI_Ialltoallw(sends.at(), ones.data(), displs.data(), types.data(), w.at(), ones.data(),
+                   displs.data(), types.data(), world, &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     expect_exchange(w, "Ialltoallw");
 
     std::vector<int> ranks(ones.size());
     std::iota(ranks.begin(), ranks.end(), 0);
     MPI_Comm graph;
-    MPI_Dist_graph_create_adjacent(world, size, ranks.data(), MPI_UNWEIGHTED, size, ranks.data(), MPI_UNWEIGHTED,
-                                   MPI_INFO_NULL, 0, &graph);
-    MPI_Neighbor_alltoallw(sends.at(), ones.data(), places.data(), types.data(), neighbours.at(), ones.data(),
-                           places.data(), types.data(), graph);
+    MPI_Dist_graph_create_adjacent(world, size, ranks.data(), MPI_UNWEIGHTED, size, ranks.data(),
+                                   MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &graph);
+    MPI_Neighbor_alltoallw(sends.at(), ones.data(), places.data(), types.data(), neighbours.at(),
+                           ones.data(), places.data(), types.data(), graph);
     expect_exchange(neighbours, "Neighbor_alltoallw");
     MPI_Comm_free(&graph);
 }
@@ -92,9 +92,11 @@ static void reduce_on_device_from(int bytes)
 {
     int index, count;
     MPI_T_cvar_handle handle;
-    const bool set = MPI_T_cvar_get_index("MPIR_CVAR_GPU_REDUCE_ON_DEVICE", &index) == MPI_SUCCESS &&
-                     MPI_T_cvar_handle_alloc(index, nullptr, &handle, &count) == MPI_SUCCESS &&
-                     MPI_T_cvar_write(handle, &bytes) == MPI_SUCCESS && MPI_T_cvar_handle_free(&handle) == MPI_SUCCESS;
+    const bool set =
+        MPI_T_cvar_get_index("MPIR_CVAR_GPU_REDUCE_ON_DEVICE", &index) == MPI_SUCCESS &&
+        MPI_T_cvar_handle_alloc(index, nullptr, &handle, &count) == MPI_SUCCESS &&
+        MPI_T_cvar_write(handle, &bytes) == MPI_SUCCESS &&
+        MPI_T_cvar_handle_free(&handle) == MPI_SUCCESS;
     check(set, "MPIR_CVAR_GPU_REDUCE_ON_DEVICE cannot be set");
 }
 
@@ -133,8 +135,10 @@ static void operators(gpu::Kind kind, int n)
     const std::vector<int> counts = uneven(n);
     const int before = std::accumulate(counts.begin(), counts.begin() + rank, 0);
     const int all = std::accumulate(counts.begin(), counts.end(), 0);
-    const Layout dense = contiguous(n), many = contiguous(n * size), sized = contiguous(n + rank), whole = contiguous(all);
-    Buffer mine(kind, dense), sum(kind, dense), in_place(kind, dense), scan(kind, dense), part(kind, dense), parts(kind, many);
+    const Layout dense = contiguous(n), many = contiguous(n * size), sized = contiguous(n + rank),
+                 whole = contiguous(all);
+    Buffer mine(kind, dense), sum(kind, dense), in_place(kind, dense), scan(kind, dense),
+        part(kind, dense), parts(kind, many);
     mine.fill(rank);
     const auto expect_sum = [&](Buffer &b, int begin, int end, const char *call, int first = 0) {
         for (int64_t i = 0; i < b.elements(); ++i)
@@ -148,7 +152,8 @@ static void operators(gpu::Kind kind, int n)
             expect_sum(sum, 0, size, "Reduce");
         sum.verify("Reduce where it is not the root");
         in_place.fill(rank);
-        MPI_Reduce(rank == root ? MPI_IN_PLACE : in_place.at(), in_place.at(), n, MPI_DOUBLE, MPI_SUM, root, world);
+        MPI_Reduce(rank == root ? MPI_IN_PLACE : in_place.at(), in_place.at(), n, MPI_DOUBLE,
+                   MPI_SUM, root, world);
         if (rank == root)
             expect_sum(in_place, 0, size, "Reduce in place");
         in_place.verify("Reduce in place where it is not the root");
@@ -177,7 +182,8 @@ static void operators(gpu::Kind kind, int n)
 static void nonblocking_operators(gpu::Kind kind, int n)
 {
     const Layout dense = contiguous(n), many = contiguous(n * size);
-    Buffer mine(kind, dense), reduced(kind, dense), all(kind, dense), scan(kind, dense), part(kind, dense), parts(kind, many);
+    Buffer mine(kind, dense), reduced(kind, dense), all(kind, dense), scan(kind, dense),
+        part(kind, dense), parts(kind, many);
     mine.fill(rank);
     parts.fill(rank);
     std::vector<MPI_Request> requests(4);
@@ -228,7 +234,8 @@ static void reductions(int n)
                 operate(kind, n);
                 /* Managed memory needs no copies: either does. */
                 if (kind != gpu::Kind::managed || is_long)
-                    check((kernels_that_reduce() > before) == (kind != gpu::Kind::pageable && is_long),
+                    check((kernels_that_reduce() > before) ==
+                              (kind != gpu::Kind::pageable && is_long),
                           std::to_string(n) + " doubles, " + std::to_string(threshold) +
                               " bytes and more on the device: where they were reduced");
             }
@@ -238,7 +245,8 @@ static void reductions(int n)
     }
 }
 
-/* What no device does is reduced on the host, however long it is: an operator of the program's own. */
+/* What no device does is reduced on the host, however long it is: an operator of the program's own.
+ */
 static void own_operator(int n)
 {
     const Layout dense = contiguous(n);
@@ -264,7 +272,9 @@ static void own_operator(int n)
 static void long_doubles(int n)
 {
     using Number = long double;
-    const auto value = [](int r, size_t i) { return static_cast<Number>(r) + static_cast<Number>(i) / 3; };
+    const auto value = [](int r, size_t i) {
+        return static_cast<Number>(r) + static_cast<Number>(i) / 3;
+    };
     std::vector<Number> mine(static_cast<size_t>(n)), found(mine.size());
     for (size_t i = 0; i < mine.size(); ++i)
         mine[i] = value(rank, i);
@@ -302,7 +312,8 @@ static void between_groups(int n)
         sum.put(i, receives ? sum_at(1, size, i) : sum_at(0, 1, i));
     sum.verify("Allreduce between groups, of " + std::to_string(n));
     if (size > 2 && rank == 1) /* the first of its group, which has others */
-        check((kernels_that_reduce() > before) == (n == 60000), "Allreduce between groups: where it was reduced");
+        check((kernels_that_reduce() > before) == (n == 60000),
+              "Allreduce between groups: where it was reduced");
     MPI_Comm_free(&both);
     MPI_Comm_free(&group);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * How messages of device buffers end: by every call that tests or waits, cancelled, truncated, of types that are gone
- * already, or not before all else has ended.
+ * How messages of device buffers end: by every call that tests or waits, cancelled, truncated, of
+ * types that are gone already, or not before all else has ended.
  */
 #include "device_test.hpp"
 
@@ -20,7 +20,8 @@ static std::string to_text(const char *what, int n, const Layout &layout)
     return std::string(what) + ", " + std::to_string(n) + " doubles, " + layout.name;
 }
 
-/* Long messages and short ones, both ways, that nobody receives until all else is done: the rest must pass them. */
+/* Long messages and short ones, both ways, that nobody receives until all else is done: the rest
+ * must pass them. */
 class Unreceived {
 public:
     Unreceived()
@@ -70,20 +71,24 @@ struct Completion {
     void (*call)(int n, MPI_Request *requests, MPI_Status *statuses);
 };
 constexpr Completion completions[] = {
-    {"Test", [](int n, MPI_Request *r, MPI_Status *s) {
+    {"Test",
+     [](int n, MPI_Request *r, MPI_Status *s) {
          for (int i = 0, flag = 0; i < n; i += flag)
              MPI_Test(&r[i], &flag, &s[i]);
      }},
-    {"Testall", [](int n, MPI_Request *r, MPI_Status *s) {
+    {"Testall",
+     [](int n, MPI_Request *r, MPI_Status *s) {
          for (int flag = 0; !flag;)
              MPI_Testall(n, r, &flag, s);
      }},
-    {"Waitany", [](int n, MPI_Request *r, MPI_Status *s) {
+    {"Waitany",
+     [](int n, MPI_Request *r, MPI_Status *s) {
          MPI_Status status;
          for (int i; MPI_Waitany(n, r, &i, &status), i != MPI_UNDEFINED;)
              s[i] = status;
      }},
-    {"Testany", [](int n, MPI_Request *r, MPI_Status *s) {
+    {"Testany",
+     [](int n, MPI_Request *r, MPI_Status *s) {
          MPI_Status status;
          for (int i, flag; MPI_Testany(n, r, &i, &flag, &status), !flag || i != MPI_UNDEFINED;)
              if (flag)
@@ -97,8 +102,10 @@ static void check_status(const std::string &what, const MPI_Status &status, int 
 {
     int count;
     MPI_Get_count(&status, MPI_DOUBLE, &count);
-    check(status.MPI_SOURCE == other() && status.MPI_TAG == tag, what + ": the status tells of another message");
-    check(count == elements, what + ": the status tells of " + std::to_string(count) + ", not " + std::to_string(elements));
+    check(status.MPI_SOURCE == other() && status.MPI_TAG == tag,
+          what + ": the status tells of another message");
+    check(count == elements, what + ": the status tells of " + std::to_string(count) + ", not " +
+                                 std::to_string(elements));
 }
 
 /* Both ranks send the other all sizes; the sends and the receives are completed together. */
@@ -119,8 +126,9 @@ static void exchange(const Completion &completion, MakeLayout make)
         ++i;
     }
     completion.call(2 * n, requests, statuses);
-    check(std::count(requests, requests + 2 * n, MPI_REQUEST_NULL) == 2 * n, completion.name + std::string(" leaves some"));
-    for (int i = 0; Buffer &target : to) {
+    check(std::count(requests, requests + 2 * n, MPI_REQUEST_NULL) == 2 * n,
+          completion.name + std::string(" leaves some"));
+    for (int i = 0; Buffer & target : to) {
         check_status(completion.name, statuses[i], i, sizes[i]);
         target.expect(10 * i + other(), 0, target.elements());
         target.verify(completion.name);
@@ -155,8 +163,8 @@ static void probe(const Layout &layout, bool matched)
     to.verify(what);
 }
 
-/* Neither call waits for the other end's, nor needs its type once it has returned: the barrier is between them, and others
- * may have the place of the types before the message moves. */
+/* Neither call waits for the other end's, nor needs its type once it has returned: the barrier is
+ * between them, and others may have the place of the types before the message moves. */
 static void returns_at_once(const Layout &layout, bool send_first)
 {
     const int n = static_cast<int>(layout.elements());
@@ -179,11 +187,13 @@ static void returns_at_once(const Layout &layout, bool send_first)
     MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
     MPI_Type_free(&another);
     to.expect(n + other(), 0, n);
-    to.verify(to_text(send_first ? "types freed, sent first" : "types freed, received first", n, layout));
+    to.verify(
+        to_text(send_first ? "types freed, sent first" : "types freed, received first", n, layout));
 }
 
-/* Either it is cancelled, and nobody ever sees it, or it is not, and arrives. Rank 1 looks for it until it is told. (MPI
- * lets MPI_Wait return without it; MPICH, where UCX moves messages, cancels none and waits for the receiver.) */
+/* Either it is cancelled, and nobody ever sees it, or it is not, and arrives. Rank 1 looks for it
+ * until it is told. (MPI lets MPI_Wait return without it; MPICH, where UCX moves messages, cancels
+ * none and waits for the receiver.) */
 static void cancelled_send(const char *name, decltype(&MPI_Isend) send, const Layout &layout)
 {
     constexpr int tag = 4, verdict_tag = 5;
@@ -205,37 +215,46 @@ static void cancelled_send(const char *name, decltype(&MPI_Isend) send, const La
     MPI_Message message;
     int arrived = 0;
     for (int found, told = 0; !told; arrived += found) {
-        MPI_Iprobe(0, verdict_tag, world, &told, MPI_STATUS_IGNORE); /* first: what was sent before it is there then */
+        MPI_Iprobe(0, verdict_tag, world, &told, MPI_STATUS_IGNORE); /* first: what was sent before
+                                                                        it is there then */
         MPI_Improbe(0, tag, world, &found, &message, &status);
         if (found)
             MPI_Mrecv(buffer.at(), 1, buffer.type(), &message, &status);
     }
     MPI_Recv(&cancelled, 1, MPI_INT, 0, verdict_tag, world, MPI_STATUS_IGNORE);
-    check(arrived == !cancelled, what + ": cancelled " + std::to_string(cancelled) + ", arrived " + std::to_string(arrived));
+    check(arrived == !cancelled, what + ": cancelled " + std::to_string(cancelled) + ", arrived " +
+                                     std::to_string(arrived));
     if (arrived)
         buffer.expect(n, 0, n);
     buffer.verify(what);
 }
 
-/* A message of n doubles for a receive of `room`: an error there, the end of the send, and nothing written behind. */
+/* A message of n doubles for a receive of `room`: an error there, the end of the send, and nothing
+ * written behind. */
 struct Truncation {
     gpu::Kind kind; /* of the receiver's memory */
     MakeLayout sent, received;
     int n, room;
 };
 constexpr Truncation truncations[] = {
-    {gpu::Kind::pageable, strided, strided, 100, 30},           {gpu::Kind::pageable, strided, contiguous, 150000, 2000},
-    {gpu::Kind::pageable, contiguous, contiguous, 100, 30},     {gpu::Kind::pageable, contiguous, contiguous, 150000, 30},
-    {gpu::Kind::pageable, contiguous, strided, 150000, 149999}, {gpu::Kind::pageable, strided, contiguous, 2049, 2048},
-    {gpu::Kind::device, strided, contiguous, 100, 99},          {gpu::Kind::device, strided, strided, 100, 1},
-    {gpu::Kind::device, strided, strided, 150000, 100000},      {gpu::Kind::managed, indexed, structs, 1025, 1024},
+    {gpu::Kind::pageable, strided, strided, 100, 30},
+    {gpu::Kind::pageable, strided, contiguous, 150000, 2000},
+    {gpu::Kind::pageable, contiguous, contiguous, 100, 30},
+    {gpu::Kind::pageable, contiguous, contiguous, 150000, 30},
+    {gpu::Kind::pageable, contiguous, strided, 150000, 149999},
+    {gpu::Kind::pageable, strided, contiguous, 2049, 2048},
+    {gpu::Kind::device, strided, contiguous, 100, 99},
+    {gpu::Kind::device, strided, strided, 100, 1},
+    {gpu::Kind::device, strided, strided, 150000, 100000},
+    {gpu::Kind::managed, indexed, structs, 1025, 1024},
 };
 
 static void truncated(const Truncation &t, decltype(&MPI_Isend) send, bool matched)
 {
     const Layout layout = rank == 0 ? t.sent(t.n) : t.received(t.room);
     const std::string what = to_text(matched ? "truncated, Mrecv" : "truncated, Recv", t.n, layout);
-    Buffer buffer(rank == 0 ? gpu::Kind::device : t.kind, layout, 2); /* one for the message, one behind it */
+    Buffer buffer(rank == 0 ? gpu::Kind::device : t.kind, layout, 2); /* one for the message, one
+                                                                         behind it */
     MPI_Request r;
     MPI_Message message;
     if (rank == 0) {
@@ -246,16 +265,19 @@ static void truncated(const Truncation &t, decltype(&MPI_Isend) send, bool match
     }
     if (matched)
         MPI_Mprobe(0, 6, world, &message, MPI_STATUS_IGNORE);
-    const int error = matched ? MPI_Mrecv(buffer.at(), 1, buffer.type(), &message, MPI_STATUS_IGNORE)
-                              : MPI_Recv(buffer.at(), 1, buffer.type(), 0, 6, world, MPI_STATUS_IGNORE);
+    const int error = matched
+                          ? MPI_Mrecv(buffer.at(), 1, buffer.type(), &message, MPI_STATUS_IGNORE)
+                          : MPI_Recv(buffer.at(), 1, buffer.type(), 0, 6, world, MPI_STATUS_IGNORE);
     int error_class;
     MPI_Error_class(error, &error_class);
     check(error_class == MPI_ERR_TRUNCATE, what + ": error class " + std::to_string(error_class));
     MPI_Aint lb, extent;
     MPI_Type_get_extent(layout.type, &lb, &extent);
     std::vector<std::byte> behind(static_cast<size_t>(layout.bytes));
-    gpu::Machine::get().copy(behind.data(), static_cast<std::byte *>(buffer.at()) + extent, behind.size());
-    check(std::ranges::count(behind, std::byte{0xa5}) == layout.bytes, what + ": what lies behind is written to");
+    gpu::Machine::get().copy(behind.data(), static_cast<std::byte *>(buffer.at()) + extent,
+                             behind.size());
+    check(std::ranges::count(behind, std::byte{0xa5}) == layout.bytes,
+          what + ": what lies behind is written to");
 }
 
 int main(int argc, char **argv)
@@ -275,7 +297,8 @@ int main(int argc, char **argv)
                 cancelled_send("Isend", MPI_Isend, layout);
                 cancelled_send("Issend", MPI_Issend, layout);
             }
-        MPI_Comm_set_errhandler(world, MPI_ERRORS_RETURN); /* MPI_Mrecv looks at no other communicator's */
+        MPI_Comm_set_errhandler(world, MPI_ERRORS_RETURN); /* MPI_Mrecv looks at no other
+                                                              communicator's */
         for (const Truncation &each : truncations)
             for (const auto send : {MPI_Isend, MPI_Issend})
                 for (const bool matched : {false, true})

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Messages of one sender that differ in nothing but whom they go to: the contexts of intercommunicators are their
- * receivers' own, so two receivers may have the same one.
+ * Messages of one sender that differ in nothing but whom they go to: the contexts of
+ * intercommunicators are their receivers' own, so two receivers may have the same one.
  */
 #include "device_test.hpp"
 
@@ -9,8 +9,8 @@
 
 using namespace device_test;
 
-/* Rank 0 sends to rank 2 over several communicators, of which one has the context in which rank 1 receives from it. What rank 1
- * truncates is its own message, and no other. */
+/* Rank 0 sends to rank 2 over several communicators, of which one has the context in which rank 1
+ * receives from it. What rank 1 truncates is its own message, and no other. */
 static void truncated_elsewhere()
 {
     constexpr int several = 8, n = 200000;
@@ -30,7 +30,8 @@ static void truncated_elsewhere()
         if (rank == 0) {
             buffers.back()->fill(i);
             requests.emplace_back();
-            MPI_Isend(buffers.back()->at(), 1, layout.type, 0, 7, comms[static_cast<size_t>(i)], &requests.back());
+            MPI_Isend(buffers.back()->at(), 1, layout.type, 0, 7, comms[static_cast<size_t>(i)],
+                      &requests.back());
         }
     }
     if (rank == 0) {
@@ -51,13 +52,15 @@ static void truncated_elsewhere()
         MPI_Status status;
         int kind;
         MPI_Error_class(MPI_Recv(&little, 1, MPI_DOUBLE, 0, 7, inter, &status), &kind);
-        check(kind == MPI_ERR_TRUNCATE, "a receive that is too short is told " + std::to_string(kind));
+        check(kind == MPI_ERR_TRUNCATE,
+              "a receive that is too short is told " + std::to_string(kind));
     }
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 2)
         for (int i = 0; i < several; ++i) {
             Buffer &buffer = *buffers[static_cast<size_t>(i)];
-            MPI_Recv(buffer.at(), 1, layout.type, 1, 7, comms[static_cast<size_t>(i)], MPI_STATUS_IGNORE);
+            MPI_Recv(buffer.at(), 1, layout.type, 1, 7, comms[static_cast<size_t>(i)],
+                     MPI_STATUS_IGNORE);
             buffer.expect(i, 0, n);
             buffer.verify("what another receiver has not truncated");
         }
@@ -69,7 +72,4 @@ static void truncated_elsewhere()
             MPI_Comm_free(&comm);
 }
 
-int main(int argc, char **argv)
-{
-    return run(argc, argv, truncated_elsewhere);
-}
+int main(int argc, char **argv) { return run(argc, argv, truncated_elsewhere); }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the programs of this folder share: buffers in memory of every kind, laid out in several ways, that know what
- * should be in them; checks that count; an end that tells. They run on a simulated device or on GPUs, whichever
- * libheddle has open.
+ * What the programs of this folder share: buffers in memory of every kind, laid out in several
+ * ways, that know what should be in them; checks that count; an end that tells. They run on a
+ * simulated device or on GPUs, whichever libheddle has open.
  */
 #pragma once
 
@@ -84,7 +84,11 @@ struct Layout {
             bytes = std::max(bytes, a + this->unit);
     }
     Layout(Layout &&other) noexcept
-        : name(std::move(other.name)), at(std::move(other.at)), type(other.type), unit(other.unit), bytes(other.bytes)
+        : name(std::move(other.name)),
+          at(std::move(other.at)),
+          type(other.type),
+          unit(other.unit),
+          bytes(other.bytes)
     {
         other.type = MPI_DATATYPE_NULL;
     }
@@ -134,7 +138,8 @@ inline Layout indexed(int n, Unit unit = in_doubles)
         for (int i = 0; i < lengths[b]; ++i)
             at.push_back(MPI_Aint{unit.size} * (displs[b] + i));
     MPI_Datatype type;
-    MPI_Type_indexed(static_cast<int>(lengths.size()), lengths.data(), displs.data(), unit.type, &type);
+    MPI_Type_indexed(static_cast<int>(lengths.size()), lengths.data(), displs.data(), unit.type,
+                     &type);
     return {"indexed", at, type, unit};
 }
 
@@ -171,13 +176,16 @@ struct MakeLayout {
     Layout (*make)(int, Unit);
 };
 inline constexpr MakeLayout every_layout[] = {contiguous, strided, indexed, structs};
-inline constexpr gpu::Kind every_kind[] = {gpu::Kind::pageable, gpu::Kind::device, gpu::Kind::managed};
+inline constexpr gpu::Kind every_kind[] = {gpu::Kind::pageable, gpu::Kind::device,
+                                           gpu::Kind::managed};
 
 /* A buffer of one layout's, each byte of it known. */
 class Buffer {
 public:
     Buffer(gpu::Kind kind, const Layout &layout, int copies = 1)
-        : layout_(layout), extent_(extent_of(layout.type)), copies_(copies),
+        : layout_(layout),
+          extent_(extent_of(layout.type)),
+          copies_(copies),
           host_(static_cast<size_t>(layout.bytes + extent_ * (copies - 1)), std::byte{0xa5}),
           memory_({kind, own_device().device}, host_.size())
     {
@@ -207,7 +215,8 @@ public:
     void put(int64_t i, double v)
     {
         const int64_t n = layout_.elements();
-        std::byte *const at = &host_[static_cast<size_t>(layout_.at[static_cast<size_t>(i % n)] + extent_ * (i / n))];
+        std::byte *const at =
+            &host_[static_cast<size_t>(layout_.at[static_cast<size_t>(i % n)] + extent_ * (i / n))];
         if (layout_.unit == sizeof v)
             std::memcpy(at, &v, sizeof v);
         else /* a byte of which no short cycle is to be expected */

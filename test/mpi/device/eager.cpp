@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Short messages do not wait for their receiver, whether it reads them out of the sender's buffer or comes too late for
- * that; and messages to oneself do not wait for the device.
+ * Short messages do not wait for their receiver, whether it reads them out of the sender's buffer
+ * or comes too late for that; and messages to oneself do not wait for the device.
  */
 #include "device_test.hpp"
 
@@ -14,7 +14,8 @@ using namespace device_test;
 
 constexpr int rounds = 60; /* after some kilobytes short ones are read where they lie */
 
-/* Whether messages out of the host's memory wait for their receiver; from 8 KiB or so on, with newer UCX sooner. */
+/* Whether messages out of the host's memory wait for their receiver; from 8 KiB or so on, with
+ * newer UCX sooner. */
 static bool waits_from_host(int n)
 {
     std::vector<double> from(static_cast<size_t>(n)), to(from);
@@ -45,7 +46,8 @@ static void both_send_first()
                 buffer.fill(2 * round + rank);
                 MPI_Send(buffer.at(), 1, buffer.type(), other(), 1, MPI_COMM_WORLD);
                 buffer.fill(-1); /* it is the program's again */
-                MPI_Recv(target.at(), 1, target.type(), other(), 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+                MPI_Recv(target.at(), 1, target.type(), other(), 1, MPI_COMM_WORLD,
+                         MPI_STATUS_IGNORE);
                 target.expect(2 * round + other(), 0, n);
                 target.verify("both send first, " + std::to_string(n));
             }
@@ -82,7 +84,8 @@ static void at_any_time()
     }
 }
 
-/* Short, shorter, of the host's, long: in the order in which they were sent, for whatever receives them. */
+/* Short, shorter, of the host's, long: in the order in which they were sent, for whatever receives
+ * them. */
 static void in_order()
 {
     const Layout shorter = contiguous(3), some = contiguous(200), long_one = contiguous(30000);
@@ -97,7 +100,8 @@ static void in_order()
             Buffer &buffer = *buffers.back();
             if (rank == 0) {
                 buffer.fill(10 * round + i);
-                MPI_Isend(buffer.at(), 1, buffer.type(), 1, i, MPI_COMM_WORLD, &requests[static_cast<size_t>(i)]);
+                MPI_Isend(buffer.at(), 1, buffer.type(), 1, i, MPI_COMM_WORLD,
+                          &requests[static_cast<size_t>(i)]);
                 continue;
             }
             MPI_Status status;
@@ -112,9 +116,11 @@ static void in_order()
                 MPI_Mprobe(0, MPI_ANY_TAG, MPI_COMM_WORLD, &message, &status);
                 MPI_Mrecv(buffer.at(), 1, buffer.type(), &message, &status);
             } else {
-                MPI_Recv(buffer.at(), 1, buffer.type(), MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &status);
+                MPI_Recv(buffer.at(), 1, buffer.type(), MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD,
+                         &status);
             }
-            check(status.MPI_TAG == i, "message " + std::to_string(status.MPI_TAG) + " in the place of " + std::to_string(i));
+            check(status.MPI_TAG == i, "message " + std::to_string(status.MPI_TAG) +
+                                           " in the place of " + std::to_string(i));
             MPI_Get_count(&status, MPI_DOUBLE, &count);
             check(count == all[i]->elements(), "the count");
             buffer.expect(10 * round + i, 0, all[i]->elements());
@@ -133,10 +139,12 @@ static void truncated()
         Buffer buffer(gpu::Kind::device, rank == 0 ? layout : round % 2 ? less : least);
         if (rank == 0) {
             buffer.fill(round);
-            check(MPI_Send(buffer.at(), 1, buffer.type(), 1, 1, MPI_COMM_WORLD) == MPI_SUCCESS, "what is truncated was sent");
+            check(MPI_Send(buffer.at(), 1, buffer.type(), 1, 1, MPI_COMM_WORLD) == MPI_SUCCESS,
+                  "what is truncated was sent");
         } else {
             MPI_Status status;
-            const int error = MPI_Recv(buffer.at(), 1, buffer.type(), 0, 1, MPI_COMM_WORLD, &status);
+            const int error =
+                MPI_Recv(buffer.at(), 1, buffer.type(), 0, 1, MPI_COMM_WORLD, &status);
             int error_class = MPI_SUCCESS;
             MPI_Error_class(error, &error_class);
             check(error_class == MPI_ERR_TRUNCATE, "truncation");
@@ -162,15 +170,16 @@ static void to_oneself()
             machine.configure("reset delay_us=5000");
             const int64_t before = machine.count("launch");
             for (int i = 0; i < edges; ++i)
-                MPI_Irecv(static_cast<char *>(to.at()) + i * extent, 1, layout.type, 0, i, MPI_COMM_SELF,
-                          &requests.emplace_back());
+                MPI_Irecv(static_cast<char *>(to.at()) + i * extent, 1, layout.type, 0, i,
+                          MPI_COMM_SELF, &requests.emplace_back());
             for (int i = 0; i < edges; ++i)
-                MPI_Isend(static_cast<char *>(from.at()) + i * extent, 1, layout.type, 0, i, MPI_COMM_SELF,
-                          &requests.emplace_back());
+                MPI_Isend(static_cast<char *>(from.at()) + i * extent, 1, layout.type, 0, i,
+                          MPI_COMM_SELF, &requests.emplace_back());
             wait_all(requests);
             if (before >= 0)
-                check(machine.count("launch") - before <= 3, "messages to oneself: " +
-                                                                 std::to_string(machine.count("launch") - before) + " launches");
+                check(machine.count("launch") - before <= 3,
+                      "messages to oneself: " + std::to_string(machine.count("launch") - before) +
+                          " launches");
             machine.reset();
             to.expect(n, 0, edges * n);
             to.verify("to oneself");
@@ -238,8 +247,9 @@ static void both_were_met()
     int64_t met[2] = {counted("messages_claimed"), counted("messages_withdrawn")};
     MPI_Allreduce(MPI_IN_PLACE, met, 2, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
     if (patience)
-        check(std::atoi(patience) > 0 ? met[0] > 10 : met[1] > 10, "claimed " + std::to_string(met[0]) + ", withdrawn " +
-                                                                       std::to_string(met[1]) + " with patience " + patience);
+        check(std::atoi(patience) > 0 ? met[0] > 10 : met[1] > 10,
+              "claimed " + std::to_string(met[0]) + ", withdrawn " + std::to_string(met[1]) +
+                  " with patience " + patience);
 }
 
 int main(int argc, char **argv)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Every one-sided call under every synchronization, between windows and origins in device and in host memory, and
- * partitioned messages, whose buffers' addresses are MPI_BOTTOM.
+ * Every one-sided call under every synchronization, between windows and origins in device and in
+ * host memory, and partitioned messages, whose buffers' addresses are MPI_BOTTOM.
  *
  * An argument selects the cases whose name contains it, and each is named when it begins.
  */
@@ -51,7 +51,8 @@ static Layout halves(int n, Unit = in_doubles)
     return {"halves", at, type};
 }
 
-/* How MPI is told of a buffer: by its address, or by MPI_BOTTOM and so many blocks at absolute addresses. */
+/* How MPI is told of a buffer: by its address, or by MPI_BOTTOM and so many blocks at absolute
+ * addresses. */
 class Named {
 public:
     Named(const Buffer &buffer, const Layout &layout, int blocks)
@@ -83,7 +84,8 @@ private:
     bool owns_;
 };
 
-/* What lies at a target, and what comes from an origin in some turn; now the one's element is larger, now the other's. */
+/* What lies at a target, and what comes from an origin in some turn; now the one's element is
+ * larger, now the other's. */
 static double held(int by, int64_t i) { return 1e6 * (1 + by) + static_cast<double>(i); }
 static double sent(int from, int turn, int64_t i)
 {
@@ -103,7 +105,8 @@ struct Op {
     double (*target_becomes)(double held, double sent);
 };
 static const Op sum{"SUM", MPI_SUM, [](double held, double sent) { return held + sent; }};
-static const Op maximum{"MAX", MPI_MAX, [](double held, double sent) { return std::max(held, sent); }};
+static const Op maximum{"MAX", MPI_MAX,
+                        [](double held, double sent) { return std::max(held, sent); }};
 static const Op replace{"REPLACE", MPI_REPLACE, [](double, double sent) { return sent; }};
 static const Op no_op{"NO_OP", MPI_NO_OP, [](double held, double) { return held; }};
 /* Of Compare_and_swap: what is equal is replaced. */
@@ -124,39 +127,95 @@ using R = MPI_Request *;
 struct Call {
     const char *name;
     std::vector<Op> ops;
-    bool fetches, request, single; /* `request`: which completes it at its origin; `single`: of one predefined element */
+    bool fetches, request, single; /* `request`: which completes it at its origin; `single`: of one
+                                      predefined element */
     void (*begin)(A, R);
 };
 static const Call calls[] = {
-    {"Put", {replace}, false, false, false,
+    {"Put",
+     {replace},
+     false,
+     false,
+     false,
      [](A a, R) { MPI_Put(a.origin, a.count, a.type, other(), a.disp, 1, a.target_type, a.win); }},
-    {"Get", {no_op}, true, false, false,
+    {"Get",
+     {no_op},
+     true,
+     false,
+     false,
      [](A a, R) { MPI_Get(a.result, 1, a.result_type, other(), a.disp, 1, a.target_type, a.win); }},
-    {"Accumulate", {sum, maximum, replace}, false, false, false,
-     [](A a, R) { MPI_Accumulate(a.origin, a.count, a.type, other(), a.disp, 1, a.target_type, a.op, a.win); }},
-    {"Get_accumulate", {sum, maximum, replace, no_op}, true, false, false,
+    {"Accumulate",
+     {sum, maximum, replace},
+     false,
+     false,
+     false,
      [](A a, R) {
-         MPI_Get_accumulate(a.origin, a.count, a.type, a.result, 1, a.result_type, other(), a.disp, 1, a.target_type, a.op, a.win);
+         MPI_Accumulate(a.origin, a.count, a.type, other(), a.disp, 1, a.target_type, a.op, a.win);
      }},
-    {"Rput", {replace}, false, true, false,
-     [](A a, R r) { MPI_Rput(a.origin, a.count, a.type, other(), a.disp, 1, a.target_type, a.win, r); }},
-    {"Rget", {no_op}, true, true, false,
-     [](A a, R r) { MPI_Rget(a.result, 1, a.result_type, other(), a.disp, 1, a.target_type, a.win, r); }},
-    {"Raccumulate", {sum, maximum, replace}, false, true, false,
-     [](A a, R r) { MPI_Raccumulate(a.origin, a.count, a.type, other(), a.disp, 1, a.target_type, a.op, a.win, r); }},
-    {"Rget_accumulate", {sum, maximum, replace, no_op}, true, true, false,
+    {"Get_accumulate",
+     {sum, maximum, replace, no_op},
+     true,
+     false,
+     false,
+     [](A a, R) {
+         MPI_Get_accumulate(a.origin, a.count, a.type, a.result, 1, a.result_type, other(), a.disp,
+                            1, a.target_type, a.op, a.win);
+     }},
+    {"Rput",
+     {replace},
+     false,
+     true,
+     false,
      [](A a, R r) {
-         MPI_Rget_accumulate(a.origin, a.count, a.type, a.result, 1, a.result_type, other(), a.disp, 1, a.target_type, a.op,
-                             a.win, r);
+         MPI_Rput(a.origin, a.count, a.type, other(), a.disp, 1, a.target_type, a.win, r);
      }},
-    {"Fetch_and_op", {sum, maximum, replace, no_op}, true, false, true,
-     [](A a, R) { MPI_Fetch_and_op(a.origin, a.result, MPI_DOUBLE, other(), a.disp, a.op, a.win); }},
+    {"Rget",
+     {no_op},
+     true,
+     true,
+     false,
+     [](A a, R r) {
+         MPI_Rget(a.result, 1, a.result_type, other(), a.disp, 1, a.target_type, a.win, r);
+     }},
+    {"Raccumulate",
+     {sum, maximum, replace},
+     false,
+     true,
+     false,
+     [](A a, R r) {
+         MPI_Raccumulate(a.origin, a.count, a.type, other(), a.disp, 1, a.target_type, a.op, a.win,
+                         r);
+     }},
+    {"Rget_accumulate",
+     {sum, maximum, replace, no_op},
+     true,
+     true,
+     false,
+     [](A a, R r) {
+         MPI_Rget_accumulate(a.origin, a.count, a.type, a.result, 1, a.result_type, other(), a.disp,
+                             1, a.target_type, a.op, a.win, r);
+     }},
+    {"Fetch_and_op",
+     {sum, maximum, replace, no_op},
+     true,
+     false,
+     true,
+     [](A a, R) {
+         MPI_Fetch_and_op(a.origin, a.result, MPI_DOUBLE, other(), a.disp, a.op, a.win);
+     }},
     /* As integers, for MPI compares no floating-point numbers. */
-    {"Compare_and_swap", {if_equal, if_other}, true, false, true,
-     [](A a, R) { MPI_Compare_and_swap(a.origin, a.compare, a.result, MPI_INT64_T, other(), a.disp, a.win); }},
+    {"Compare_and_swap",
+     {if_equal, if_other},
+     true,
+     false,
+     true,
+     [](A a, R) {
+         MPI_Compare_and_swap(a.origin, a.compare, a.result, MPI_INT64_T, other(), a.disp, a.win);
+     }},
 };
 
-/* What completes an access at its origin, then at its target, where that is not the same; and what is left to do. */
+/* What completes an access at its origin, then at its target, where that is not the same; and what
+ * is left to do. */
 using Step = void (*)(MPI_Win);
 static void nothing(MPI_Win) {}
 static void lock_all(MPI_Win win) { MPI_Win_lock_all(0, win); }
@@ -173,8 +232,10 @@ static const Epoch epochs[] = {
     {"fence", false, [](MPI_Win win) { MPI_Win_fence(MPI_MODE_NOPRECEDE, win); },
      [](MPI_Win win) { MPI_Win_fence(MPI_MODE_NOSUCCEED, win); }, nothing, nothing},
     {"flush", true, lock_all, flush, nothing, unlock_all},
-    {"flush_local", true, lock_all, [](MPI_Win win) { MPI_Win_flush_local(other(), win); }, flush, unlock_all},
-    {"post and start", false, [](MPI_Win win) { MPI_Win_post(partner, 0, win), MPI_Win_start(partner, 0, win); },
+    {"flush_local", true, lock_all, [](MPI_Win win) { MPI_Win_flush_local(other(), win); }, flush,
+     unlock_all},
+    {"post and start", false,
+     [](MPI_Win win) { MPI_Win_post(partner, 0, win), MPI_Win_start(partner, 0, win); },
      [](MPI_Win win) { MPI_Win_complete(win); }, [](MPI_Win win) { MPI_Win_wait(win); }, nothing},
 };
 
@@ -197,22 +258,26 @@ static const Shape shapes[] = {
     {"BOTTOM of two blocks to gaps", halves, indexed, 2},
 };
 
-/* Of two items the partner accesses the second, which a displacement finds; the first stays as it is. */
+/* Of two items the partner accesses the second, which a displacement finds; the first stays as it
+ * is. */
 class Window {
 public:
-    Window(Buffer &buffer, const Layout &layout, bool dynamic) : at_(dynamic ? buffer.at() : nullptr)
+    Window(Buffer &buffer, const Layout &layout, bool dynamic)
+        : at_(dynamic ? buffer.at() : nullptr)
     {
         MPI_Aint lb, extent, address;
         MPI_Type_get_extent(layout.type, &lb, &extent);
         disp = extent / 8;
         if (!dynamic) {
-            MPI_Win_create(buffer.at(), layout.bytes + extent, 8, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+            MPI_Win_create(buffer.at(), layout.bytes + extent, 8, MPI_INFO_NULL, MPI_COMM_WORLD,
+                           &win);
             return;
         }
         MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win);
         MPI_Win_attach(win, buffer.at(), layout.bytes + extent);
         MPI_Get_address(static_cast<char *>(buffer.at()) + extent, &address);
-        MPI_Sendrecv(&address, 1, MPI_AINT, other(), 0, &disp, 1, MPI_AINT, other(), 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Sendrecv(&address, 1, MPI_AINT, other(), 0, &disp, 1, MPI_AINT, other(), 0,
+                     MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
     Window(const Window &) = delete;
     ~Window()
@@ -248,24 +313,29 @@ static const Place places[] = {
 static void accesses(const Place &place, const Shape &shape, int n)
 {
     const Layout from = shape.origin(n), to = shape.target(n), one = contiguous(1);
-    Buffer memory(place.window, to, 2), origin(place.origin, from), result(place.origin, from), compare(place.origin, one);
+    Buffer memory(place.window, to, 2), origin(place.origin, from), result(place.origin, from),
+        compare(place.origin, one);
     const Named origin_name(origin, from, shape.blocks), result_name(result, from, shape.blocks);
     const Window window(memory, to, place.dynamic);
     int turn = 0;
     put(memory, 0, [](int64_t i) { return held(rank, i - 1000); });
     put(origin, 0, [&](int64_t i) { return sent(rank, turn, i); });
     origin.store();
-    const auto access = [&](const std::string &name, const Call &call, const Op &op, const Epoch &epoch) {
+    const auto access = [&](const std::string &name, const Call &call, const Op &op,
+                            const Epoch &epoch) {
         const bool none = op.handle == MPI_NO_OP;
         put(memory, n, [](int64_t i) { return held(rank, i); });
         put(result, 0, [](int64_t) { return -5; });
-        put(compare, 0, [&](int64_t i) { return held(other(), op.handle == if_equal.handle ? i : i + 1); });
+        put(compare, 0,
+            [&](int64_t i) { return held(other(), op.handle == if_equal.handle ? i : i + 1); });
         memory.store(), result.store(), compare.store();
         MPI_Barrier(MPI_COMM_WORLD);
         epoch.begin(window.win);
         MPI_Request request = MPI_REQUEST_NULL;
-        call.begin({none ? nullptr : origin_name.at, compare.at(), result_name.at, none ? 0 : 1, origin_name.type,
-                    result_name.type, to.type, window.disp, op.handle, window.win}, &request);
+        call.begin({none ? nullptr : origin_name.at, compare.at(), result_name.at, none ? 0 : 1,
+                    origin_name.type, result_name.type, to.type, window.disp, op.handle,
+                    window.win},
+                   &request);
         MPI_Wait(&request, MPI_STATUS_IGNORE);
         if (!call.request)
             epoch.at_origin(window.win);
@@ -273,27 +343,32 @@ static void accesses(const Place &place, const Shape &shape, int n)
             put(result, 0, [](int64_t i) { return held(other(), i); });
         result.verify(name + ": the result");
         origin.verify(name + ": the origin");
-        /* Now the origin is the program's again: what it writes there, for its next turn, is no part of the access. */
+        /* Now the origin is the program's again: what it writes there, for its next turn, is no
+         * part of the access. */
         put(origin, 0, [&](int64_t i) { return sent(rank, turn + 1, i); });
         origin.store();
         if (call.request)
             epoch.at_origin(window.win);
         epoch.at_target(window.win);
         MPI_Barrier(MPI_COMM_WORLD);
-        put(memory, n, [&](int64_t i) { return op.target_becomes(held(rank, i), sent(other(), turn, i)); });
+        put(memory, n,
+            [&](int64_t i) { return op.target_becomes(held(rank, i), sent(other(), turn, i)); });
         memory.verify(name + ": the window");
         epoch.end(window.win);
         ++turn;
     };
-    /* Long ones take time, and dynamic windows differ little: there each place has one epoch for a shape, the next another. */
+    /* Long ones take time, and dynamic windows differ little: there each place has one epoch for a
+     * shape, the next another. */
     const auto mine = (&place - places) + (&shape - shapes);
     for (const Epoch &epoch : epochs)
         for (const Call &call : calls)
             for (const Op &op : call.ops) {
-                const std::string name = std::string(call.name) + " " + op.name + ", " + shape.name + ", " + place.name + ", " +
-                                         epoch.name + ", " + std::to_string(n) + " doubles";
-                const bool is_meant = call.single == (n == 1) && (epoch.passive || !call.request) &&
-                                      ((n < 1000 && !place.dynamic) || &epoch - epochs == mine % std::ssize(epochs));
+                const std::string name = std::string(call.name) + " " + op.name + ", " +
+                                         shape.name + ", " + place.name + ", " + epoch.name + ", " +
+                                         std::to_string(n) + " doubles";
+                const bool is_meant =
+                    call.single == (n == 1) && (epoch.passive || !call.request) &&
+                    ((n < 1000 && !place.dynamic) || &epoch - epochs == mine % std::ssize(epochs));
                 if (is_meant && wants(name))
                     access(name, call, op, epoch);
             }
@@ -302,8 +377,8 @@ static void accesses(const Place &place, const Shape &shape, int n)
 /* Rank 0 to rank 1, in so many partitions: one item of the type each. */
 static void partitions(const Place &place, const Shape &shape, int n, int parts)
 {
-    const std::string name = std::string("partitions, ") + std::to_string(parts) + " of " + std::to_string(n) + " doubles, " +
-                             shape.name + ", " + place.name;
+    const std::string name = std::string("partitions, ") + std::to_string(parts) + " of " +
+                             std::to_string(n) + " doubles, " + shape.name + ", " + place.name;
     if (!wants(name))
         return;
     const Layout layout = (rank == 0 ? shape.origin : shape.target)(n);

@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Every collective operation that moves or reduces data, in each of its forms, between groups too, on buffers in memory of every
- * kind. (collectives.cpp: how long ones reduce.)
+ * Every collective operation that moves or reduces data, in each of its forms, between groups too,
+ * on buffers in memory of every kind. (collectives.cpp: how long ones reduce.)
  */
 #include "collective_table.hpp"
 
 using namespace device_test;
 
-/* Not of MPICH 4.0.2: they copy what the root has before any start, or count on from start to start. */
+/* Not of MPICH 4.0.2: they copy what the root has before any start, or count on from start to
+ * start. */
 static bool is_right(const Case &c, Form form)
 {
-    return form != Form::persistent || (c.name != "Gather" && c.name != "Scatter" && c.name != "Allgather");
+    return form != Form::persistent ||
+           (c.name != "Gather" && c.name != "Scatter" && c.name != "Allgather");
 }
 
 /* Once, or what is persistent twice: each time of other data. */
-static void run_case(const Case &c, Form form, const std::string &what, const Group &group, int elements, Buffer &source,
-                     Buffer &target)
+static void run_case(const Case &c, Form form, const std::string &what, const Group &group,
+                     int elements, Buffer &source, Buffer &target)
 {
     MPI_Request request = MPI_REQUEST_NULL;
     const bool persistent = form == Form::persistent;
@@ -50,21 +52,26 @@ int main(int argc, char **argv)
         const Graph graph;
         MPI_Op_create(add_items, 1, &add_items_op);
         for (const auto &[from, to] : every_items)
-            for (const int length : {10, 5120}) /* doubles: the second, 40 KiB, goes no longer in one shot */
+            for (const int length : {10, 5120}) /* doubles: the second, 40 KiB, goes no longer in
+                                                   one shot */
                 for (const Kinds &kinds : every_kinds) {
-                    const int elements = static_cast<int>(to->layout.elements()), n = length / elements;
+                    const int elements = static_cast<int>(to->layout.elements()),
+                              n = length / elements;
                     added = to;
                     Buffer source(kinds.from[rank % 2], from->layout, room_for(n));
                     Buffer target(kinds.to[rank % 2], to->layout, room_for(n));
                     for (const Group &group : groups) {
                         const Table table(group, graph, n, *from, *to, source, target);
-                        const std::string where = ", " + group.name + ", " + std::to_string(length) + " doubles to each";
+                        const std::string where =
+                            ", " + group.name + ", " + std::to_string(length) + " doubles to each";
                         for (const Case &c : table.cases())
-                            for (const auto &[form, name] : {std::pair{Form::blocking, ", blocking"},
-                                                             {Form::nonblocking, ", nonblocking"},
-                                                             {Form::persistent, ", persistent"}})
+                            for (const auto &[form, name] :
+                                 {std::pair{Form::blocking, ", blocking"},
+                                  {Form::nonblocking, ", nonblocking"},
+                                  {Form::persistent, ", persistent"}})
                                 if (is_right(c, form))
-                                    run_case(c, form, c.name + name + where, group, elements, source, target);
+                                    run_case(c, form, c.name + name + where, group, elements,
+                                             source, target);
                     }
                 }
         MPI_Op_free(&add_items_op);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Every call that sends, blocking, nonblocking, persistent and partitioned, between device buffers, at lengths around the
- * protocol's thresholds, whether its receive comes first or last.
+ * Every call that sends, blocking, nonblocking, persistent and partitioned, between device buffers,
+ * at lengths around the protocol's thresholds, whether its receive comes first or last.
  */
 #include "device_test.hpp"
 
@@ -20,11 +20,15 @@ static int divisor(int n)
     return found;
 }
 
-/* `n` bytes in device memory, in blocks with gaps between them. Thresholds are bytes, and Buffer knows doubles alone. */
+/* `n` bytes in device memory, in blocks with gaps between them. Thresholds are bytes, and Buffer
+ * knows doubles alone. */
 class Bytes {
 public:
     Bytes(int n, int block, int gap)
-        : n_(n), block_(block), stride_(block + gap), host_(static_cast<size_t>(n / block * stride_), 0xa5),
+        : n_(n),
+          block_(block),
+          stride_(block + gap),
+          host_(static_cast<size_t>(n / block * stride_), 0xa5),
           memory_(own_device(), host_.size())
     {
         if (!memory_)
@@ -43,7 +47,8 @@ public:
         MPI_Type_commit(&type);
         return type;
     }
-    /* From now on they should be those of `seed`; and with fill(), they are. They repeat with no power of two. */
+    /* From now on they should be those of `seed`; and with fill(), they are. They repeat with no
+     * power of two. */
     void expect(int seed)
     {
         for (int i = 0; i < n_; ++i)
@@ -61,8 +66,10 @@ public:
         memory_.read(0, found.data(), found.size());
         const auto [is, should] = std::mismatch(found.begin(), found.end(), host_.begin());
         if (is != found.end())
-            fail(what + ", " + std::to_string(n_) + " bytes" + (stride_ > block_ ? " with gaps" : "") + ": byte " +
-                 std::to_string(is - found.begin()) + " is " + std::to_string(*is) + ", not " + std::to_string(*should));
+            fail(what + ", " + std::to_string(n_) + " bytes" +
+                 (stride_ > block_ ? " with gaps" : "") + ": byte " +
+                 std::to_string(is - found.begin()) + " is " + std::to_string(*is) + ", not " +
+                 std::to_string(*should));
     }
 
 private:
@@ -71,21 +78,24 @@ private:
     gpu::Memory memory_;
 };
 
-/* The seeds of what a buffer holds before a message, of its messages, and of what its sender writes over them. */
+/* The seeds of what a buffer holds before a message, of its messages, and of what its sender writes
+ * over them. */
 constexpr int before = 0, after = 250;
 static int meetings;
 
-/* When the receive comes: before the send is called, at about that time, or when the send is under way. */
+/* When the receive comes: before the send is called, at about that time, or when the send is under
+ * way. */
 enum class When { first, meanwhile, last };
 constexpr const char *texts[] = {", received first", ", received meanwhile", ", received last"};
 
-/* What a kind of send asks of the test: a ready one must find its receive; a buffered one is complete without it, and what
- * the program writes then is no part of the message. */
+/* What a kind of send asks of the test: a ready one must find its receive; a buffered one is
+ * complete without it, and what the program writes then is no part of the message. */
 enum class Mode { plain, buffered, ready };
 using enum Mode;
 static std::vector<When> times(Mode mode, When late)
 {
-    return mode == ready ? std::vector{When::first} : std::vector{When::first, mode == buffered ? When::last : late};
+    return mode == ready ? std::vector{When::first}
+                         : std::vector{When::first, mode == buffered ? When::last : late};
 }
 
 template <class Call> struct Sending {
@@ -93,21 +103,28 @@ template <class Call> struct Sending {
     Mode mode;
     Call *call;
 };
-constexpr Sending<decltype(MPI_Send)> blocking[] = {
-    {"Send", plain, MPI_Send}, {"Ssend", plain, MPI_Ssend}, {"Bsend", buffered, MPI_Bsend}, {"Rsend", ready, MPI_Rsend}};
-constexpr Sending<decltype(MPI_Isend)> nonblocking[] = {
-    {"Isend", plain, MPI_Isend}, {"Issend", plain, MPI_Issend},
-    {"Ibsend", buffered, MPI_Ibsend}, {"Irsend", ready, MPI_Irsend}};
-constexpr Sending<decltype(MPI_Send_init)> persistent[] = {
-    {"Send_init", plain, MPI_Send_init}, {"Ssend_init", plain, MPI_Ssend_init},
-    {"Bsend_init", buffered, MPI_Bsend_init}, {"Rsend_init", ready, MPI_Rsend_init}};
+constexpr Sending<decltype(MPI_Send)> blocking[] = {{"Send", plain, MPI_Send},
+                                                    {"Ssend", plain, MPI_Ssend},
+                                                    {"Bsend", buffered, MPI_Bsend},
+                                                    {"Rsend", ready, MPI_Rsend}};
+constexpr Sending<decltype(MPI_Isend)> nonblocking[] = {{"Isend", plain, MPI_Isend},
+                                                        {"Issend", plain, MPI_Issend},
+                                                        {"Ibsend", buffered, MPI_Ibsend},
+                                                        {"Irsend", ready, MPI_Irsend}};
+constexpr Sending<decltype(MPI_Send_init)> persistent[] = {{"Send_init", plain, MPI_Send_init},
+                                                           {"Ssend_init", plain, MPI_Ssend_init},
+                                                           {"Bsend_init", buffered, MPI_Bsend_init},
+                                                           {"Rsend_init", ready, MPI_Rsend_init}};
 
-/* A message of each of the buffers, two at most. Rank 0 does `send`, rank 1 `receive`; both do `complete` once. */
+/* A message of each of the buffers, two at most. Rank 0 does `send`, rank 1 `receive`; both do
+ * `complete` once. */
 template <class Send, class Receive, class Complete>
-static void meet(const std::string &what, Mode mode, When when, std::vector<Bytes> &buffers, Send send, Receive receive,
-                 Complete complete)
+static void meet(const std::string &what, Mode mode, When when, std::vector<Bytes> &buffers,
+                 Send send, Receive receive, Complete complete)
 {
-    const auto seed_of = [seed = 1 + meetings++ % 100](size_t i) { return seed + 100 * static_cast<int>(i); };
+    const auto seed_of = [seed = 1 + meetings++ % 100](size_t i) {
+        return seed + 100 * static_cast<int>(i);
+    };
     for (size_t i = 0; i < buffers.size(); ++i)
         buffers[i].fill(rank == 0 ? seed_of(i) : before);
     if (when == When::first) {
@@ -147,7 +164,9 @@ static void one_by_one(int n, bool from_gaps, bool to_gaps)
     const auto meet_by = [&](const auto &sendings, When late, auto... request) {
         for (const auto &[name, mode, call] : sendings)
             for (const When when : times(mode, late)) {
-                const auto send = [&] { call(buffer.at(), 1, type, 1, tag, MPI_COMM_WORLD, request...); };
+                const auto send = [&] {
+                    call(buffer.at(), 1, type, 1, tag, MPI_COMM_WORLD, request...);
+                };
                 meet(name, mode, when, buffers, send, receive, complete);
             }
     };
@@ -156,8 +175,8 @@ static void one_by_one(int n, bool from_gaps, bool to_gaps)
     MPI_Type_free(&type);
 }
 
-/* Two requests, of a buffer without gaps and of one with them, that meet their like or, crossed, the other. Each is started
- * again and again, with other data. */
+/* Two requests, of a buffer without gaps and of one with them, that meet their like or, crossed,
+ * the other. Each is started again and again, with other data. */
 static void persistently(int n, bool crossed)
 {
     std::vector<Bytes> buffers;
@@ -181,8 +200,10 @@ static void persistently(int n, bool crossed)
         const auto complete = [&] { MPI_Waitall(2, r, MPI_STATUSES_IGNORE); };
         for (const When when : times(mode, When::last))
             for (int round = 0; round < 2; ++round) {
-                meet(std::string(name) + ", Start", mode, when, buffers, start_each, start_each, complete);
-                meet(std::string(name) + ", Startall", mode, when, buffers, start_all, start_all, complete);
+                meet(std::string(name) + ", Start", mode, when, buffers, start_each, start_each,
+                     complete);
+                meet(std::string(name) + ", Startall", mode, when, buffers, start_all, start_all,
+                     complete);
             }
         for (MPI_Request &each : r)
             MPI_Request_free(&each);
@@ -197,16 +218,19 @@ struct Readiness {
     void (*call)(int parts, MPI_Request &);
 };
 constexpr Readiness readiness[] = {
-    {"Pready", [](int parts, MPI_Request &r) {
+    {"Pready",
+     [](int parts, MPI_Request &r) {
          for (int i = parts; i-- > 0;)
              MPI_Pready(i, r);
      }},
-    {"Pready_range", [](int parts, MPI_Request &r) {
+    {"Pready_range",
+     [](int parts, MPI_Request &r) {
          MPI_Pready_range(parts / 2, parts - 1, r);
          if (parts > 1)
              MPI_Pready_range(0, parts / 2 - 1, r);
      }},
-    {"Pready_list", [](int parts, MPI_Request &r) {
+    {"Pready_list",
+     [](int parts, MPI_Request &r) {
          std::vector<int> odd, even;
          for (int i = 0; i < parts; ++i)
              (i % 2 ? odd : even).push_back(i);
@@ -234,11 +258,13 @@ static void in_partitions(int n, int sent, int received, bool from_gaps, bool to
             for (int i = 0, arrived; i < parts; i += arrived)
                 MPI_Parrived(r, i, &arrived);
     };
-    const std::string numbers = ", " + std::to_string(sent) + " partitions to " + std::to_string(received);
+    const std::string numbers =
+        ", " + std::to_string(sent) + " partitions to " + std::to_string(received);
     for (const auto &[name, say] : readiness)
         for (const When when : {When::first, When::last}) {
             const auto send = [&] { MPI_Start(&r), say(parts, r); };
-            meet(name + numbers, plain, when, buffers, send, [&] { MPI_Start(&r); }, complete);
+            meet(
+                name + numbers, plain, when, buffers, send, [&] { MPI_Start(&r); }, complete);
             MPI_Wait(&r, MPI_STATUS_IGNORE); /* what MPI_Parrived told of was there before */
         }
     MPI_Request_free(&r);
@@ -248,7 +274,8 @@ static void in_partitions(int n, int sent, int received, bool from_gaps, bool to
 int main(int argc, char **argv)
 {
     return run(argc, argv, [] {
-        std::vector<char> space(4 << 20); /* two messages may leave while two are still being received */
+        std::vector<char> space(4 << 20); /* two messages may leave while two are still being
+                                             received */
         void *at;
         int bytes;
         MPI_Buffer_attach(space.data(), static_cast<int>(space.size()));

@@ -1,18 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A device that fails amid one-sided or partitioned communication, at either end: an error at the origin at least, from the call,
- * its request or the synchronization; never a hang, never wrong data; and what comes afterwards succeeds. On simulated
- * devices alone.
+ * A device that fails amid one-sided or partitioned communication, at either end: an error at the
+ * origin at least, from the call, its request or the synchronization; never a hang, never wrong
+ * data; and what comes afterwards succeeds. On simulated devices alone.
  */
 #include "device_test.hpp"
 
 using namespace device_test;
 
-static const char *const broken[] = {"fail=launch:1+ fail=copy:1+ fail=copy_2d:1+ fail=copy_3d:1+", "fail=execute:1+",
-                                     "fail=launch:2", "fail=launch:3+"};
+static const char *const broken[] = {"fail=launch:1+ fail=copy:1+ fail=copy_2d:1+ fail=copy_3d:1+",
+                                     "fail=execute:1+", "fail=launch:2", "fail=launch:3+"};
 
-enum class Access { put, get, accumulate, get_accumulate, rput, rget, raccumulate, rget_accumulate };
-static const char *const access_names[] = {"Put", "Get", "Accumulate", "Get_accumulate", "Rput", "Rget", "Raccumulate", "Rget_accumulate"};
+enum class Access {
+    put,
+    get,
+    accumulate,
+    get_accumulate,
+    rput,
+    rget,
+    raccumulate,
+    rget_accumulate
+};
+static const char *const access_names[] = {"Put",  "Get",  "Accumulate",  "Get_accumulate",
+                                           "Rput", "Rget", "Raccumulate", "Rget_accumulate"};
 enum class Sync { fence, lock, lock_all, start, flush };
 static const char *const sync_names[] = {"fences", "lock", "lock_all", "start", "flush"};
 
@@ -20,20 +30,30 @@ static bool fetches(Access access) { return access == Access::get || access == A
 static bool requests(Access access) { return access >= Access::rput; }
 
 /* From `from` to rank 1's window, whose part is a `target`; or back. */
-static int begin(Access access, const Buffer &from, const Buffer &result, MPI_Datatype target, MPI_Win window, MPI_Request *request)
+static int begin(Access access, const Buffer &from, const Buffer &result, MPI_Datatype target,
+                 MPI_Win window, MPI_Request *request)
 {
     void *const at = from.at();
     const MPI_Datatype type = from.type();
     switch (access) {
-    case Access::put: return MPI_Put(at, 1, type, 1, 0, 1, target, window);
-    case Access::get: return MPI_Get(at, 1, type, 1, 0, 1, target, window);
-    case Access::accumulate: return MPI_Accumulate(at, 1, type, 1, 0, 1, target, MPI_REPLACE, window);
-    case Access::get_accumulate: return MPI_Get_accumulate(at, 1, type, result.at(), 1, type, 1, 0, 1, target, MPI_REPLACE, window);
-    case Access::rput: return MPI_Rput(at, 1, type, 1, 0, 1, target, window, request);
-    case Access::rget: return MPI_Rget(at, 1, type, 1, 0, 1, target, window, request);
-    case Access::raccumulate: return MPI_Raccumulate(at, 1, type, 1, 0, 1, target, MPI_REPLACE, window, request);
+    case Access::put:
+        return MPI_Put(at, 1, type, 1, 0, 1, target, window);
+    case Access::get:
+        return MPI_Get(at, 1, type, 1, 0, 1, target, window);
+    case Access::accumulate:
+        return MPI_Accumulate(at, 1, type, 1, 0, 1, target, MPI_REPLACE, window);
+    case Access::get_accumulate:
+        return MPI_Get_accumulate(at, 1, type, result.at(), 1, type, 1, 0, 1, target, MPI_REPLACE,
+                                  window);
+    case Access::rput:
+        return MPI_Rput(at, 1, type, 1, 0, 1, target, window, request);
+    case Access::rget:
+        return MPI_Rget(at, 1, type, 1, 0, 1, target, window, request);
+    case Access::raccumulate:
+        return MPI_Raccumulate(at, 1, type, 1, 0, 1, target, MPI_REPLACE, window, request);
     case Access::rget_accumulate:
-        return MPI_Rget_accumulate(at, 1, type, result.at(), 1, type, 1, 0, 1, target, MPI_REPLACE, window, request);
+        return MPI_Rget_accumulate(at, 1, type, result.at(), 1, type, 1, 0, 1, target, MPI_REPLACE,
+                                   window, request);
     }
     return MPI_ERR_OTHER;
 }
@@ -60,7 +80,8 @@ template <class Operate> static int epoch(Sync sync, MPI_Comm comm, MPI_Win wind
         operate(told);
         told(MPI_Win_complete(window));
     } else if (rank == 0) {
-        told(sync == Sync::lock ? MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, window) : MPI_Win_lock_all(0, window));
+        told(sync == Sync::lock ? MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, window)
+                                : MPI_Win_lock_all(0, window));
         operate(told);
         if (sync == Sync::flush)
             told(MPI_Win_flush(1, window));
@@ -75,7 +96,8 @@ template <class Operate> static int epoch(Sync sync, MPI_Comm comm, MPI_Win wind
 static int theirs(int error)
 {
     int others_error = 0;
-    MPI_Sendrecv(&error, 1, MPI_INT, 1 - rank, 2, &others_error, 1, MPI_INT, 1 - rank, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(&error, 1, MPI_INT, 1 - rank, 2, &others_error, 1, MPI_INT, 1 - rank, 2,
+                 MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     return others_error;
 }
 
@@ -97,12 +119,16 @@ static MPI_Win window_on(const Buffer &memory, const Layout &layout, MPI_Comm co
 }
 
 /* `whole`: nothing works, so that some error has to come, and nothing is written. */
-static void failing(MPI_Comm comm, Access access, Sync sync, int who, int n, const char *how, bool whole)
+static void failing(MPI_Comm comm, Access access, Sync sync, int who, int n, const char *how,
+                    bool whole)
 {
-    const std::string what = std::string(access_names[static_cast<int>(access)]) + " of " + std::to_string(n) + " doubles under " +
-                             sync_names[static_cast<int>(sync)] + ", rank " + std::to_string(who) + "'s device: " + how;
+    const std::string what = std::string(access_names[static_cast<int>(access)]) + " of " +
+                             std::to_string(n) + " doubles under " +
+                             sync_names[static_cast<int>(sync)] + ", rank " + std::to_string(who) +
+                             "'s device: " + how;
     const Layout near = strided(n), far = indexed(n);
-    Buffer origin(gpu::Kind::device, near), result(gpu::Kind::device, near), target(gpu::Kind::device, far);
+    Buffer origin(gpu::Kind::device, near), result(gpu::Kind::device, near),
+        target(gpu::Kind::device, far);
     origin.fill(1);
     result.fill(3);
     target.fill(2);
@@ -131,7 +157,8 @@ static void failing(MPI_Comm comm, Access access, Sync sync, int who, int n, con
     if (rank == 0)
         check(!whole || error != MPI_SUCCESS, what + ": no error at the origin");
     if (rank == 0)
-        check(other_error == MPI_SUCCESS || error != MPI_SUCCESS, what + ": an error at the target alone");
+        check(other_error == MPI_SUCCESS || error != MPI_SUCCESS,
+              what + ": an error at the target alone");
     if (error == MPI_SUCCESS && other_error == MPI_SUCCESS)
         done();
     if (whole || (error == MPI_SUCCESS && other_error == MPI_SUCCESS)) {
@@ -162,16 +189,20 @@ static void failing_atomics(MPI_Comm comm, int who)
 {
     const Layout one = contiguous(1);
     for (const bool swaps : {false, true}) {
-        const std::string what = std::string(swaps ? "Compare_and_swap" : "Fetch_and_op") + ", rank " + std::to_string(who) + "'s device fails";
-        Buffer origin(gpu::Kind::device, one), compared(gpu::Kind::device, one), result(gpu::Kind::device, one), target(gpu::Kind::device, one);
+        const std::string what = std::string(swaps ? "Compare_and_swap" : "Fetch_and_op") +
+                                 ", rank " + std::to_string(who) + "'s device fails";
+        Buffer origin(gpu::Kind::device, one), compared(gpu::Kind::device, one),
+            result(gpu::Kind::device, one), target(gpu::Kind::device, one);
         origin.fill(1);
         compared.fill(2);
         result.fill(3);
         target.fill(2);
         MPI_Win window = window_on(target, one, comm);
         const auto operate = [&](auto told) {
-            told(swaps ? MPI_Compare_and_swap(origin.at(), compared.at(), result.at(), MPI_INT64_T, 1, 0, window)
-                       : MPI_Fetch_and_op(origin.at(), result.at(), MPI_DOUBLE, 1, 0, MPI_REPLACE, window));
+            told(swaps ? MPI_Compare_and_swap(origin.at(), compared.at(), result.at(), MPI_INT64_T,
+                                              1, 0, window)
+                       : MPI_Fetch_and_op(origin.at(), result.at(), MPI_DOUBLE, 1, 0, MPI_REPLACE,
+                                          window));
         };
         for (const Sync sync : {Sync::fence, Sync::lock}) {
             break_device(comm, who, broken[0]);
@@ -183,7 +214,8 @@ static void failing_atomics(MPI_Comm comm, int who)
             target.verify(what + ", target");
         }
         MPI_Barrier(comm);
-        check(epoch(Sync::lock, comm, window, operate) == MPI_SUCCESS, what + ": the next one fails");
+        check(epoch(Sync::lock, comm, window, operate) == MPI_SUCCESS,
+              what + ": the next one fails");
         if (rank == 0)
             result.expect(2, 0, 1);
         else
@@ -197,7 +229,8 @@ static void failing_atomics(MPI_Comm comm, int who)
 static void failing_partitions(MPI_Comm comm, int who, int n, const char *how, bool whole)
 {
     constexpr int parts = 3;
-    const std::string what = "partitions of " + std::to_string(n) + " doubles, rank " + std::to_string(who) + "'s device: " + how;
+    const std::string what = "partitions of " + std::to_string(n) + " doubles, rank " +
+                             std::to_string(who) + "'s device: " + how;
     const Layout layout = rank == 0 ? strided(n) : indexed(n);
     Buffer buffer(gpu::Kind::device, layout, parts);
     buffer.fill(rank);
@@ -214,7 +247,8 @@ static void failing_partitions(MPI_Comm comm, int who, int n, const char *how, b
             error = MPI_Pready(i, request);
         const int waited = MPI_Wait(&request, MPI_STATUS_IGNORE);
         error = error == MPI_SUCCESS ? waited : error;
-        check(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS, what + ": an inactive request fails again");
+        check(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS,
+              what + ": an inactive request fails again");
         MPI_Barrier(comm);
         gpu::Machine::get().reset();
         const int other_error = theirs(error);
@@ -240,17 +274,23 @@ int main(int argc, char **argv)
         if (!gpu::Machine::get().is_simulated())
             return;
         MPI_Comm comm;
-        MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN); /* of requests of windows, too */
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN); /* of requests of windows, too
+                                                                     */
         MPI_Comm_dup(MPI_COMM_WORLD, &comm);
         for (const int who : {0, 1}) {
-            /* A type of 30 000 is described in 2 messages: its description is no header any more. */
+            /* A type of 30 000 is described in 2 messages: its description is no header any more.
+             */
             for (const int n : {1000, 30000}) {
                 for (const char *how : broken) {
                     const bool whole = how == broken[0] || how == broken[1];
-                    for (int access = 0; access <= static_cast<int>(Access::rget_accumulate); ++access)
-                        for (const Sync sync : {Sync::fence, Sync::lock, Sync::lock_all, Sync::start, Sync::flush})
-                            if (!requests(static_cast<Access>(access)) || (sync != Sync::fence && sync != Sync::start))
-                                failing(comm, static_cast<Access>(access), sync, who, n, how, whole);
+                    for (int access = 0; access <= static_cast<int>(Access::rget_accumulate);
+                         ++access)
+                        for (const Sync sync :
+                             {Sync::fence, Sync::lock, Sync::lock_all, Sync::start, Sync::flush})
+                            if (!requests(static_cast<Access>(access)) ||
+                                (sync != Sync::fence && sync != Sync::start))
+                                failing(comm, static_cast<Access>(access), sync, who, n, how,
+                                        whole);
                     failing_partitions(comm, who, n, how, whole);
                 }
             }

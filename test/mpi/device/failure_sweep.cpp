@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Whatever fails, what a rank is told is true. Every operation that moves data is run with each call to one
- * rank's simulated device failing in turn: it ends, and each rank has an error or the right data.
+ * Whatever fails, what a rank is told is true. Every operation that moves data is run with each
+ * call to one rank's simulated device failing in turn: it ends, and each rank has an error or the
+ * right data.
  *
- * HEDDLE_SWEEP=full makes every failure (minutes); otherwise one in so many. HEDDLE_SWEEP_ONLY=TEXT: of
- * operations with TEXT in their name alone.
+ * HEDDLE_SWEEP=full makes every failure (minutes); otherwise one in so many.
+ * HEDDLE_SWEEP_ONLY=TEXT: of operations with TEXT in their name alone.
  */
 #include "collective_table.hpp"
 
@@ -16,12 +17,14 @@ using namespace device_test;
 
 namespace {
 
-/* An operation with its buffers. `run` returns this rank's first error, after all that it began is over. */
+/* An operation with its buffers. `run` returns this rank's first error, after all that it began is
+ * over. */
 struct Operation {
     std::string name;
     std::function<void()> prepare;
     std::function<int()> run;
-    std::function<void(const std::string &, bool all_succeeded)> verify; /* where this rank had no error */
+    std::function<void(const std::string &, bool all_succeeded)> verify; /* where this rank had no
+                                                                            error */
 };
 
 /* What comes first is told. */
@@ -34,7 +37,8 @@ struct Told {
     }
 };
 
-/* ---- failures ------------------------------------------------------------------------------------ */
+/* ---- failures
+ * ------------------------------------------------------------------------------------ */
 
 /* What the simulation counts, and how many of it are worth failing: polls repeat themselves. */
 struct Call {
@@ -63,7 +67,8 @@ class Sweep {
 public:
     Sweep()
     {
-        const char *const how = std::getenv("HEDDLE_SWEEP"), *const only = std::getenv("HEDDLE_SWEEP_ONLY");
+        const char *const how = std::getenv("HEDDLE_SWEEP"), *const only =
+                                                                 std::getenv("HEDDLE_SWEEP_ONLY");
         one_in_ = how && std::string(how) == "full" ? 1 : 97;
         only_ = only ? only : "";
         std::signal(SIGALRM, say_what_hangs);
@@ -77,15 +82,16 @@ public:
         const size_t n = std::size(calls);
         for (int who = 0; who < size; ++who)
             for (size_t c = 0; c < n; ++c) {
-                const int64_t most = std::min(counts[static_cast<size_t>(who) * n + c], calls[c].most);
+                const int64_t most =
+                    std::min(counts[static_cast<size_t>(who) * n + c], calls[c].most);
                 for (int64_t i = 1; i <= most; ++i)
                     for (const char *fault : {"fail", "exhaust"})
                         for (const char *onwards : {"", "+"})
                             if (std::string(fault) == "fail" ||
                                 (calls[c].name != std::string("execute") && !*onwards))
                                 attempt(op, who,
-                                        fault + std::string("=") + calls[c].name + ":" + std::to_string(i) +
-                                            onwards);
+                                        fault + std::string("=") + calls[c].name + ":" +
+                                            std::to_string(i) + onwards);
             }
     }
     int64_t made() const { return made_; }
@@ -96,7 +102,8 @@ private:
     {
         std::vector<int64_t> mine, all(std::size(calls) * static_cast<size_t>(size));
         const std::string what = op.name + ", nothing fails";
-        for (int turn = 0; turn < 2; ++turn) { /* the second finds all memory that the first had to ask for */
+        for (int turn = 0; turn < 2; ++turn) { /* the second finds all memory that the first had to
+                                                  ask for */
             begin(op, what);
             gpu::Machine::get().reset();
             const int error = op.run();
@@ -143,7 +150,8 @@ private:
     int64_t made_ = 0;
 };
 
-/* ---- collectives --------------------------------------------------------------------------------- */
+/* ---- collectives
+ * --------------------------------------------------------------------------------- */
 
 int run_form(const Case &c, Form form)
 {
@@ -169,8 +177,8 @@ void sweep_collectives(Sweep &sweep)
     MPI_Op_create(add_items, 1, &add_items_op);
     const auto seed = [](int r) { return 1 + r; };
     for (const Items *items : {&dense, &gaps})
-        for (const int length :
-             {10, 5120, 40000}) { /* doubles: in one shot, in chunks, reduced on the device */
+        for (const int length : {10, 5120, 40000}) { /* doubles: in one shot, in chunks, reduced on
+                                                        the device */
             const int elements = static_cast<int>(items->layout.elements()), n = length / elements;
             added = items;
             Buffer source(gpu::Kind::device, items->layout, room_for(n)),
@@ -184,8 +192,8 @@ void sweep_collectives(Sweep &sweep)
                     for (const auto &[form, name] : {std::pair{Form::blocking, ""},
                                                      {Form::nonblocking, "I"},
                                                      {Form::persistent, "persistent "}}) {
-                        sweep({name + c.name + ", " + items->layout.name + ", " + group.name + ", " +
-                                   std::to_string(length) + " doubles",
+                        sweep({name + c.name + ", " + items->layout.name + ", " + group.name +
+                                   ", " + std::to_string(length) + " doubles",
                                [&] {
                                    source.fill(seed(rank));
                                    target.fill(group.in_place ? seed(rank) : 5000);
@@ -205,7 +213,8 @@ void sweep_collectives(Sweep &sweep)
     MPI_Comm_free(&groups[2].comm);
 }
 
-/* ---- messages ------------------------------------------------------------------------------------ */
+/* ---- messages
+ * ------------------------------------------------------------------------------------ */
 
 /* Both ends' calls. */
 struct Message {
@@ -260,8 +269,10 @@ std::vector<Message> every_message()
     };
     const auto partitioned = [](Told &told, const Buffer &b, MPI_Comm comm) {
         MPI_Request request;
-        if (!told(rank == 0 ? MPI_Psend_init(b.at(), 1, 1, b.type(), 1, tag, comm, MPI_INFO_NULL, &request)
-                            : MPI_Precv_init(b.at(), 1, 1, b.type(), 0, tag, comm, MPI_INFO_NULL, &request)))
+        if (!told(rank == 0 ? MPI_Psend_init(b.at(), 1, 1, b.type(), 1, tag, comm, MPI_INFO_NULL,
+                                             &request)
+                            : MPI_Precv_init(b.at(), 1, 1, b.type(), 0, tag, comm, MPI_INFO_NULL,
+                                             &request)))
             return;
         if (told(MPI_Start(&request)) && rank == 0)
             told(MPI_Pready(0, request));
@@ -294,23 +305,25 @@ std::vector<Message> every_message()
     const auto iexchanged = [](Told &told, const Buffer &b, MPI_Comm comm) {
         double none = 0;
         MPI_Request request;
-        if (told(rank == 0 ? MPI_Isendrecv(b.at(), 1, b.type(), 1, tag, &none, 1, MPI_DOUBLE, 1, tag, comm,
-                                           &request)
-                           : MPI_Isendrecv(&none, 1, MPI_DOUBLE, 0, tag, b.at(), 1, b.type(), 0, tag, comm,
-                                           &request)))
+        if (told(rank == 0 ? MPI_Isendrecv(b.at(), 1, b.type(), 1, tag, &none, 1, MPI_DOUBLE, 1,
+                                           tag, comm, &request)
+                           : MPI_Isendrecv(&none, 1, MPI_DOUBLE, 0, tag, b.at(), 1, b.type(), 0,
+                                           tag, comm, &request)))
             complete(told, request);
     };
     const auto replaced = [](Told &told, const Buffer &b, MPI_Comm comm) {
-        told(
-            MPI_Sendrecv_replace(b.at(), 1, b.type(), 1 - rank, tag, 1 - rank, tag, comm, MPI_STATUS_IGNORE));
+        told(MPI_Sendrecv_replace(b.at(), 1, b.type(), 1 - rank, tag, 1 - rank, tag, comm,
+                                  MPI_STATUS_IGNORE));
     };
     const auto ireplaced = [](Told &told, const Buffer &b, MPI_Comm comm) {
         MPI_Request request;
-        if (told(MPI_Isendrecv_replace(b.at(), 1, b.type(), 1 - rank, tag, 1 - rank, tag, comm, &request)))
+        if (told(MPI_Isendrecv_replace(b.at(), 1, b.type(), 1 - rank, tag, 1 - rank, tag, comm,
+                                       &request)))
             complete(told, request);
     };
     const auto buffered = [](Told &told, const Buffer &b, MPI_Comm comm) {
-        std::vector<char> memory(static_cast<size_t>(b.elements()) * sizeof(double) + MPI_BSEND_OVERHEAD);
+        std::vector<char> memory(static_cast<size_t>(b.elements()) * sizeof(double) +
+                                 MPI_BSEND_OVERHEAD);
         MPI_Buffer_attach(memory.data(), static_cast<int>(memory.size()));
         told(MPI_Bsend(b.at(), 1, b.type(), 1, tag, comm));
         void *at;
@@ -348,7 +361,8 @@ void sweep_messages(Sweep &sweep)
             Buffer buffer(gpu::Kind::device, layout);
             for (const Message &m : messages) {
                 const bool both = std::string(m.name).find("replace") != std::string::npos;
-                sweep({std::string(m.name) + ", " + layout.name + ", " + std::to_string(n) + " doubles",
+                sweep({std::string(m.name) + ", " + layout.name + ", " + std::to_string(n) +
+                           " doubles",
                        [&] { buffer.fill(rank); },
                        [&] {
                            Told told;
@@ -366,7 +380,8 @@ void sweep_messages(Sweep &sweep)
     MPI_Comm_free(&comm);
 }
 
-/* ---- windows ------------------------------------------------------------------------------------- */
+/* ---- windows
+ * ------------------------------------------------------------------------------------- */
 
 /* From rank 0 to rank 1's window, or back. */
 struct Access {
@@ -392,8 +407,8 @@ std::vector<Access> every_access()
              }},
             {"Get_accumulate", true, true, false,
              [](B o, B r, MPI_Datatype t, MPI_Win w, MPI_Request *) {
-                 return MPI_Get_accumulate(o.at(), 1, o.type(), r.at(), 1, r.type(), 1, 0, 1, t, MPI_REPLACE,
-                                           w);
+                 return MPI_Get_accumulate(o.at(), 1, o.type(), r.at(), 1, r.type(), 1, 0, 1, t,
+                                           MPI_REPLACE, w);
              }},
             {"Rput", false, true, true,
              [](B o, B, MPI_Datatype t, MPI_Win w, MPI_Request *q) {
@@ -407,9 +422,10 @@ std::vector<Access> every_access()
              [](B o, B, MPI_Datatype t, MPI_Win w, MPI_Request *q) {
                  return MPI_Raccumulate(o.at(), 1, o.type(), 1, 0, 1, t, MPI_REPLACE, w, q);
              }},
-            {"Rget_accumulate", true, true, true, [](B o, B r, MPI_Datatype t, MPI_Win w, MPI_Request *q) {
-                 return MPI_Rget_accumulate(o.at(), 1, o.type(), r.at(), 1, r.type(), 1, 0, 1, t, MPI_REPLACE,
-                                            w, q);
+            {"Rget_accumulate", true, true, true,
+             [](B o, B r, MPI_Datatype t, MPI_Win w, MPI_Request *q) {
+                 return MPI_Rget_accumulate(o.at(), 1, o.type(), r.at(), 1, r.type(), 1, 0, 1, t,
+                                            MPI_REPLACE, w, q);
              }}};
 }
 
@@ -446,15 +462,16 @@ void sweep_windows(Sweep &sweep)
             for (const bool locks : {false, true}) {
                 if (access.requests && !locks)
                     continue;
-                sweep({access.name + std::string(locks ? ", lock, " : ", fence, ") + std::to_string(n) +
-                           " doubles",
+                sweep({access.name + std::string(locks ? ", lock, " : ", fence, ") +
+                           std::to_string(n) + " doubles",
                        [&] {
                            origin.fill(1);
                            target.fill(2);
                            result.fill(3);
                        },
                        [&] {
-                           const int error = run_access(access, locks, origin, result, far.type, window);
+                           const int error =
+                               run_access(access, locks, origin, result, far.type, window);
                            MPI_Barrier(MPI_COMM_WORLD);
                            return error;
                        },
@@ -473,7 +490,8 @@ void sweep_windows(Sweep &sweep)
     }
 }
 
-/* ---- one process --------------------------------------------------------------------------------- */
+/* ---- one process
+ * --------------------------------------------------------------------------------- */
 
 /* Collectives of one process, and messages to oneself, are copies. */
 void sweep_alone(Sweep &sweep)
@@ -514,13 +532,15 @@ void sweep_alone(Sweep &sweep)
     copies("Reduce_scatter", [&] { return MPI_Reduce_scatter(a, b, one, type, replace, self); });
     copies("Ireduce_scatter",
            [&] { return waited(MPI_Ireduce_scatter(a, b, one, type, replace, self, &q)); });
-    copies("Reduce_scatter_block", [&] { return MPI_Reduce_scatter_block(a, b, 1, type, replace, self); });
+    copies("Reduce_scatter_block",
+           [&] { return MPI_Reduce_scatter_block(a, b, 1, type, replace, self); });
     copies("Ireduce_scatter_block",
            [&] { return waited(MPI_Ireduce_scatter_block(a, b, 1, type, replace, self, &q)); });
     copies("Allgather", [&] { return MPI_Allgather(a, 1, type, b, 1, type, self); });
     copies("Iallgather", [&] { return waited(MPI_Iallgather(a, 1, type, b, 1, type, self, &q)); });
     copies("Allgatherv", [&] { return MPI_Allgatherv(a, 1, type, b, one, zero, type, self); });
-    copies("Iallgatherv", [&] { return waited(MPI_Iallgatherv(a, 1, type, b, one, zero, type, self, &q)); });
+    copies("Iallgatherv",
+           [&] { return waited(MPI_Iallgatherv(a, 1, type, b, one, zero, type, self, &q)); });
     copies("Gather", [&] { return MPI_Gather(a, 1, type, b, 1, type, 0, self); });
     copies("Igather", [&] { return waited(MPI_Igather(a, 1, type, b, 1, type, 0, self, &q)); });
     copies("Gatherv", [&] { return MPI_Gatherv(a, 1, type, b, one, zero, type, 0, self); });
@@ -529,10 +549,13 @@ void sweep_alone(Sweep &sweep)
     copies("Scatterv", [&] { return MPI_Scatterv(a, one, zero, type, b, 1, type, 0, self); });
     copies("Alltoall", [&] { return MPI_Alltoall(a, 1, type, b, 1, type, self); });
     copies("Ialltoall", [&] { return waited(MPI_Ialltoall(a, 1, type, b, 1, type, self, &q)); });
-    copies("Alltoallv", [&] { return MPI_Alltoallv(a, one, zero, type, b, one, zero, type, self); });
-    copies("Alltoallw", [&] { return MPI_Alltoallw(a, one, zero, types, b, one, zero, types, self); });
-    copies("Sendrecv",
-           [&] { return MPI_Sendrecv(a, 1, type, 0, 1, b, 1, type, 0, 1, self, MPI_STATUS_IGNORE); });
+    copies("Alltoallv",
+           [&] { return MPI_Alltoallv(a, one, zero, type, b, one, zero, type, self); });
+    copies("Alltoallw",
+           [&] { return MPI_Alltoallw(a, one, zero, types, b, one, zero, types, self); });
+    copies("Sendrecv", [&] {
+        return MPI_Sendrecv(a, 1, type, 0, 1, b, 1, type, 0, 1, self, MPI_STATUS_IGNORE);
+    });
     copies("Isend and Recv", [&] {
         const int begun = MPI_Isend(a, 1, type, 0, 1, self, &q);
         const int received =

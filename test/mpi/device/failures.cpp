@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A device that fails while it packs or unpacks: an error, at one end at least, never a hang, never wrong data; and what
- * is sent afterwards comes. On simulated devices alone.
+ * A device that fails while it packs or unpacks: an error, at one end at least, never a hang, never
+ * wrong data; and what is sent afterwards comes. On simulated devices alone.
  */
 #include "device_test.hpp"
 
@@ -9,23 +9,28 @@ using namespace device_test;
 
 static void failing(MPI_Comm comm, int who, int n, const std::string &which)
 {
-    const std::string what = std::to_string(n) + " doubles, rank " + std::to_string(who) + "'s device fails at launch " + which;
+    const std::string what = std::to_string(n) + " doubles, rank " + std::to_string(who) +
+                             "'s device fails at launch " + which;
     const Layout layout = indexed(n);
     Buffer buffer(gpu::Kind::device, layout);
     buffer.fill(rank);
     MPI_Barrier(comm);
     if (rank == who)
         gpu::Machine::get().configure(("reset fail=launch:" + which).c_str());
-    const int error = rank == 0 ? MPI_Send(buffer.at(), 1, buffer.type(), 1, 1, comm)
-                                : MPI_Recv(buffer.at(), 1, buffer.type(), 0, 1, comm, MPI_STATUS_IGNORE);
+    const int error = rank == 0
+                          ? MPI_Send(buffer.at(), 1, buffer.type(), 1, 1, comm)
+                          : MPI_Recv(buffer.at(), 1, buffer.type(), 0, 1, comm, MPI_STATUS_IGNORE);
     gpu::Machine::get().reset();
     int theirs = 0;
-    MPI_Sendrecv(&error, 1, MPI_INT, 1 - rank, 2, &theirs, 1, MPI_INT, 1 - rank, 2, comm, MPI_STATUS_IGNORE);
-    /* What fails once is begun again, one by one, or where it was packed before it was asked for; and all may be one launch. */
+    MPI_Sendrecv(&error, 1, MPI_INT, 1 - rank, 2, &theirs, 1, MPI_INT, 1 - rank, 2, comm,
+                 MPI_STATUS_IGNORE);
+    /* What fails once is begun again, one by one, or where it was packed before it was asked for;
+     * and all may be one launch. */
     if (rank == who && which == "1+")
         check(error != MPI_SUCCESS, what + ": no error there");
     if (rank == 1 && who == 0)
-        check((error != MPI_SUCCESS) == (theirs != MPI_SUCCESS), what + ": an error at one end only");
+        check((error != MPI_SUCCESS) == (theirs != MPI_SUCCESS),
+              what + ": an error at one end only");
     if (rank == 1 && error == MPI_SUCCESS) {
         buffer.expect(0, 0, n);
         buffer.verify(what);
@@ -36,7 +41,8 @@ static void failing(MPI_Comm comm, int who, int n, const std::string &which)
     if (rank == 0) {
         MPI_Send(next.at(), 1, next.type(), 1, 1, comm);
     } else {
-        check(MPI_Recv(next.at(), 1, next.type(), 0, 1, comm, MPI_STATUS_IGNORE) == MPI_SUCCESS, what + ": the next message fails");
+        check(MPI_Recv(next.at(), 1, next.type(), 0, 1, comm, MPI_STATUS_IGNORE) == MPI_SUCCESS,
+              what + ": the next message fails");
         next.expect(5, 0, n);
         next.verify(what + ", the next message");
     }

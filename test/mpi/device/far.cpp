@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A message above 4 GiB between device buffers. Its sender's items overlap, so that they take little memory.
+ * A message above 4 GiB between device buffers. Its sender's items overlap, so that they take
+ * little memory.
  */
 #include "device_test.hpp"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Files and device memory, beyond what each call does by the standard (test/mpi/standard/file_data.cpp): structures behind
- * pointers, reads across a file's end, processes of which each has another share, bounded staging memory, atomic mode, and
- * devices that fail.
+ * Files and device memory, beyond what each call does by the standard
+ * (test/mpi/standard/file_data.cpp): structures behind pointers, reads across a file's end,
+ * processes of which each has another share, bounded staging memory, atomic mode, and devices that
+ * fail.
  */
 #include "../file_calls.hpp"
 #include "device_test.hpp"
@@ -18,7 +19,8 @@ static const char *const path = "files.data";
 static constexpr gpu::Kind device = gpu::Kind::device;
 static constexpr int unit = sizeof(double);
 
-/* ---- the file, by other means than MPI ------------------------------------------------------------- */
+/* ---- the file, by other means than MPI
+ * ------------------------------------------------------------- */
 
 static std::vector<double> read_file()
 {
@@ -34,7 +36,8 @@ static void write_file(const std::vector<double> &content)
 {
     if (rank == 0) {
         std::ofstream file(path, std::ios::binary | std::ios::trunc);
-        file.write(reinterpret_cast<const char *>(content.data()), static_cast<std::streamsize>(content.size() * unit));
+        file.write(reinterpret_cast<const char *>(content.data()),
+                   static_cast<std::streamsize>(content.size() * unit));
     }
     MPI_Barrier(MPI_COMM_WORLD);
 }
@@ -52,13 +55,15 @@ public:
     File(int piece, int first, int every)
     {
         MPI_Info info = pieces_of(piece);
-        check(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR, info, &file_) == MPI_SUCCESS,
+        check(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR, info, &file_) ==
+                  MPI_SUCCESS,
               "a file cannot be opened");
         MPI_Info_free(&info);
         MPI_Datatype view;
         MPI_Type_create_resized(MPI_DOUBLE, 0, MPI_Aint{unit} * every, &view);
         MPI_Type_commit(&view);
-        MPI_File_set_view(file_, MPI_Offset{unit} * first, MPI_DOUBLE, view, "native", MPI_INFO_NULL);
+        MPI_File_set_view(file_, MPI_Offset{unit} * first, MPI_DOUBLE, view, "native",
+                          MPI_INFO_NULL);
         MPI_Type_free(&view);
     }
     ~File() { MPI_File_close(&file_); }
@@ -80,24 +85,30 @@ static int elements(const MPI_Status &status)
 
 static std::string named(const Call &call) { return std::string("MPI_File_") + call.name; }
 
-/* ---- HACC's analysis data (paper 001, Fig. 7) -------------------------------------------------------- */
+/* ---- HACC's analysis data (paper 001, Fig. 7)
+ * -------------------------------------------------------- */
 
 /* Scalars and vectors in one place, eight arrays behind pointers, all of it one type. */
 class Vblock {
 public:
-    explicit Vblock(gpu::Kind scalars, int particles) : scalars_({scalars, own_device().device}, sizeof(Scalars))
+    explicit Vblock(gpu::Kind scalars, int particles)
+        : scalars_({scalars, own_device().device}, sizeof(Scalars))
     {
-        for (const int each : {3, 3, 1, 1, 4, 9, 1, 2}) /* vertices, sites, areas, vols, cells, face_verts, two counts */
-            arrays_.emplace_back(own_device(), static_cast<size_t>(each * particles) * sizeof(float));
+        for (const int each : {3, 3, 1, 1, 4, 9, 1, 2}) /* vertices, sites, areas, vols, cells,
+                                                           face_verts, two counts */
+            arrays_.emplace_back(own_device(),
+                                 static_cast<size_t>(each * particles) * sizeof(float));
         std::vector<int> lengths{7, 6};
-        std::vector<MPI_Aint> displs{address(scalars_.at()), address(scalars_.at() + offsetof(Scalars, mins))};
+        std::vector<MPI_Aint> displs{address(scalars_.at()),
+                                     address(scalars_.at() + offsetof(Scalars, mins))};
         std::vector<MPI_Datatype> types{MPI_INT, MPI_FLOAT};
         for (size_t i = 0; i < arrays_.size(); ++i) {
             lengths.push_back(static_cast<int>(arrays_[i].size() / sizeof(float)));
             displs.push_back(address(arrays_[i].at()));
             types.push_back(i < 4 ? MPI_FLOAT : MPI_INT);
         }
-        MPI_Type_create_struct(static_cast<int>(lengths.size()), lengths.data(), displs.data(), types.data(), &type);
+        MPI_Type_create_struct(static_cast<int>(lengths.size()), lengths.data(), displs.data(),
+                               types.data(), &type);
         MPI_Type_commit(&type);
         MPI_Type_size(type, &bytes);
     }
@@ -123,7 +134,8 @@ public:
 
 private:
     struct Scalars {
-        int num_verts, num_cells, num_cell_verts, num_complete_cells, num_cell_faces, num_face_verts, num_orig_particles;
+        int num_verts, num_cells, num_cell_verts, num_complete_cells, num_cell_faces,
+            num_face_verts, num_orig_particles;
         float mins[3], maxs[3];
     };
     static MPI_Aint address(const std::byte *at)
@@ -149,7 +161,8 @@ private:
     std::vector<gpu::Memory> arrays_;
 };
 
-/* Each process writes as many particles as it has, one behind the other, and reads them into other memory. */
+/* Each process writes as many particles as it has, one behind the other, and reads them into other
+ * memory. */
 static void hacc(gpu::Kind scalars)
 {
     const int particles = 300 + 77 * rank;
@@ -162,12 +175,15 @@ static void hacc(gpu::Kind scalars)
     const File file(1 << 10, 0, 1);
     MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL);
     MPI_Status status;
-    check(MPI_File_write_at_all(file, offset, MPI_BOTTOM, 1, written.type, &status) == MPI_SUCCESS, "HACC's data cannot be written");
-    check(MPI_File_read_at_all(file, offset, MPI_BOTTOM, 1, read.type, &status) == MPI_SUCCESS, "HACC's data cannot be read");
+    check(MPI_File_write_at_all(file, offset, MPI_BOTTOM, 1, written.type, &status) == MPI_SUCCESS,
+          "HACC's data cannot be written");
+    check(MPI_File_read_at_all(file, offset, MPI_BOTTOM, 1, read.type, &status) == MPI_SUCCESS,
+          "HACC's data cannot be read");
     check(written == read, "HACC's data is read otherwise than it was written");
 }
 
-/* ---- a file's end ----------------------------------------------------------------------------------- */
+/* ---- a file's end
+ * ----------------------------------------------------------------------------------- */
 
 /* What is there is read and told of, and the rest of the buffer stays. */
 static void read_past_the_end(const Call &call, int every)
@@ -182,13 +198,15 @@ static void read_past_the_end(const Call &call, int every)
     MPI_Status status;
     if (call.run(file, 0, of(buffer), &status) != MPI_SUCCESS)
         return fail(what + ": fails");
-    check(elements(status) == there, what + ": says that it read " + std::to_string(elements(status)));
+    check(elements(status) == there,
+          what + ": says that it read " + std::to_string(elements(status)));
     for (int i = 0; i < there; ++i)
         buffer.put(i, i * every);
     buffer.verify(what);
 }
 
-/* ---- processes of which each has another share ---------------------------------------------------------- */
+/* ---- processes of which each has another share
+ * ---------------------------------------------------------- */
 
 /* The first has host memory, the last nothing; the others ever more rounds. */
 static void unequal_shares(bool atomic)
@@ -197,21 +215,27 @@ static void unequal_shares(bool atomic)
     const int n = rank == 0 ? 40 : rank == size - 1 ? 0 : 100 * rank;
     write_file({});
     const Layout layout = indexed(std::max(n, 1));
-    Buffer buffer(rank == 0 ? gpu::Kind::pageable : device, layout), back(rank == 0 ? device : gpu::Kind::pageable, layout);
+    Buffer buffer(rank == 0 ? gpu::Kind::pageable : device, layout),
+        back(rank == 0 ? device : gpu::Kind::pageable, layout);
     buffer.fill(rank);
     back.fill(77);
     const File file(24 * unit, rank, size);
     MPI_File_set_atomicity(file, atomic);
     MPI_Status status;
-    check(MPI_File_write_all(file, buffer.at(), n > 0, buffer.type(), &status) == MPI_SUCCESS, what + ": cannot be written");
-    check(elements(status) == n, what + ": " + std::to_string(elements(status)) + " elements written");
-    check(MPI_File_read_at_all(file, 0, back.at(), n > 0, back.type(), &status) == MPI_SUCCESS, what + ": cannot be read");
+    check(MPI_File_write_all(file, buffer.at(), n > 0, buffer.type(), &status) == MPI_SUCCESS,
+          what + ": cannot be written");
+    check(elements(status) == n,
+          what + ": " + std::to_string(elements(status)) + " elements written");
+    check(MPI_File_read_at_all(file, 0, back.at(), n > 0, back.type(), &status) == MPI_SUCCESS,
+          what + ": cannot be read");
     back.expect(rank, 0, n);
     back.verify(what);
     if (n > 0) {
         buffer.fill(8);
-        check(MPI_File_write_at(file, 0, buffer.at(), 1, buffer.type(), &status) == MPI_SUCCESS, what + ": cannot be written alone");
-        check(MPI_File_read_at(file, 0, back.at(), 1, back.type(), &status) == MPI_SUCCESS, what + ": cannot be read alone");
+        check(MPI_File_write_at(file, 0, buffer.at(), 1, buffer.type(), &status) == MPI_SUCCESS,
+              what + ": cannot be written alone");
+        check(MPI_File_read_at(file, 0, back.at(), 1, back.type(), &status) == MPI_SUCCESS,
+              what + ": cannot be read alone");
         back.expect(8, 0, n);
         back.verify(what + ", alone");
     }
@@ -231,7 +255,8 @@ static void bounded_memory()
         MPI_Status status;
         for (const Call &call : every_call)
             if (call.pointer == Pointer::explicit_offset && call.name[0] != 'i')
-                check(call.run(file, 0, of(buffer), &status) == MPI_SUCCESS, named(call) + " of much fails");
+                check(call.run(file, 0, of(buffer), &status) == MPI_SUCCESS,
+                      named(call) + " of much fails");
         MPI_Barrier(MPI_COMM_WORLD);
     }
     buffer.verify("much, written and read");
@@ -240,7 +265,8 @@ static void bounded_memory()
     check(counted("slabs_pinned_used") == 0, "staging memory is not given back");
 }
 
-/* ---- devices that fail --------------------------------------------------------------------------------- */
+/* ---- devices that fail
+ * --------------------------------------------------------------------------------- */
 
 struct Failure {
     const char *switches;
@@ -251,11 +277,12 @@ struct Failure {
 
 static constexpr int share = 60; /* doubles of each process */
 
-/* Each process is told of an error, or its data is right. Nobody waits for ever, and nobody else's data suffers. */
+/* Each process is told of an error, or its data is right. Nobody waits for ever, and nobody else's
+ * data suffers. */
 static void failing(const Call &call, const Failure &failure)
 {
-    const std::string what = named(call) + ", rank " + std::to_string(failure.who) + " fails by " + failure.switches + ", " +
-                             failure.layout.name;
+    const std::string what = named(call) + ", rank " + std::to_string(failure.who) + " fails by " +
+                             failure.switches + ", " + failure.layout.name;
     const auto n = static_cast<size_t>(share * size);
     const bool turns = !is_shared(call) && failure.every > 1;
     write_file(call.writes ? std::vector<double>(n, -1.0) : numbers(n, 0.0));
@@ -274,7 +301,9 @@ static void failing(const Call &call, const Failure &failure)
     MPI_Allgather(&error, 1, MPI_INT, errors.data(), 1, MPI_INT, MPI_COMM_WORLD);
     if (call.pointer == Pointer::shared) /* where its data is only the library knows */
         return;
-    const auto at = [&](int process, int i) { return static_cast<size_t>(turns ? i * size + process : process * share + i); };
+    const auto at = [&](int process, int i) {
+        return static_cast<size_t>(turns ? i * size + process : process * share + i);
+    };
     if (!call.writes) {
         for (int i = 0; i < share; ++i)
             buffer.put(i, static_cast<double>(at(rank, i)));
@@ -285,7 +314,8 @@ static void failing(const Call &call, const Failure &failure)
         bool right = content.size() == n;
         for (int process = 0; process < size && right; ++process)
             for (int i = 0; i < share; ++i)
-                right &= errors[static_cast<size_t>(process)] != MPI_SUCCESS || content[at(process, i)] == Buffer::value(process, i);
+                right &= errors[static_cast<size_t>(process)] != MPI_SUCCESS ||
+                         content[at(process, i)] == Buffer::value(process, i);
         check(right, what + ": wrong in the file");
     }
     MPI_Barrier(MPI_COMM_WORLD);
@@ -303,7 +333,9 @@ static void broken(const Call &call)
     MPI_Status status;
     const int error = call.run(file, 0, of(buffer), &status);
     gpu::Machine::get().reset();
-    check((error != MPI_SUCCESS) == (rank == 1), named(call) + (rank == 1 ? ": success on a broken device" : ": fails beside a broken device"));
+    check((error != MPI_SUCCESS) == (rank == 1),
+          named(call) +
+              (rank == 1 ? ": success on a broken device" : ": fails beside a broken device"));
     if (rank == 0 && call.writes && !is_shared(call)) {
         const std::vector<double> content = read_file();
         for (int i = 0; i < share; ++i)
@@ -316,13 +348,15 @@ static void every_failure()
 {
     if (!gpu::Machine::get().is_simulated())
         return;
-    const char *const switches[] = {"fail=copy:1", "fail=launch:1+", "fail=execute:1", "fail=copy:2+", "fail=launch:3", "fail=execute:3"};
+    const char *const switches[] = {"fail=copy:1",  "fail=launch:1+", "fail=execute:1",
+                                    "fail=copy:2+", "fail=launch:3",  "fail=execute:3"};
     const Layout dense = contiguous(share), gaps = indexed(share);
     int turn = 0;
     for (const Call &call : every_call) {
         broken(call);
         for (int i = 0; i < 4; ++i, ++turn)
-            failing(call, {switches[turn % 6], i % 2 ? dense : gaps, turn % size, 1 + turn / 2 % 2});
+            failing(call,
+                    {switches[turn % 6], i % 2 ? dense : gaps, turn % size, 1 + turn / 2 % 2});
     }
 }
 

@@ -63,7 +63,8 @@ static void reducing(gpu::Kind a, gpu::Kind b, int n)
 static void bottom(int n)
 {
     const Layout layout = strided(n), dense = contiguous(3 * n);
-    Buffer a(gpu::Kind::device, layout), b(gpu::Kind::pageable, layout), c(gpu::Kind::managed, layout);
+    Buffer a(gpu::Kind::device, layout), b(gpu::Kind::pageable, layout),
+        c(gpu::Kind::managed, layout);
     a.fill(1), b.fill(2), c.fill(3);
     const int lengths[] = {1, 1, 1};
     MPI_Aint displs[3];
@@ -75,7 +76,8 @@ static void bottom(int n)
     MPI_Type_create_struct(3, lengths, displs, types, &all);
     MPI_Type_commit(&all);
     Buffer packed(gpu::Kind::device, dense);
-    const auto to_self = [](const void *from, int n1, MPI_Datatype t1, void *to, int n2, MPI_Datatype t2) {
+    const auto to_self = [](const void *from, int n1, MPI_Datatype t1, void *to, int n2,
+                            MPI_Datatype t2) {
         MPI_Sendrecv(from, n1, t1, rank, 1, to, n2, t2, rank, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     };
     to_self(MPI_BOTTOM, 1, all, packed.at(), 3 * n, MPI_DOUBLE);

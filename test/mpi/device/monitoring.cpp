@@ -11,12 +11,15 @@ using namespace device_test;
 /* A performance variable, read since it was made. */
 class Variable {
 public:
-    explicit Variable(const std::string &name, int variable_class = MPI_T_PVAR_CLASS_COUNTER) : name_(name)
+    explicit Variable(const std::string &name, int variable_class = MPI_T_PVAR_CLASS_COUNTER)
+        : name_(name)
     {
         int index, count;
         MPI_T_pvar_session_create(&session_);
-        there_ = MPI_T_pvar_get_index(name.c_str(), variable_class, &index) == MPI_SUCCESS &&
-                 MPI_T_pvar_handle_alloc(session_, index, nullptr, &handle_, &count) == MPI_SUCCESS && count == 1;
+        there_ =
+            MPI_T_pvar_get_index(name.c_str(), variable_class, &index) == MPI_SUCCESS &&
+            MPI_T_pvar_handle_alloc(session_, index, nullptr, &handle_, &count) == MPI_SUCCESS &&
+            count == 1;
         check(there_, "MPI_T has no variable " + name);
     }
     Variable(const Variable &) = delete;
@@ -30,7 +33,8 @@ public:
     {
         unsigned long long value = 0;
         if (there_)
-            check(MPI_T_pvar_read(session_, handle_, &value) == MPI_SUCCESS, "MPI_T cannot read " + name_);
+            check(MPI_T_pvar_read(session_, handle_, &value) == MPI_SUCCESS,
+                  "MPI_T cannot read " + name_);
         return static_cast<long long>(value);
     }
 
@@ -52,7 +56,8 @@ static void send(int n, MakeLayout make = strided)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* What is freed may have been open at the other end, and keep what comes to lie there from being opened. */
+/* What is freed may have been open at the other end, and keep what comes to lie there from being
+ * opened. */
 static void allocate_again()
 {
     const Variable fallbacks("heddle_messages_fallbacks");
@@ -66,27 +71,32 @@ static void allocate_again()
                         each->fill(round + message);
                         MPI_Send(each->at(), 1, each->type(), 1, 1, MPI_COMM_WORLD);
                     } else {
-                        MPI_Recv(each->at(), 1, each->type(), 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+                        MPI_Recv(each->at(), 1, each->type(), 0, 1, MPI_COMM_WORLD,
+                                 MPI_STATUS_IGNORE);
                         each->expect(round + message, 0, n);
                         each->verify("in memory that was others' before");
                     }
                 }
             MPI_Barrier(MPI_COMM_WORLD);
         }
-    check(fallbacks.read() == 0, std::to_string(fallbacks.read()) + " messages could not be read where they were said to lie");
+    check(fallbacks.read() == 0, std::to_string(fallbacks.read()) +
+                                     " messages could not be read where they were said to lie");
 }
 
 /* The engine's are MPI's control variables, too, and go before the environment's. */
 static void settings(const Variable &shared)
 {
-    for (const char *name : {"DEVICE", "METHOD", "KERNEL", "COPY_ENGINE", "SLAB_LIMIT", "CHUNK", "MESSAGE_CHUNK", "MESSAGE_WINDOW",
-                             "MESSAGE_STAGING", "MESSAGE_IN_PLACE", "MESSAGE_OPEN", "MESSAGE_PATIENCE", "PEER"}) {
+    for (const char *name : {"DEVICE", "METHOD", "KERNEL", "COPY_ENGINE", "SLAB_LIMIT", "CHUNK",
+                             "MESSAGE_CHUNK", "MESSAGE_WINDOW", "MESSAGE_STAGING",
+                             "MESSAGE_IN_PLACE", "MESSAGE_OPEN", "MESSAGE_PATIENCE", "PEER"}) {
         int index;
         const std::string whole = std::string("MPIR_CVAR_HEDDLE_") + name;
-        check(MPI_T_cvar_get_index(whole.c_str(), &index) == MPI_SUCCESS, "MPI_T has no control variable " + whole);
+        check(MPI_T_cvar_get_index(whole.c_str(), &index) == MPI_SUCCESS,
+              "MPI_T has no control variable " + whole);
     }
     const char *const peer = std::getenv("MPIR_CVAR_HEDDLE_PEER");
-    check(!peer || (std::string(peer) == "shared" && shared.read() == 1), "MPIR_CVAR_HEDDLE_PEER is not heard");
+    check(!peer || (std::string(peer) == "shared" && shared.read() == 1),
+          "MPIR_CVAR_HEDDLE_PEER is not heard");
 }
 
 /* Staging memory is held, and in use while somebody has it. */
@@ -96,7 +106,8 @@ static void use(const Variable &held, const Variable &used)
     const gpu::Memory device(own_device(), 64);
     const auto before = used.read();
     void *staging = nullptr;
-    check(heddle_staging_alloc(bytes, device.at(), &staging) == HEDDLE_SUCCESS, "there is no staging memory");
+    check(heddle_staging_alloc(bytes, device.at(), &staging) == HEDDLE_SUCCESS,
+          "there is no staging memory");
     check(used.read() >= before + bytes, "staging memory in use is not counted");
     check(held.read() >= used.read(), "more is in use than is held");
     heddle_staging_free(staging);
@@ -108,13 +119,18 @@ int main(int argc, char **argv)
     int provided;
     MPI_T_init_thread(MPI_THREAD_MULTIPLE, &provided);
     const int status = run(argc, argv, [] {
-        const Variable by_value(rank == 0 ? "heddle_messages_sent_by_value" : "heddle_messages_received_by_value"),
+        const Variable by_value(rank == 0 ? "heddle_messages_sent_by_value"
+                                          : "heddle_messages_received_by_value"),
             shared(rank == 0 ? "heddle_messages_sent_shared" : "heddle_messages_received_shared"),
-            by_reference(rank == 0 ? "heddle_messages_sent_by_reference" : "heddle_messages_received_by_reference"),
+            by_reference(rank == 0 ? "heddle_messages_sent_by_reference"
+                                   : "heddle_messages_received_by_reference"),
             whole(rank == 0 ? "heddle_messages_sent_whole" : "heddle_messages_received_whole"),
-            bytes_by_value("heddle_messages_bytes_by_value"), bytes_shared("heddle_messages_bytes_shared"),
-            bytes_by_reference("heddle_messages_bytes_by_reference"), bytes_whole("heddle_messages_bytes_whole"),
-            slabs("heddle_slabs_pinned", MPI_T_PVAR_CLASS_LEVEL), used("heddle_slabs_pinned_used", MPI_T_PVAR_CLASS_LEVEL),
+            bytes_by_value("heddle_messages_bytes_by_value"),
+            bytes_shared("heddle_messages_bytes_shared"),
+            bytes_by_reference("heddle_messages_bytes_by_reference"),
+            bytes_whole("heddle_messages_bytes_whole"),
+            slabs("heddle_slabs_pinned", MPI_T_PVAR_CLASS_LEVEL),
+            used("heddle_slabs_pinned_used", MPI_T_PVAR_CLASS_LEVEL),
             launches("heddle_launches_kernels");
         send(100000);
         const auto counted = by_value.read() + shared.read() + by_reference.read();
@@ -127,8 +143,10 @@ int main(int argc, char **argv)
         send(10);
         const char *const oneshot = std::getenv("MPIR_CVAR_CH4_UCX_GPU_ONESHOT");
         if (!oneshot) {
-            check(whole.read() == 1, "a message sent as a whole was counted " + std::to_string(whole.read()) + " times");
-            check(bytes_whole.read() == (rank == 0 ? 0 : 80), std::to_string(bytes_whole.read()) + " bytes as a whole");
+            check(whole.read() == 1, "a message sent as a whole was counted " +
+                                         std::to_string(whole.read()) + " times");
+            check(bytes_whole.read() == (rank == 0 ? 0 : 80),
+                  std::to_string(bytes_whole.read()) + " bytes as a whole");
         }
         if (!oneshot) /* it may all stay on devices */
             check(slabs.read() > 0, "no pinned memory is counted");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Every pairing of memory and layout at the two ends of a message, at the thresholds and one byte around them.
+ * Every pairing of memory and layout at the two ends of a message, at the thresholds and one byte
+ * around them.
  */
 #include "device_test.hpp"
 
@@ -8,7 +9,8 @@ using namespace device_test;
 
 static void pair(const Buffer &from, Buffer &to, MPI_Datatype unit, int n, int seed)
 {
-    const std::string what = std::to_string(n) + (unit == MPI_BYTE ? " bytes from " : " doubles from ") + from.name();
+    const std::string what =
+        std::to_string(n) + (unit == MPI_BYTE ? " bytes from " : " doubles from ") + from.name();
     if (rank == 0)
         MPI_Send(from.at(), 1, from.type(), 1, seed & 0x7fff, MPI_COMM_WORLD);
     if (rank == 1) {
@@ -43,6 +45,7 @@ int main(int argc, char **argv)
     return run(argc, argv, [] {
         all_pairs(in_doubles, {1, 7, 127, 128, 129, 1024, 40000, 300000});
         /* An envelope; what goes in one piece; the shortest message that is cut. */
-        all_pairs(in_bytes, {63, 64, 65, 8191, 8192, 8193, 16383, 16384, 16385, 65535, 65536, 65537});
+        all_pairs(in_bytes,
+                  {63, 64, 65, 8191, 8192, 8193, 16383, 16384, 16385, 65535, 65536, 65537});
     });
 }

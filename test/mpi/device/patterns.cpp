@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What users of other MPIs reported as slow or wrong on GPU buffers: open-mpi/ompi#8720 (Alltoall of vectors, resized or in an hvector),
- * open-mpi/ompi#12202 (ghost cells by MPI_Type_indexed), pmodels/mpich#5643 (Allreduce). pmodels/mpich#6226 (MPI_BOTTOM) is in
- * rules.cpp. bench/mpi/reported measures them.
+ * What users of other MPIs reported as slow or wrong on GPU buffers: open-mpi/ompi#8720 (Alltoall
+ * of vectors, resized or in an hvector), open-mpi/ompi#12202 (ghost cells by MPI_Type_indexed),
+ * pmodels/mpich#5643 (Allreduce). pmodels/mpich#6226 (MPI_BOTTOM) is in rules.cpp.
+ * bench/mpi/reported measures them.
  */
 #include "device_test.hpp"
 
@@ -12,9 +13,9 @@ using namespace device_test;
 
 namespace {
 
-/* An array of `rows` x `n` on each rank, cut into columns: everyone gets its columns of all, one after the other, as
- * the transposes of a parallel FFT do. The type of a column is a vector; several are so many of one whose extent is one
- * element, or an hvector. */
+/* An array of `rows` x `n` on each rank, cut into columns: everyone gets its columns of all, one
+ * after the other, as the transposes of a parallel FFT do. The type of a column is a vector;
+ * several are so many of one whose extent is one element, or an hvector. */
 void columns(int rows, int n, bool resizes)
 {
     const int mine = n / size;
@@ -56,7 +57,8 @@ void ghosts(int cells, int field)
         places.resize(static_cast<size_t>(cells));
         return places;
     };
-    const std::vector<int> own = some(0), ghost = some(field / 2), ones(static_cast<size_t>(cells), 1);
+    const std::vector<int> own = some(0), ghost = some(field / 2),
+                           ones(static_cast<size_t>(cells), 1);
     const Layout cells_of_all = contiguous(field);
     Buffer values(gpu::Kind::device, cells_of_all);
     values.fill(rank);
@@ -65,9 +67,11 @@ void ghosts(int cells, int field)
     MPI_Type_indexed(cells, ones.data(), ghost.data(), MPI_DOUBLE, &in);
     MPI_Type_commit(&out);
     MPI_Type_commit(&in);
-    MPI_Sendrecv(values.at(), 1, out, other(), 1, values.at(), 1, in, other(), 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(values.at(), 1, out, other(), 1, values.at(), 1, in, other(), 1, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
     for (int i = 0; i < cells; ++i)
-        values.put(ghost[static_cast<size_t>(i)], Buffer::value(other(), own[static_cast<size_t>(i)]));
+        values.put(ghost[static_cast<size_t>(i)],
+                   Buffer::value(other(), own[static_cast<size_t>(i)]));
     values.verify(std::to_string(cells) + " ghost cells");
     MPI_Type_free(&out);
     MPI_Type_free(&in);

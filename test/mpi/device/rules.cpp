@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What MPI promises of messages between device buffers beyond two ranks of one communicator: intercommunicators,
- * partitions, types of absolute addresses, many threads, and messages that wait for a receive.
+ * What MPI promises of messages between device buffers beyond two ranks of one communicator:
+ * intercommunicators, partitions, types of absolute addresses, many threads, and messages that wait
+ * for a receive.
  */
 #include "device_test.hpp"
 
@@ -20,7 +21,8 @@ static void intercommunicator()
         const Layout layout = indexed(n);
         Buffer buffer(gpu::Kind::device, layout), target(gpu::Kind::device, layout);
         buffer.fill(rank + 1);
-        MPI_Sendrecv(buffer.at(), 1, buffer.type(), 0, 1, target.at(), 1, target.type(), 0, 1, inter, MPI_STATUS_IGNORE);
+        MPI_Sendrecv(buffer.at(), 1, buffer.type(), 0, 1, target.at(), 1, target.type(), 0, 1,
+                     inter, MPI_STATUS_IGNORE);
         target.expect(other() + 1, 0, n);
         target.verify("through an intercommunicator");
         if (rank == 0) {
@@ -64,9 +66,11 @@ static void partitions()
         Buffer buffer(gpu::Kind::device, layout, parts);
         MPI_Request r;
         if (rank == 0)
-            MPI_Psend_init(buffer.at(), parts, 1, buffer.type(), 1, 1, MPI_COMM_WORLD, MPI_INFO_NULL, &r);
+            MPI_Psend_init(buffer.at(), parts, 1, buffer.type(), 1, 1, MPI_COMM_WORLD,
+                           MPI_INFO_NULL, &r);
         else
-            MPI_Precv_init(buffer.at(), parts, 1, buffer.type(), 0, 1, MPI_COMM_WORLD, MPI_INFO_NULL, &r);
+            MPI_Precv_init(buffer.at(), parts, 1, buffer.type(), 0, 1, MPI_COMM_WORLD,
+                           MPI_INFO_NULL, &r);
         for (int round = 0; round < 3; ++round) {
             if (rank == 0)
                 buffer.fill(round);
@@ -87,7 +91,8 @@ static void absolute()
 {
     for (const int n : {5, 3000, 200000}) {
         const Layout layout = strided(n);
-        Buffer device(gpu::Kind::device, layout), host(gpu::Kind::pageable, layout), managed(gpu::Kind::managed, layout);
+        Buffer device(gpu::Kind::device, layout), host(gpu::Kind::pageable, layout),
+            managed(gpu::Kind::managed, layout);
         Buffer *const buffers[] = {&device, &host, &managed};
         MPI_Aint at[3];
         MPI_Datatype types[3], all;
@@ -113,8 +118,8 @@ static void absolute()
     }
 }
 
-/* More long messages than there is staging memory for, whose receives come late and in the wrong order; those that
- * follow pass meanwhile. */
+/* More long messages than there is staging memory for, whose receives come late and in the wrong
+ * order; those that follow pass meanwhile. */
 static void unexpected()
 {
     constexpr int waiting = 24, n = 200000;
@@ -127,8 +132,8 @@ static void unexpected()
     if (rank == 0) {
         for (int i = 0; i < waiting; ++i) {
             buffers[static_cast<size_t>(i)]->fill(i);
-            MPI_Isend(buffers[static_cast<size_t>(i)]->at(), 1, layout.type, 1, 100 + i, MPI_COMM_WORLD,
-                      &requests[static_cast<size_t>(i)]);
+            MPI_Isend(buffers[static_cast<size_t>(i)]->at(), 1, layout.type, 1, 100 + i,
+                      MPI_COMM_WORLD, &requests[static_cast<size_t>(i)]);
         }
         last.fill(77);
         MPI_Ssend(last.at(), 1, layout.type, 1, 1, MPI_COMM_WORLD);
@@ -137,8 +142,8 @@ static void unexpected()
         last.expect(77, 0, n);
         last.verify("past messages that wait");
         for (int i = waiting; i-- > 0;)
-            MPI_Irecv(buffers[static_cast<size_t>(i)]->at(), 1, layout.type, 0, 100 + i, MPI_COMM_WORLD,
-                      &requests[static_cast<size_t>(i)]);
+            MPI_Irecv(buffers[static_cast<size_t>(i)]->at(), 1, layout.type, 0, 100 + i,
+                      MPI_COMM_WORLD, &requests[static_cast<size_t>(i)]);
     }
     wait_all(requests);
     if (rank == 1)
@@ -168,10 +173,12 @@ static void probes()
         int elements;
         MPI_Probe(0, 3, MPI_COMM_WORLD, &status);
         MPI_Get_count(&status, MPI_DOUBLE, &elements);
-        check(elements == 100000, "a probe of the last message tells of " + std::to_string(elements) + " elements");
+        check(elements == 100000,
+              "a probe of the last message tells of " + std::to_string(elements) + " elements");
         MPI_Probe(0, MPI_ANY_TAG, MPI_COMM_WORLD, &status);
         MPI_Get_count(&status, MPI_DOUBLE, &elements);
-        check(status.MPI_TAG == 1 && elements == 20, "a probe meets a later message than the oldest");
+        check(status.MPI_TAG == 1 && elements == 20,
+              "a probe meets a later message than the oldest");
         MPI_Recv(first.at(), 1, first.type(), 0, MPI_ANY_TAG, MPI_COMM_WORLD, &status);
         check(status.MPI_TAG == 1, "a receive meets a later message than the oldest");
         MPI_Message message;
@@ -180,12 +187,13 @@ static void probes()
         MPI_Mrecv(second.at(), 1, second.type(), &message, &status);
         MPI_Recv(third.at(), 1, third.type(), MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &status);
         first.expect(1, 0, 20), second.expect(2, 0, 100000), third.expect(3, 0, 100000);
-        first.verify("the oldest"), second.verify("the next"), third.verify("the one that was probed");
+        first.verify("the oldest"), second.verify("the next"),
+            third.verify("the one that was probed");
     }
 }
 
-/* A communicator may go while a receive is pending that an envelope will meet. (Nobody waits for anybody in this MPI's
- * MPI_Comm_free.) */
+/* A communicator may go while a receive is pending that an envelope will meet. (Nobody waits for
+ * anybody in this MPI's MPI_Comm_free.) */
 static void communicator_freed_early()
 {
     MPI_Comm comm;
@@ -210,7 +218,8 @@ static void communicator_freed_early()
     MPI_Comm_free(&comm);
 }
 
-/* Requests that were freed: what they send comes, even if nobody waits for it before MPI_Finalize. */
+/* Requests that were freed: what they send comes, even if nobody waits for it before MPI_Finalize.
+ */
 static void forgotten()
 {
     int tag = 0;
@@ -259,21 +268,25 @@ static void threads()
     for (std::thread &thread : running)
         thread.join();
     for (int t = 0; t < count; ++t)
-        check(wrong[t] == 0, "thread " + std::to_string(t) + ": " + std::to_string(wrong[t]) + " messages arrived wrong");
+        check(wrong[t] == 0, "thread " + std::to_string(t) + ": " + std::to_string(wrong[t]) +
+                                 " messages arrived wrong");
     for (MPI_Comm &comm : comms)
         MPI_Comm_free(&comm);
 }
 
 int main(int argc, char **argv)
 {
-    return run(argc, argv, [] {
-        intercommunicator();
-        ready();
-        partitions();
-        absolute();
-        unexpected();
-        probes();
-        communicator_freed_early();
-        threads();
-    }, forgotten);
+    return run(
+        argc, argv,
+        [] {
+            intercommunicator();
+            ready();
+            partitions();
+            absolute();
+            unexpected();
+            probes();
+            communicator_freed_early();
+            threads();
+        },
+        forgotten);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Messages of 1 KiB to as many bytes as the argument says (default: 16 MiB), there and back, every byte looked at. It
- * prints how long each size took: what a link of a known rate and delay makes of it is for the reader to judge.
+ * Messages of 1 KiB to as many bytes as the argument says (default: 16 MiB), there and back, every
+ * byte looked at. It prints how long each size took: what a link of a known rate and delay makes of
+ * it is for the reader to judge.
  */
 #include "device_test.hpp"
 
@@ -28,8 +29,8 @@ static void there_and_back(MakeLayout make, int n)
     buffer.expect(n, 0, n);
     buffer.verify(std::to_string(8 * MPI_Aint{n}) + " bytes");
     if (rank == 0) {
-        std::printf("  %-10s %10lld bytes %12.0f us %9.1f MB/s\n", layout.name.c_str(), 8LL * n, seconds * 1e6,
-                    8.0 * n / seconds / 1e6);
+        std::printf("  %-10s %10lld bytes %12.0f us %9.1f MB/s\n", layout.name.c_str(), 8LL * n,
+                    seconds * 1e6, 8.0 * n / seconds / 1e6);
         std::fflush(stdout);
     }
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Buffers that a stream made and that a stream releases: the one that made them ends once MPI has them, long before their
- * messages do. On a GPU their memory is cudaMallocAsync's, which cannot be shown to another process.
+ * Buffers that a stream made and that a stream releases: the one that made them ends once MPI has
+ * them, long before their messages do. On a GPU their memory is cudaMallocAsync's, which cannot be
+ * shown to another process.
  */
 #include "device_test.hpp"
 
@@ -9,12 +10,15 @@
 
 using namespace device_test;
 
-/* Device memory in the order of streams: one that makes it, and ends when it is told, and one that releases it. */
+/* Device memory in the order of streams: one that makes it, and ends when it is told, and one that
+ * releases it. */
 class StreamBuffer {
 public:
     /* `whole` lends its device, and what is in it. */
     StreamBuffer(const Layout &layout, const Buffer &whole)
-        : bytes_(layout.bytes), whole_(whole), stream_(machine().make_stream(device())),
+        : bytes_(layout.bytes),
+          whole_(whole),
+          stream_(machine().make_stream(device())),
           at_(machine().allocate_on(device(), stream_, static_cast<size_t>(bytes_)))
     {
         if (!at_)
@@ -40,7 +44,8 @@ private:
     void copy(void *from, void *to) const
     {
         const heddle_type *const byte = heddle_type_predefined(HEDDLE_BYTE);
-        const heddle_move move{{from, bytes_, byte, 0}, {to, bytes_, byte, 0}, bytes_, HEDDLE_OP_REPLACE};
+        const heddle_move move{
+            {from, bytes_, byte, 0}, {to, bytes_, byte, 0}, bytes_, HEDDLE_OP_REPLACE};
         check(heddle_transfer_on_stream(&move, 1, stream_) == HEDDLE_SUCCESS, "a copy on a stream");
     }
 
@@ -52,7 +57,8 @@ private:
 
 static void message(const Layout &layout, int n, bool receives_first)
 {
-    const std::string what = std::to_string(n) + " doubles, " + layout.name + (receives_first ? ", received first" : ", sent first");
+    const std::string what = std::to_string(n) + " doubles, " + layout.name +
+                             (receives_first ? ", received first" : ", sent first");
     Buffer from(gpu::Kind::device, layout), to(gpu::Kind::device, layout);
     from.fill(n + rank);
     {

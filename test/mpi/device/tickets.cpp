@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Contiguous messages that their senders write to where receives have given tickets for: whatever else is sent and received in
- * between, each must come to the receive that MPI says.
+ * Contiguous messages that their senders write to where receives have given tickets for: whatever
+ * else is sent and received in between, each must come to the receive that MPI says.
  */
-#include "device_test.hpp"
 #include "../../unit/oracle/rng.hpp"
+#include "device_test.hpp"
 
 #include <cstdlib>
 #include <deque>
@@ -15,8 +15,8 @@ using namespace device_test;
 
 static int below(oracle::Rng &rng, int n) { return static_cast<int>(rng.in(0, n - 1)); }
 
-/* Of `n` messages that rank 0 sends, all with their receive posted before: some could not know of it yet, and their memory not be
- * open. */
+/* Of `n` messages that rank 0 sends, all with their receive posted before: some could not know of
+ * it yet, and their memory not be open. */
 class Delivered {
 public:
     explicit Delivered(int n) : n_(n), before_(counted("messages_delivered")) {}
@@ -24,7 +24,8 @@ public:
     {
         const int64_t now = counted("messages_delivered") - before_;
         if (rank == 0 && !std::getenv("HEDDLE_PEER"))
-            check(now >= n_ / 2, std::to_string(now) + " of " + std::to_string(n_) + " messages were written to their place");
+            check(now >= n_ / 2, std::to_string(now) + " of " + std::to_string(n_) +
+                                     " messages were written to their place");
     }
 
 private:
@@ -58,9 +59,10 @@ static void in_time(MPI_Comm comm, int peer)
 {
     for (const int n : {8, 9, 1000, 20000, 200000}) {
         const Layout layout = contiguous(n), shorter = contiguous(n - n / 3);
-        Buffer from(gpu::Kind::device, layout), less(gpu::Kind::device, shorter), to(gpu::Kind::device, layout);
-        /* Nothing is lent, and no ticket given, before 64 KiB were sent out of a buffer, or would have been to it; each counts for
-         * 4 at least. */
+        Buffer from(gpu::Kind::device, layout), less(gpu::Kind::device, shorter),
+            to(gpu::Kind::device, layout);
+        /* Nothing is lent, and no ticket given, before 64 KiB were sent out of a buffer, or would
+         * have been to it; each counts for 4 at least. */
         const int rounds = n < 9000 ? 80 : 12;
         const Delivered delivered(n < 9000 ? 30 : rounds);
         for (int round = 0; round < rounds; ++round) {
@@ -111,7 +113,8 @@ static void truncated()
         const int n = round % 2 ? 1 : 5;
         if (rank == 0) {
             buffer.fill(round);
-            check(MPI_Send(buffer.at(), n * 1000, MPI_DOUBLE, 1, 4, MPI_COMM_WORLD) == MPI_SUCCESS, "what is truncated was sent");
+            check(MPI_Send(buffer.at(), n * 1000, MPI_DOUBLE, 1, 4, MPI_COMM_WORLD) == MPI_SUCCESS,
+                  "what is truncated was sent");
             continue;
         }
         int error_class = MPI_SUCCESS;
@@ -157,7 +160,8 @@ static void cancelled()
         std::printf("cancelled %d, not %d\n", times[1], times[0]);
 }
 
-/* It was matched by a probe: nothing of it is UCX's to cancel, or of a ticket's. The request may be one that had a ticket. */
+/* It was matched by a probe: nothing of it is UCX's to cancel, or of a ticket's. The request may be
+ * one that had a ticket. */
 static void matched()
 {
     for (const gpu::Kind kind : every_kind)
@@ -184,7 +188,8 @@ static void matched()
         }
 }
 
-/* ---- anything in between ------------------------------------------------------------------------ */
+/* ---- anything in between ------------------------------------------------------------------------
+ */
 
 struct Message {
     int tag, n;
@@ -216,8 +221,12 @@ static void plan(oracle::Rng &rng, std::vector<Message> &messages, std::vector<R
     const int n = 1 + below(rng, 8);
     for (int i = 0; i < n; ++i) {
         static constexpr int sizes[] = {4, 8, 700, 2500, most};
-        messages.push_back({1 + below(rng, 2), sizes[below(rng, 5)], below(rng, 4) ? gpu::Kind::device : gpu::Kind::pageable,
-                            below(rng, 4) ? Message::send : below(rng, 2) ? Message::isend : Message::ssend, below(rng, 6) == 0});
+        messages.push_back({1 + below(rng, 2), sizes[below(rng, 5)],
+                            below(rng, 4) ? gpu::Kind::device : gpu::Kind::pageable,
+                            below(rng, 4)   ? Message::send
+                            : below(rng, 2) ? Message::isend
+                                            : Message::ssend,
+                            below(rng, 6) == 0});
     }
     std::vector<bool> taken(messages.size());
     const auto add = [&](Receive receive) {
@@ -230,7 +239,8 @@ static void plan(oracle::Rng &rng, std::vector<Message> &messages, std::vector<R
     };
     for (int i = 0; i < n; ++i)
         add({below(rng, 6) ? 0 : MPI_ANY_SOURCE, below(rng, 6) ? 1 + below(rng, 2) : MPI_ANY_TAG,
-             below(rng, 5) ? gpu::Kind::device : gpu::Kind::pageable, below(rng, 8) == 0, below(rng, 3) == 0, -1});
+             below(rng, 5) ? gpu::Kind::device : gpu::Kind::pageable, below(rng, 8) == 0,
+             below(rng, 3) == 0, -1});
     for (const bool is_taken : std::vector<bool>(taken))
         if (!is_taken)
             add({0, MPI_ANY_TAG, gpu::Kind::device, false, true, -1});
@@ -243,10 +253,12 @@ static void anything(MPI_Comm comm, uint64_t seed)
     std::vector<Receive> receives;
     plan(rng, messages, receives);
     std::vector<std::unique_ptr<Buffer>> buffers;
-    std::vector<MPI_Request> requests(rank == 0 ? messages.size() : receives.size(), MPI_REQUEST_NULL);
+    std::vector<MPI_Request> requests(rank == 0 ? messages.size() : receives.size(),
+                                      MPI_REQUEST_NULL);
     if (rank == 0)
         for (size_t i = 0; i < messages.size(); ++i) {
-            buffers.push_back(std::make_unique<Buffer>(messages[i].kind, layout_of(messages[i].spaced, messages[i].n)));
+            buffers.push_back(std::make_unique<Buffer>(
+                messages[i].kind, layout_of(messages[i].spaced, messages[i].n)));
             buffers.back()->fill(static_cast<int>(i));
         }
     else
@@ -258,7 +270,8 @@ static void anything(MPI_Comm comm, uint64_t seed)
             waited = true;
             MPI_Barrier(comm);
         }
-        MPI_Irecv(buffers[i]->at(), 1, buffers[i]->type(), receives[i].source, receives[i].tag, comm, &requests[i]);
+        MPI_Irecv(buffers[i]->at(), 1, buffers[i]->type(), receives[i].source, receives[i].tag,
+                  comm, &requests[i]);
     }
     if (rank == 0 || !waited)
         MPI_Barrier(comm);
@@ -266,7 +279,8 @@ static void anything(MPI_Comm comm, uint64_t seed)
         for (size_t i = 0; i < messages.size(); ++i) {
             const auto send = messages[i].how == Message::ssend ? MPI_Ssend : MPI_Send;
             if (messages[i].how == Message::isend)
-                MPI_Isend(buffers[i]->at(), 1, buffers[i]->type(), 1, messages[i].tag, comm, &requests[i]);
+                MPI_Isend(buffers[i]->at(), 1, buffers[i]->type(), 1, messages[i].tag, comm,
+                          &requests[i]);
             else
                 send(buffers[i]->at(), 1, buffers[i]->type(), 1, messages[i].tag, comm);
         }
@@ -300,7 +314,8 @@ static void anything(MPI_Comm comm, uint64_t seed)
         buffers[i]->verify(name + ", receive " + std::to_string(i));
 }
 
-/* ---- communicators, memory, threads -------------------------------------------------------------- */
+/* ---- communicators, memory, threads
+ * -------------------------------------------------------------- */
 
 /* One after the other has the same number, and ranks of another order. */
 static void communicators()
@@ -338,7 +353,8 @@ static void other_memory()
     const Layout layout = contiguous(20000);
     for (int round = 0; round < 30; ++round) {
         Buffer from(gpu::Kind::device, layout), to(gpu::Kind::device, layout);
-        const std::unique_ptr<Buffer> between = round % 3 ? std::make_unique<Buffer>(gpu::Kind::device, layout) : nullptr;
+        const std::unique_ptr<Buffer> between =
+            round % 3 ? std::make_unique<Buffer>(gpu::Kind::device, layout) : nullptr;
         for (int i = 0; i < 2; ++i) {
             Posted posted(to, 0, 6);
             if (rank == 0) {

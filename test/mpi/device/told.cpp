@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Where buffers lie: datatypes that say it (heddle_mpi.h), and memory of which nobody needs to be asked.
+ * Where buffers lie: datatypes that say it (heddle_mpi.h), and memory of which nobody needs to be
+ * asked.
  */
 #include "device_test.hpp"
 
@@ -28,7 +29,8 @@ static int64_t messages()
 }
 
 /* Rank 0's buffer to rank 1's; how many such messages that was, for this end. */
-static int64_t sent(gpu::Kind kind, const Layout &layout, MPI_Datatype type, const std::string &what)
+static int64_t sent(gpu::Kind kind, const Layout &layout, MPI_Datatype type,
+                    const std::string &what)
 {
     Buffer buffer(kind, layout);
     const int64_t before = messages();
@@ -44,7 +46,8 @@ static int64_t sent(gpu::Kind kind, const Layout &layout, MPI_Datatype type, con
     return messages() - before;
 }
 
-/* What predefined types say holds for no message: MPI passes on as them what is contiguous of other types. */
+/* What predefined types say holds for no message: MPI passes on as them what is contiguous of other
+ * types. */
 static void broadcast(int key)
 {
     const Layout layout = contiguous(100000);
@@ -77,7 +80,8 @@ static void ask(int key)
     static int data[4];
     int local[4] = {};
     const auto heap = std::make_unique<int[]>(4);
-    void *const mapped = mmap(nullptr, sizeof data, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *const mapped =
+        mmap(nullptr, sizeof data, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     check(asked(data) == 0, "the program's own data were asked about");
     check(asked(heap.get()) == 0, "its heap was asked about");
     check(asked(local) == 0, "its stack was asked about");
@@ -96,8 +100,8 @@ static void add_all(void *in, void *inout, int *count, MPI_Datatype *)
         static_cast<double *>(inout)[i] += static_cast<double *>(in)[i];
 }
 
-/* What a type says of a program's buffers does not hold for the memory that MPI has of its own, which it uses with an
- * operator of a program's. */
+/* What a type says of a program's buffers does not hold for the memory that MPI has of its own,
+ * which it uses with an operator of a program's. */
 static void reduce(int key)
 {
     constexpr int n = 1000;
@@ -136,15 +140,21 @@ int main(int argc, char **argv)
         check(MPIX_Type_memory_keyval(&key) == MPI_SUCCESS, "there is no key");
         MPI_Datatype told, again;
         MPI_Type_dup(layout.type, &told);
-        check(sent(gpu::Kind::device, layout, told, "nothing told") == 1, "a type without the attribute");
+        check(sent(gpu::Kind::device, layout, told, "nothing told") == 1,
+              "a type without the attribute");
         MPI_Type_set_attr(told, key, MPIX_MEMORY_DEVICE);
-        check(sent(gpu::Kind::device, layout, told, "told to be a device's") == 1, "device memory, told");
+        check(sent(gpu::Kind::device, layout, told, "told to be a device's") == 1,
+              "device memory, told");
         MPI_Type_set_attr(told, key, MPIX_MEMORY_HOST);
-        check(sent(gpu::Kind::pageable, layout, told, "told to be the host's") == 0, "host memory, told");
+        check(sent(gpu::Kind::pageable, layout, told, "told to be the host's") == 0,
+              "host memory, told");
         MPI_Type_dup(told, &again);
-        if (gpu::Machine::get().is_simulated()) { /* the host reaches its managed memory: who believes sees no device */
-            check(sent(gpu::Kind::managed, layout, told, "told wrongly") == 0, "it was not believed");
-            check(sent(gpu::Kind::managed, layout, again, "told wrongly, a copy") == 0, "MPI_Type_dup did not copy it");
+        if (gpu::Machine::get().is_simulated()) { /* the host reaches its managed memory: who
+                                                     believes sees no device */
+            check(sent(gpu::Kind::managed, layout, told, "told wrongly") == 0,
+                  "it was not believed");
+            check(sent(gpu::Kind::managed, layout, again, "told wrongly, a copy") == 0,
+                  "MPI_Type_dup did not copy it");
         }
         MPI_Type_delete_attr(told, key);
         check(sent(gpu::Kind::managed, layout, told, "told no more") == 1, "it is still believed");

@@ -9,8 +9,9 @@ using namespace device_test;
 static void transfers(gpu::Kind window_kind, gpu::Kind origin_kind, MakeLayout make, int n)
 {
     const Layout layout = make(n);
-    const std::string what = std::to_string(n) + " of " + layout.name + " between " + gpu::to_text({origin_kind, 0}) +
-                             " and a window of " + gpu::to_text({window_kind, 0});
+    const std::string what = std::to_string(n) + " of " + layout.name + " between " +
+                             gpu::to_text({origin_kind, 0}) + " and a window of " +
+                             gpu::to_text({window_kind, 0});
     Buffer window(window_kind, layout), origin(origin_kind, layout), result(origin_kind, layout);
     window.fill(rank);
     origin.fill(50 + rank);
@@ -34,7 +35,8 @@ static void transfers(gpu::Kind window_kind, gpu::Kind origin_kind, MakeLayout m
         window.put(i, 2 * Buffer::value(50 + previous, i));
     window.verify("Accumulate, " + what);
     MPI_Win_fence(0, win);
-    MPI_Get_accumulate(origin.at(), 1, layout.type, result.at(), 1, layout.type, next, 0, 1, layout.type, MPI_REPLACE, win);
+    MPI_Get_accumulate(origin.at(), 1, layout.type, result.at(), 1, layout.type, next, 0, 1,
+                       layout.type, MPI_REPLACE, win);
     MPI_Win_fence(0, win);
     for (int i = 0; i < n; ++i)
         result.put(i, 2 * Buffer::value(50 + rank, i));
@@ -45,7 +47,8 @@ static void transfers(gpu::Kind window_kind, gpu::Kind origin_kind, MakeLayout m
 }
 
 /* A host window that begins anywhere: UCX maps whole lines of it. */
-static void unaligned(void *base, int n, MPI_Win win, gpu::Kind origin_kind, const std::string &what)
+static void unaligned(void *base, int n, MPI_Win win, gpu::Kind origin_kind,
+                      const std::string &what)
 {
     const Layout layout = contiguous(n);
     Buffer origin(origin_kind, layout);
@@ -58,7 +61,8 @@ static void unaligned(void *base, int n, MPI_Win win, gpu::Kind origin_kind, con
     MPI_Win_fence(0, win);
     for (int i = 0; i < n; ++i) {
         double found;
-        std::memcpy(&found, static_cast<char *>(base) + static_cast<size_t>(i) * sizeof found, sizeof found);
+        std::memcpy(&found, static_cast<char *>(base) + static_cast<size_t>(i) * sizeof found,
+                    sizeof found);
         check(found == Buffer::value(70 + previous, i), what);
     }
     void *told = nullptr;
@@ -77,13 +81,15 @@ static void unaligned_windows(gpu::Kind origin_kind)
         MPI_Win win;
         char *const base = line + offset;
         MPI_Win_create(base, n * sizeof(double), 8, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
-        unaligned(base, n, win, origin_kind, "a window " + std::to_string(offset) + " bytes into a line");
+        unaligned(base, n, win, origin_kind,
+                  "a window " + std::to_string(offset) + " bytes into a line");
         MPI_Win_free(&win);
     }
     for (const int count : {1, 2, 3, n}) {
         MPI_Win win;
         void *base = nullptr;
-        MPI_Win_allocate(count * static_cast<MPI_Aint>(sizeof(double)), 8, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win);
+        MPI_Win_allocate(count * static_cast<MPI_Aint>(sizeof(double)), 8, MPI_INFO_NULL,
+                         MPI_COMM_WORLD, &base, &win);
         unaligned(base, count, win, origin_kind, "an allocated window of " + std::to_string(count));
         MPI_Win_free(&win);
     }
@@ -92,7 +98,8 @@ static void unaligned_windows(gpu::Kind origin_kind)
 static void atomics(gpu::Kind window_kind, gpu::Kind origin_kind)
 {
     const Layout one = contiguous(1);
-    Buffer window(window_kind, one), origin(origin_kind, one), compare(origin_kind, one), result(origin_kind, one);
+    Buffer window(window_kind, one), origin(origin_kind, one), compare(origin_kind, one),
+        result(origin_kind, one);
     window.fill(rank);
     origin.fill(5);
     MPI_Win win;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Ranks that are killed amid their messages: what rank 0 waits for of theirs ends with an error within a second, what it has
- * with rank 1 goes on, and MPI_Finalize ends. Each of the others is a victim in a way of its own. The launcher is told to
- * leave the others alone (run-endings), and counts two lines "survived".
+ * Ranks that are killed amid their messages: what rank 0 waits for of theirs ends with an error
+ * within a second, what it has with rank 1 goes on, and MPI_Finalize ends. Each of the others is a
+ * victim in a way of its own. The launcher is told to leave the others alone (run-endings), and
+ * counts two lines "survived".
  */
 #include "../device/device_test.hpp"
 
@@ -19,7 +20,10 @@ constexpr int long_one = 400000, survivor = 0, bystander = 1, first_victim = 2, 
 
 using Clock = std::chrono::steady_clock;
 
-double seconds_since(Clock::time_point then) { return std::chrono::duration<double>(Clock::now() - then).count(); }
+double seconds_since(Clock::time_point then)
+{
+    return std::chrono::duration<double>(Clock::now() - then).count();
+}
 
 /* What a victim does before it is killed, and what rank 0 has with it. */
 struct Way {
@@ -66,7 +70,10 @@ constexpr int victims = sizeof ways / sizeof *ways;
 /* Rank 0's end of it. */
 struct Wait {
     Wait(const Way &way, int victim)
-        : way(way), victim(victim), layout(way.dense ? contiguous(long_one) : strided(long_one)), buffer(way.at_survivor, layout)
+        : way(way),
+          victim(victim),
+          layout(way.dense ? contiguous(long_one) : strided(long_one)),
+          buffer(way.at_survivor, layout)
     {
     }
     void begin()
@@ -83,13 +90,16 @@ struct Wait {
         while (!done && error == MPI_SUCCESS && seconds_since(began) < 10)
             error = MPI_Test(&request, &done, MPI_STATUS_IGNORE);
         if (error == MPI_SUCCESS)
-            return check(done && way.may_pass, std::string(way.name) + (done ? ": success" : ": nothing ends"));
+            return check(done && way.may_pass,
+                         std::string(way.name) + (done ? ": success" : ": nothing ends"));
         MPI_Error_class(error, &of);
-        check(of == MPIX_ERR_PROC_FAILED, std::string(way.name) + ": an error of class " + std::to_string(of));
+        check(of == MPIX_ERR_PROC_FAILED,
+              std::string(way.name) + ": an error of class " + std::to_string(of));
         char text[MPI_MAX_ERROR_STRING];
         int length;
         MPI_Error_string(error, text, &length);
-        check(std::strstr(text, ("rank " + std::to_string(victim)).c_str()), std::string("the error does not name its rank: ") + text);
+        check(std::strstr(text, ("rank " + std::to_string(victim)).c_str()),
+              std::string("the error does not name its rank: ") + text);
         check(seconds_since(began) < 1.5, std::string(way.name) + ": takes long");
     }
 
@@ -112,7 +122,8 @@ void go_on()
             if (rank == bystander)
                 MPI_Send(buffer.at(), 1, buffer.type(), survivor, tag, MPI_COMM_WORLD);
             else
-                MPI_Recv(buffer.at(), 1, buffer.type(), bystander, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+                MPI_Recv(buffer.at(), 1, buffer.type(), bystander, tag, MPI_COMM_WORLD,
+                         MPI_STATUS_IGNORE);
             buffer.expect(n, 0, buffer.elements());
             buffer.verify("after they died");
         }
@@ -123,7 +134,8 @@ void survive()
     const Layout layout = strided(long_one);
     Buffer from_anybody(gpu::Kind::device, layout);
     MPI_Request any;
-    MPI_Irecv(from_anybody.at(), 1, from_anybody.type(), MPI_ANY_SOURCE, tag + 1, MPI_COMM_WORLD, &any);
+    MPI_Irecv(from_anybody.at(), 1, from_anybody.type(), MPI_ANY_SOURCE, tag + 1, MPI_COMM_WORLD,
+              &any);
     std::vector<std::unique_ptr<Wait>> waits;
     for (int i = 0; i < victims && first_victim + i < size; ++i)
         waits.push_back(std::make_unique<Wait>(ways[i], first_victim + i));
@@ -146,7 +158,8 @@ void survive()
     from_anybody.expect(1, 0, from_anybody.elements());
     from_anybody.verify("from anybody");
     for (const char *counter : {"slabs_pinned_used", "slabs_device_used"})
-        check(counted(counter) == 0, std::string(counter) + " is " + std::to_string(counted(counter)));
+        check(counted(counter) == 0,
+              std::string(counter) + " is " + std::to_string(counted(counter)));
 }
 
 void stand_by()

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * MPI_Finalize right after large one-sided transfers: over TCP a process may still need the other's progress when it ends.
+ * MPI_Finalize right after large one-sided transfers: over TCP a process may still need the other's
+ * progress when it ends.
  */
 #include <mpi.h>
 

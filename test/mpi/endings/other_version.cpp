@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Envelopes that cannot be read, of another version or damaged: both ends hear of it, and what comes after is received. This
- * program stands between libmpi and libheddle: its function of that name is found first.
+ * Envelopes that cannot be read, of another version or damaged: both ends hear of it, and what
+ * comes after is received. This program stands between libmpi and libheddle: its function of that
+ * name is found first.
  */
 #include "../device/device_test.hpp"
 
@@ -23,11 +24,13 @@ void change(const void *envelope)
 void is_refused(int byte, bool probes, bool on_device)
 {
     const Layout layout = strided(200000);
-    Buffer buffer(gpu::Kind::device, layout), first(on_device ? gpu::Kind::device : gpu::Kind::pageable, layout);
+    Buffer buffer(gpu::Kind::device, layout),
+        first(on_device ? gpu::Kind::device : gpu::Kind::pageable, layout);
     const std::string what = "byte " + std::to_string(byte) + (probes ? ", probed" : "");
     if (rank == 0) {
         buffer.fill(1);
-        check(MPI_Send(buffer.at(), 1, buffer.type(), 1, 3, MPI_COMM_WORLD) != MPI_SUCCESS, what + ": the sender hears nothing");
+        check(MPI_Send(buffer.at(), 1, buffer.type(), 1, 3, MPI_COMM_WORLD) != MPI_SUCCESS,
+              what + ": the sender hears nothing");
         MPI_Send(buffer.at(), 1, buffer.type(), 1, 3, MPI_COMM_WORLD);
         return;
     }
@@ -35,9 +38,11 @@ void is_refused(int byte, bool probes, bool on_device)
     if (probes) {
         MPI_Message message;
         MPI_Mprobe(0, 3, MPI_COMM_WORLD, &message, MPI_STATUS_IGNORE);
-        check(MPI_Mrecv(first.at(), 1, first.type(), &message, MPI_STATUS_IGNORE) != MPI_SUCCESS, what + ": the receiver hears nothing");
+        check(MPI_Mrecv(first.at(), 1, first.type(), &message, MPI_STATUS_IGNORE) != MPI_SUCCESS,
+              what + ": the receiver hears nothing");
     } else {
-        check(MPI_Recv(first.at(), 1, first.type(), 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE) != MPI_SUCCESS,
+        check(MPI_Recv(first.at(), 1, first.type(), 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE) !=
+                  MPI_SUCCESS,
               what + ": the receiver hears nothing");
     }
     MPI_Recv(buffer.at(), 1, buffer.type(), 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);

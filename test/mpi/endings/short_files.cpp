@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Files may not be long (ulimit -f): messages in memory that both processes map take another way, and nobody is ended by SIGXFSZ.
+ * Files may not be long (ulimit -f): messages in memory that both processes map take another way,
+ * and nobody is ended by SIGXFSZ.
  */
 #include "../device/device_test.hpp"
 

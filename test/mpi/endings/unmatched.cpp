@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * MPI_Finalize with a long message that nobody receives (erroneous): it ends, and says on stderr which. One whose receiver
- * only comes late, its request freed, is received as ever.
+ * MPI_Finalize with a long message that nobody receives (erroneous): it ends, and says on stderr
+ * which. One whose receiver only comes late, its request freed, is received as ever.
  */
 #include "../device/device_test.hpp"
 
@@ -20,7 +20,10 @@ constexpr int long_one = 200000, received_tag = 5, unmatched_tag = 6;
 /* What is written to stderr while it lives. */
 class Heard {
 public:
-    Heard() : before_(dup(STDERR_FILENO)), file_(std::tmpfile()) { dup2(fileno(file_), STDERR_FILENO); }
+    Heard() : before_(dup(STDERR_FILENO)), file_(std::tmpfile())
+    {
+        dup2(fileno(file_), STDERR_FILENO);
+    }
     ~Heard()
     {
         dup2(before_, STDERR_FILENO);
@@ -30,7 +33,8 @@ public:
     {
         std::fflush(stderr);
         std::string all(4096, '\0');
-        all.resize(static_cast<size_t>(std::max<ssize_t>(pread(fileno(file_), all.data(), all.size(), 0), 0)));
+        all.resize(static_cast<size_t>(
+            std::max<ssize_t>(pread(fileno(file_), all.data(), all.size(), 0), 0)));
         return all;
     }
 
@@ -52,7 +56,8 @@ int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    const Layout &layout = *std::make_unique<Layout>(strided(long_one)).release(); /* the type goes with MPI */
+    const Layout &layout = *std::make_unique<Layout>(strided(long_one)).release(); /* the type goes
+                                                                                      with MPI */
     Buffer received(gpu::Kind::device, layout), unmatched(gpu::Kind::device, layout);
     const Heard heard;
     if (rank == 0) {
@@ -60,8 +65,10 @@ int main(int argc, char **argv)
         begin(received, received_tag);
         begin(unmatched, unmatched_tag);
     } else {
-        std::this_thread::sleep_for(std::chrono::seconds(4)); /* longer than MPI_Finalize waits for what nobody receives */
-        MPI_Recv(received.at(), 1, received.type(), other(), received_tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        std::this_thread::sleep_for(std::chrono::seconds(4)); /* longer than MPI_Finalize waits for
+                                                                 what nobody receives */
+        MPI_Recv(received.at(), 1, received.type(), other(), received_tag, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
         received.expect(1, 0, received.elements());
         received.verify("received late");
     }
@@ -72,7 +79,8 @@ int main(int argc, char **argv)
     const std::string text = heard.text();
     if (rank == 0)
         for (const char *part : {"1600000 bytes", "rank 1", "tag 6"})
-            check(text.find(part) != std::string::npos, std::string("not told: ") + part + " in: " + text);
+            check(text.find(part) != std::string::npos,
+                  std::string("not told: ") + part + " in: " + text);
     check(text.find("tag 5") == std::string::npos, "told of what was received: " + text);
     if (failures == 0)
         std::printf("survived\n");

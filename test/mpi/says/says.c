@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What an MPI says of its GPUs and of the memory that it takes, printed by rank 0 for test/mpi/run-says. Every rank finds
- * the same.
+ * What an MPI says of its GPUs and of the memory that it takes, printed by rank 0 for
+ * test/mpi/run-says. Every rank finds the same.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -116,7 +116,8 @@ static void files(const char *asserted)
 static void sessions(void)
 {
     MPI_Session session;
-    MPI_Info info, said = info_with("mpi_memory_alloc_kinds", "mpi:alloc_mem:win_allocate,rocm:device,nonsense");
+    MPI_Info info, said = info_with("mpi_memory_alloc_kinds",
+                                    "mpi:alloc_mem:win_allocate,rocm:device,nonsense");
     MPI_Session_init(said, MPI_ERRORS_ARE_FATAL, &session);
     MPI_Session_get_info(session, &info);
     print_kinds("session", info);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Arguments of type constructors that MPI 4.0, section 5.1, forbids: negative lengths, subarrays beyond their
-// array, distributions that hold no array. Each is an error, and no type is made. processes: 1
+// Arguments of type constructors that MPI 4.0, section 5.1, forbids: negative lengths, subarrays
+// beyond their array, distributions that hold no array. Each is an error, and no type is made.
+// processes: 1
 #include "standard_test.hpp"
 
 using namespace standard_test;
@@ -27,15 +28,19 @@ void test_lengths()
         "vector", MPI_ERR_ARG, [](Type t) { return MPI_Type_vector(1, -1, 1, MPI_INT, t); },
         [](Type t) { return MPI_Type_vector_c(1, -1, 1, MPI_INT, t); });
     check_both(
-        "hvector", MPI_ERR_ARG, [](Type t) { return MPI_Type_create_hvector(1, -1, 8, MPI_INT, t); },
+        "hvector", MPI_ERR_ARG,
+        [](Type t) { return MPI_Type_create_hvector(1, -1, 8, MPI_INT, t); },
         [](Type t) { return MPI_Type_create_hvector_c(1, -1, 8, MPI_INT, t); });
     check_both(
-        "indexed", MPI_ERR_ARG, [&](Type t) { return MPI_Type_indexed(2, lengths, places, MPI_INT, t); },
+        "indexed", MPI_ERR_ARG,
+        [&](Type t) { return MPI_Type_indexed(2, lengths, places, MPI_INT, t); },
         [&](Type t) { return MPI_Type_indexed_c(2, large_lengths, large_places, MPI_INT, t); });
     check_both(
         "hindexed", MPI_ERR_ARG,
         [&](Type t) { return MPI_Type_create_hindexed(2, lengths, addresses, MPI_INT, t); },
-        [&](Type t) { return MPI_Type_create_hindexed_c(2, large_lengths, large_places, MPI_INT, t); });
+        [&](Type t) {
+            return MPI_Type_create_hindexed_c(2, large_lengths, large_places, MPI_INT, t);
+        });
     check_both(
         "indexed_block", MPI_ERR_ARG,
         [&](Type t) { return MPI_Type_create_indexed_block(2, -1, places, MPI_INT, t); },
@@ -55,18 +60,21 @@ void test_lengths()
 
 using Dimensions = std::vector<int>;
 
-std::vector<MPI_Count> large(const Dimensions &dimensions) { return {dimensions.begin(), dimensions.end()}; }
+std::vector<MPI_Count> large(const Dimensions &dimensions)
+{
+    return {dimensions.begin(), dimensions.end()};
+}
 
-void test_subarray(const Dimensions &sizes, const Dimensions &parts, const Dimensions &starts, int expected,
-                   const std::string &what)
+void test_subarray(const Dimensions &sizes, const Dimensions &parts, const Dimensions &starts,
+                   int expected, const std::string &what)
 {
     const int n = static_cast<int>(sizes.size());
     for (const int order : {MPI_ORDER_C, MPI_ORDER_FORTRAN})
         check_both(
             "subarray, " + what, expected,
             [&](MPI_Datatype *type) {
-                return MPI_Type_create_subarray(n, sizes.data(), parts.data(), starts.data(), order, MPI_INT,
-                                                type);
+                return MPI_Type_create_subarray(n, sizes.data(), parts.data(), starts.data(), order,
+                                                MPI_INT, type);
             },
             [&](MPI_Datatype *type) {
                 return MPI_Type_create_subarray_c(n, large(sizes).data(), large(parts).data(),
@@ -87,11 +95,13 @@ void test_darray(const Distribution &d, int expected, const std::string &what)
             "darray, " + what, expected,
             [&](MPI_Datatype *type) {
                 return MPI_Type_create_darray(d.size, 0, n, d.lengths.data(), d.kinds.data(),
-                                              d.arguments.data(), d.grid.data(), order, MPI_INT, type);
+                                              d.arguments.data(), d.grid.data(), order, MPI_INT,
+                                              type);
             },
             [&](MPI_Datatype *type) {
-                return MPI_Type_create_darray_c(d.size, 0, n, large(d.lengths).data(), d.kinds.data(),
-                                                d.arguments.data(), d.grid.data(), order, MPI_INT, type);
+                return MPI_Type_create_darray_c(d.size, 0, n, large(d.lengths).data(),
+                                                d.kinds.data(), d.arguments.data(), d.grid.data(),
+                                                order, MPI_INT, type);
             });
 }
 
@@ -114,7 +124,8 @@ void test_subarrays()
 
 void test_darrays()
 {
-    constexpr int block = MPI_DISTRIBUTE_BLOCK, cyclic = MPI_DISTRIBUTE_CYCLIC, none = MPI_DISTRIBUTE_NONE;
+    constexpr int block = MPI_DISTRIBUTE_BLOCK, cyclic = MPI_DISTRIBUTE_CYCLIC,
+                  none = MPI_DISTRIBUTE_NONE;
     constexpr int usual = MPI_DISTRIBUTE_DFLT_DARG;
     test_darray({4, {4, 6}, {block, cyclic}, {2, usual}, {2, 2}}, MPI_SUCCESS, "block and cyclic");
     test_darray({2, {4, 6}, {none, cyclic}, {usual, 3}, {1, 2}}, MPI_SUCCESS, "none and cyclic");
@@ -128,7 +139,8 @@ void test_darrays()
     test_darray({2, {4}, {block}, {usual}, {0}}, MPI_ERR_ARG, "a grid of nobody");
     test_darray({2, {4, 4}, {block, block}, {usual, usual}, {2, 0}}, MPI_ERR_ARG,
                 "a grid of nobody, second dimension");
-    test_darray({2, {4, 4}, {block, block}, {usual, usual}, {-2, -1}}, MPI_ERR_ARG, "a negative grid");
+    test_darray({2, {4, 4}, {block, block}, {usual, usual}, {-2, -1}}, MPI_ERR_ARG,
+                "a negative grid");
     test_darray({2, {0}, {block}, {usual}, {2}}, MPI_ERR_ARG, "an array of nothing");
     test_darray({2, {4}, {4711}, {usual}, {2}}, MPI_ERR_ARG, "a strange distribution");
     test_darray({1, {}, {}, {}, {}}, MPI_ERR_ARG, "of no dimension");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Collectives between two groups, in all forms, by all algorithms, by each root of both groups, with types
- * with gaps.
+ * Collectives between two groups, in all forms, by all algorithms, by each root of both groups,
+ * with types with gaps.
  *
  * processes: 2 3 5   memory: host device managed mixed
  */
@@ -39,16 +39,20 @@ void put(Row &row, int pair, int pairs, int from, int to, int n)
 void rooted(const Groups &g, const Layout &from, const Layout &to, int pairs, const Root &root)
 {
     const bool is_root = root.said == MPI_ROOT;
-    const std::string detail = from.name + " to " + to.name + ", " + std::to_string(pairs) + ", root " +
-                               std::to_string(root.rank) + " of " + std::to_string(size);
+    const std::string detail = from.name + " to " + to.name + ", " + std::to_string(pairs) +
+                               ", root " + std::to_string(root.rank) + " of " +
+                               std::to_string(size);
     Row one(rank % 2 == 0 ? from : to, pairs);
     make_calls(
         "Bcast", true, detail,
-        COLLECTIVE(Bcast, g.comm, one.at(), one.layout().instances(pairs), one.layout().type, root.said),
+        COLLECTIVE(Bcast, g.comm, one.at(), one.layout().instances(pairs), one.layout().type,
+                   root.said),
         {&one}, [&](int n) { one.clear(-1), put(one, 0, is_root ? pairs : 0, rank, 0, n); },
         [&](int n) { put(one, 0, root.receives ? pairs : 0, root.rank, 0, n); });
     Row mine(from, pairs), all(to, g.there * pairs);
-    const auto fill = [&](int n) { mine.clear(-1), all.clear(-2), put(mine, 0, pairs, rank, 0, n); };
+    const auto fill = [&](int n) {
+        mine.clear(-1), all.clear(-2), put(mine, 0, pairs, rank, 0, n);
+    };
     const auto gathered = [&](int n) {
         for (int i = 0; is_root && i < g.there; i++)
             put(all, i * pairs, pairs, g.first + i, 0, n);
@@ -69,7 +73,9 @@ void rooted(const Groups &g, const Layout &from, const Layout &to, int pairs, co
         for (int i = 0; i < g.there; i++)
             put(all, i * pairs, pairs, rank, g.first + i, n);
     };
-    const auto scattered = [&](int n) { put(mine, 0, root.receives ? pairs : 0, root.rank, rank, n); };
+    const auto scattered = [&](int n) {
+        put(mine, 0, root.receives ? pairs : 0, root.rank, rank, n);
+    };
     make_calls("Scatter", true, detail,
                COLLECTIVE(Scatter, g.comm, all.at(), to.instances(pairs), to.type, mine.at(),
                           from.instances(pairs), from.type, root.said),
@@ -127,28 +133,31 @@ void of_all(const Groups &g, const Layout &from, const Layout &to, int pairs)
         make_calls(name, true, detail, call, {&mine, &out, &in}, fill, after);
     };
     const int n_from = from.instances(pairs), n_to = to.instances(pairs);
-    check("Allgather", COLLECTIVE(Allgather, g.comm, mine.at(), n_from, from.type, in.at(), n_to, to.type),
+    check("Allgather",
+          COLLECTIVE(Allgather, g.comm, mine.at(), n_from, from.type, in.at(), n_to, to.type),
           gathered);
     check("Allgatherv",
           COLLECTIVE(Allgatherv, g.comm, mine.at(), n_from, from.type, in.at(), in_counts.data(),
                      in_at.data(), to.type),
           gathered);
-    check("Alltoall", COLLECTIVE(Alltoall, g.comm, out.at(), n_from, from.type, in.at(), n_to, to.type),
+    check("Alltoall",
+          COLLECTIVE(Alltoall, g.comm, out.at(), n_from, from.type, in.at(), n_to, to.type),
           exchanged);
     check("Alltoallv",
-          COLLECTIVE(Alltoallv, g.comm, out.at(), out_counts.data(), out_at.data(), from.type, in.at(),
-                     in_counts.data(), in_at.data(), to.type),
+          COLLECTIVE(Alltoallv, g.comm, out.at(), out_counts.data(), out_at.data(), from.type,
+                     in.at(), in_counts.data(), in_at.data(), to.type),
           exchanged);
     check("Alltoallw",
-          COLLECTIVE(Alltoallw, g.comm, out.at(), out_counts.data(), out_bytes.data(), out_types.data(),
-                     in.at(), in_counts.data(), in_bytes.data(), in_types.data()),
+          COLLECTIVE(Alltoallw, g.comm, out.at(), out_counts.data(), out_bytes.data(),
+                     out_types.data(), in.at(), in_counts.data(), in_bytes.data(), in_types.data()),
           exchanged);
     if (from.type != MPI_INT)
         return;
     Row result(from, pairs);
     make_calls(
         "Allreduce", true, detail,
-        COLLECTIVE(Allreduce, g.comm, mine.at(), result.at(), 2 * pairs, MPI_INT, MPI_SUM), {&mine, &result},
+        COLLECTIVE(Allreduce, g.comm, mine.at(), result.at(), 2 * pairs, MPI_INT, MPI_SUM),
+        {&mine, &result},
         [&](int n) { mine.clear(-1), result.clear(-2), put(mine, 0, pairs, rank, 0, n); },
         [&](int n) {
             for (int k = 0; k < 2 * pairs; k++) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MPI_Buffer_attach: memory of any kind is taken, or refused with an error, and messages of any memory go
-// through it. memory: host device managed mixed
+// MPI_Buffer_attach: memory of any kind is taken, or refused with an error, and messages of any
+// memory go through it. memory: host device managed mixed
 #include "standard_test.hpp"
 
 using namespace standard_test;
@@ -22,14 +22,17 @@ void exchange(const std::string &what)
     MPI_Type_vector(kInts, 1, 2, MPI_INT, &type);
     MPI_Type_commit(&type);
     check_success(MPI_Bsend(sent.at(), 1, type, to, 1, MPI_COMM_WORLD), what + ": strided");
-    check_success(MPI_Bsend(sent.at(), kInts, MPI_INT, to, 2, MPI_COMM_WORLD), what + ": contiguous");
+    check_success(MPI_Bsend(sent.at(), kInts, MPI_INT, to, 2, MPI_COMM_WORLD),
+                  what + ": contiguous");
     check_success(MPI_Recv(received.at(), 1, type, from, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
                   what + ": strided");
     const std::vector<int> found = received.get<int>();
     for (int i = 0; i < 2 * kInts; i += 2)
-        check_equal(found[static_cast<size_t>(i)], 10000 * from + i, what + ": int " + std::to_string(i));
-    check_success(MPI_Recv(received.at(), kInts, MPI_INT, from, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
-                  what + ": contiguous");
+        check_equal(found[static_cast<size_t>(i)], 10000 * from + i,
+                    what + ": int " + std::to_string(i));
+    check_success(
+        MPI_Recv(received.at(), kInts, MPI_INT, from, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
+        what + ": contiguous");
     check_equal(received.get<int>()[kInts - 1], 10000 * from + kInts - 1, what + ": the last int");
     MPI_Type_free(&type);
 }
@@ -39,9 +42,10 @@ void test_large(const void *from)
 {
     const MPI_Count count = (MPI_Count{1} << 32) + 1;
     MPI_Request request = MPI_REQUEST_NULL;
-    check_class(MPI_Bsend_c(from, count, MPI_CHAR, rank, 3, MPI_COMM_WORLD), MPI_ERR_BUFFER, "MPI_Bsend_c of 4 GiB");
-    check_class(MPI_Ibsend_c(from, count, MPI_CHAR, rank, 3, MPI_COMM_WORLD, &request), MPI_ERR_BUFFER,
-                "MPI_Ibsend_c of 4 GiB");
+    check_class(MPI_Bsend_c(from, count, MPI_CHAR, rank, 3, MPI_COMM_WORLD), MPI_ERR_BUFFER,
+                "MPI_Bsend_c of 4 GiB");
+    check_class(MPI_Ibsend_c(from, count, MPI_CHAR, rank, 3, MPI_COMM_WORLD, &request),
+                MPI_ERR_BUFFER, "MPI_Ibsend_c of 4 GiB");
 }
 
 } // namespace

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the programs about collectives share: calls in their three forms, all algorithms that an MPI offers,
- * and buffers whose every byte is known.
+ * What the programs about collectives share: calls in their three forms, all algorithms that an MPI
+ * offers, and buffers whose every byte is known.
  *
- * A buffer is a row of ints, laid out by a datatype. Who receives checks all of its memory, so also what must
- * not change.
+ * A buffer is a row of ints, laid out by a datatype. Who receives checks all of its memory, so also
+ * what must not change.
  */
 #pragma once
 
@@ -24,17 +24,20 @@ constexpr Form kForms[] = {Form::blocking, Form::nonblocking, Form::persistent};
 
 inline const char *name(Form form)
 {
-    return form == Form::blocking ? "blocking" : form == Form::nonblocking ? "nonblocking" : "persistent";
+    return form == Form::blocking      ? "blocking"
+           : form == Form::nonblocking ? "nonblocking"
+                                       : "persistent";
 }
 
-/* COLLECTIVE(Bcast, comm, buffer, ...): the call in any form; its other arguments have to outlive it. */
-#define COLLECTIVE(Name, comm, ...)                                                                          \
-    [&](::collective_test::Form form, MPI_Request *request) {                                                \
-        if (form == ::collective_test::Form::blocking)                                                       \
-            return MPI_##Name(__VA_ARGS__, comm);                                                            \
-        if (form == ::collective_test::Form::nonblocking)                                                    \
-            return COLLECTIVE_NONBLOCKING_##Name(__VA_ARGS__, comm, request);                                \
-        return MPI_##Name##_init(__VA_ARGS__, comm, MPI_INFO_NULL, request);                                 \
+/* COLLECTIVE(Bcast, comm, buffer, ...): the call in any form; its other arguments have to outlive
+ * it. */
+#define COLLECTIVE(Name, comm, ...)                                                                \
+    [&](::collective_test::Form form, MPI_Request *request) {                                      \
+        if (form == ::collective_test::Form::blocking)                                             \
+            return MPI_##Name(__VA_ARGS__, comm);                                                  \
+        if (form == ::collective_test::Form::nonblocking)                                          \
+            return COLLECTIVE_NONBLOCKING_##Name(__VA_ARGS__, comm, request);                      \
+        return MPI_##Name##_init(__VA_ARGS__, comm, MPI_INFO_NULL, request);                       \
     }
 #define COLLECTIVE_NONBLOCKING_Bcast MPI_Ibcast
 #define COLLECTIVE_NONBLOCKING_Gather MPI_Igather
@@ -58,15 +61,16 @@ inline const char *name(Form form)
 #define COLLECTIVE_NONBLOCKING_Neighbor_alltoallv MPI_Ineighbor_alltoallv
 #define COLLECTIVE_NONBLOCKING_Neighbor_alltoallw MPI_Ineighbor_alltoallw
 
-/* The algorithms of a call: MPICH has a control variable for each, whose description lists them ("name - what
- * it is"). An MPI without such a variable has one algorithm. */
+/* The algorithms of a call: MPICH has a control variable for each, whose description lists them
+ * ("name - what it is"). An MPI without such a variable has one algorithm. */
 class Algorithms {
 public:
     /* Of "Allgather" (or "Iallgather"), within a group or between two. */
     static const Algorithms &of(const std::string &call, bool between_groups)
     {
         static std::map<std::string, Algorithms> known;
-        std::string variable = "MPIR_CVAR_" + call + (between_groups ? "_INTER" : "_INTRA") + "_ALGORITHM";
+        std::string variable =
+            "MPIR_CVAR_" + call + (between_groups ? "_INTER" : "_INTRA") + "_ALGORITHM";
         for (char &c : variable)
             c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
         const auto found = known.find(variable);
@@ -85,8 +89,8 @@ private:
     explicit Algorithms(const std::string &variable)
     {
         int provided, number, elements;
-        MPI_T_init_thread(MPI_THREAD_SINGLE,
-                          &provided); /* and no end of it: it lasts as long as the program */
+        MPI_T_init_thread(MPI_THREAD_SINGLE, &provided); /* and no end of it: it lasts as long as
+                                                            the program */
         if (MPI_T_cvar_get_index(variable.c_str(), &number) != MPI_SUCCESS) {
             return;
         }
@@ -94,8 +98,8 @@ private:
         int name_length = sizeof name, text_length = sizeof text, verbosity, bind, scope;
         MPI_Datatype type;
         MPI_T_enum values;
-        MPI_T_cvar_get_info(number, name, &name_length, &verbosity, &type, &values, text, &text_length, &bind,
-                            &scope);
+        MPI_T_cvar_get_info(number, name, &name_length, &verbosity, &type, &values, text,
+                            &text_length, &bind, &scope);
         count_ = 0;
         for (const char *dash = text; (dash = std::strstr(dash, " - ")) != nullptr; dash++)
             count_++;
@@ -139,7 +143,8 @@ private:
     void add(const char *name, const std::vector<MPI_Aint> &ints, MPI_Aint lb, MPI_Aint extent)
     {
         MPI_Datatype bare, type;
-        MPI_Type_create_hindexed_block(static_cast<int>(ints.size()), 1, ints.data(), MPI_INT, &bare);
+        MPI_Type_create_hindexed_block(static_cast<int>(ints.size()), 1, ints.data(), MPI_INT,
+                                       &bare);
         MPI_Type_create_resized(bare, lb, extent, &type);
         MPI_Type_commit(&type);
         MPI_Type_free(&bare);
@@ -148,12 +153,14 @@ private:
     std::vector<Layout> list_;
 };
 
-/* A row of ints laid out by a datatype, in memory that MPI reads and writes, and what that memory should
- * hold. */
+/* A row of ints laid out by a datatype, in memory that MPI reads and writes, and what that memory
+ * should hold. */
 class Row {
 public:
     Row(const Layout &layout, int pairs)
-        : layout_(layout), pairs_(pairs), before_(std::max<MPI_Aint>(0, -layout.ints.front())),
+        : layout_(layout),
+          pairs_(pairs),
+          before_(std::max<MPI_Aint>(0, -layout.ints.front())),
           image_((before_ + layout.ints.back() + layout.extent * layout.instances(pairs)) / 4 + 2),
           memory_(image_.size() * 4)
     {
@@ -177,8 +184,9 @@ public:
         const std::vector<int> found = memory_.get<int>();
         for (size_t i = 0; i < found.size(); i++)
             if (found[i] != image_[i]) {
-                fail(what + ": byte " + std::to_string(4 * static_cast<long>(i) - before_) + " holds " +
-                     std::to_string(found[i]) + " instead of " + std::to_string(image_[i]));
+                fail(what + ": byte " + std::to_string(4 * static_cast<long>(i) - before_) +
+                     " holds " + std::to_string(found[i]) + " instead of " +
+                     std::to_string(image_[i]));
                 return;
             }
     }
@@ -198,15 +206,21 @@ private:
     Memory memory_;
 };
 
-/* What rank `from` sends to rank `to` as its i-th int, when a request is started for the n-th time. */
-inline int value(int from, int to, int i, int n) { return (((n + 2) * 16 + from) * 16 + to) * 4096 + i; }
+/* What rank `from` sends to rank `to` as its i-th int, when a request is started for the n-th time.
+ */
+inline int value(int from, int to, int i, int n)
+{
+    return (((n + 2) * 16 + from) * 16 + to) * 4096 + i;
+}
 
 /*
- * Makes a call in one form. before(n) says what the rows hold when it is started for the n-th time, after(n)
- * what they hold then. A persistent request is made with other data than it is started with.
+ * Makes a call in one form. before(n) says what the rows hold when it is started for the n-th time,
+ * after(n) what they hold then. A persistent request is made with other data than it is started
+ * with.
  */
-template <class Call, class Before, class After> void
-make_call(const std::string &what, Form form, Call call, std::vector<Row *> rows, Before before, After after)
+template <class Call, class Before, class After> void make_call(const std::string &what, Form form,
+                                                                Call call, std::vector<Row *> rows,
+                                                                Before before, After after)
 {
     MPI_Request request = MPI_REQUEST_NULL;
     const auto set = [&](int n) {
@@ -220,9 +234,11 @@ make_call(const std::string &what, Form form, Call call, std::vector<Row *> rows
             return;
     }
     for (int n = 0; n < (form == Form::persistent ? 3 : 1); n++) {
-        const std::string which = what + (form == Form::persistent ? ", start " + std::to_string(n) : "");
+        const std::string which =
+            what + (form == Form::persistent ? ", start " + std::to_string(n) : "");
         set(n);
-        if (!check_success(form == Form::persistent ? MPI_Start(&request) : call(form, &request), which))
+        if (!check_success(form == Form::persistent ? MPI_Start(&request) : call(form, &request),
+                           which))
             break;
         if (form != Form::blocking)
             check_success(MPI_Wait(&request, MPI_STATUS_IGNORE), which + ", wait");
@@ -240,8 +256,8 @@ inline bool in_host_memory()
     return memory == nullptr || std::strcmp(memory, "host") == 0;
 }
 
-/* Whether the turn-th call is made by algorithm `i`: by all in host memory on few ranks, otherwise by MPI's
- * own choice and by one more, in turn. */
+/* Whether the turn-th call is made by algorithm `i`: by all in host memory on few ranks, otherwise
+ * by MPI's own choice and by one more, in turn. */
 inline bool is_made_by(int i, int turn, const Algorithms &algorithms)
 {
     return (in_host_memory() && size <= 3) || i == 0 || i == turn % algorithms.count();
@@ -249,8 +265,8 @@ inline bool is_made_by(int i, int turn, const Algorithms &algorithms)
 
 /* The same in all forms and by all algorithms. */
 template <class Call, class Before, class After>
-void make_calls(const std::string &name_of_call, bool between_groups, const std::string &detail, Call call,
-                std::vector<Row *> rows, Before before, After after)
+void make_calls(const std::string &name_of_call, bool between_groups, const std::string &detail,
+                Call call, std::vector<Row *> rows, Before before, After after)
 {
     static int turn;
     turn++;
@@ -261,8 +277,8 @@ void make_calls(const std::string &name_of_call, bool between_groups, const std:
             if (!is_made_by(i, turn, algorithms))
                 continue;
             algorithms.choose(i);
-            make_call(std::string(name(form)) + " " + name_of_call + ", algorithm " + std::to_string(i) +
-                          ", " + detail,
+            make_call(std::string(name(form)) + " " + name_of_call + ", algorithm " +
+                          std::to_string(i) + ", " + detail,
                       form, call, rows, before, after);
         }
         algorithms.choose(0);

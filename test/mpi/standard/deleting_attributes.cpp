@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Attributes whose delete callbacks delete others of the same object, or fail: of types, communicators and
-// windows, when one is deleted, replaced, and when the object is freed. processes: 1 2
+// Attributes whose delete callbacks delete others of the same object, or fail: of types,
+// communicators and windows, when one is deleted, replaced, and when the object is freed.
+// processes: 1 2
 #include "standard_test.hpp"
 
 #include <algorithm>
@@ -26,7 +27,10 @@ struct TypeKind {
         return type;
     }
     static int free(Handle *handle) { return MPI_Type_free(handle); }
-    static int set(Handle handle, int key, void *value) { return MPI_Type_set_attr(handle, key, value); }
+    static int set(Handle handle, int key, void *value)
+    {
+        return MPI_Type_set_attr(handle, key, value);
+    }
     static int remove(Handle handle, int key) { return MPI_Type_delete_attr(handle, key); }
     static void get(Handle handle, int key, void *value, int *flag)
     {
@@ -50,7 +54,10 @@ struct CommKind {
         return comm;
     }
     static int free(Handle *handle) { return MPI_Comm_free(handle); }
-    static int set(Handle handle, int key, void *value) { return MPI_Comm_set_attr(handle, key, value); }
+    static int set(Handle handle, int key, void *value)
+    {
+        return MPI_Comm_set_attr(handle, key, value);
+    }
     static int remove(Handle handle, int key) { return MPI_Comm_delete_attr(handle, key); }
     static void get(Handle handle, int key, void *value, int *flag)
     {
@@ -75,7 +82,10 @@ struct WinKind {
         return win;
     }
     static int free(Handle *handle) { return MPI_Win_free(handle); }
-    static int set(Handle handle, int key, void *value) { return MPI_Win_set_attr(handle, key, value); }
+    static int set(Handle handle, int key, void *value)
+    {
+        return MPI_Win_set_attr(handle, key, value);
+    }
     static int remove(Handle handle, int key) { return MPI_Win_delete_attr(handle, key); }
     static void get(Handle handle, int key, void *value, int *flag)
     {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MPI_Get_elements, MPI_Get_count and MPI_Status_set_elements, in all their forms: after receives that end at
-// any element of any type. The elements of a type are listed here, beside the calls that make it. processes:
+// MPI_Get_elements, MPI_Get_count and MPI_Status_set_elements, in all their forms: after receives
+// that end at any element of any type. The elements of a type are listed here, beside the calls
+// that make it. processes:
 // 1
 #include "standard_test.hpp"
 
@@ -36,7 +37,8 @@ std::vector<MPI_Datatype> repeat(const std::vector<MPI_Datatype> &elements, int 
 }
 
 /* A constructor's result: its elements are `instances` times those of the old type. */
-template <class Make> Listed made(const std::string &name, const Listed &old, int instances, Make make)
+template <class Make>
+Listed made(const std::string &name, const Listed &old, int instances, Make make)
 {
     Listed result{MPI_DATATYPE_NULL, repeat(old.elements, instances), name + "(" + old.name + ")"};
     make(&result.type);
@@ -51,14 +53,16 @@ Listed contiguous(const Listed &old, int count)
 
 Listed vector(const Listed &old, int count, int length)
 {
-    return made("vector", old, count * length,
-                [&](MPI_Datatype *type) { MPI_Type_vector(count, length, length + 1, old.type, type); });
+    return made("vector", old, count * length, [&](MPI_Datatype *type) {
+        MPI_Type_vector(count, length, length + 1, old.type, type);
+    });
 }
 
 Listed vector_large(const Listed &old, int count, int length)
 {
-    return made("vector_c", old, count * length,
-                [&](MPI_Datatype *type) { MPI_Type_vector_c(count, length, length + 2, old.type, type); });
+    return made("vector_c", old, count * length, [&](MPI_Datatype *type) {
+        MPI_Type_vector_c(count, length, length + 2, old.type, type);
+    });
 }
 
 Listed indexed(const Listed &old)
@@ -71,8 +75,9 @@ Listed indexed(const Listed &old)
 Listed hindexed_block(const Listed &old)
 {
     const MPI_Aint places[] = {0, 1024, 4096};
-    return made("hindexed_block", old, 3,
-                [&](MPI_Datatype *type) { MPI_Type_create_hindexed_block(3, 1, places, old.type, type); });
+    return made("hindexed_block", old, 3, [&](MPI_Datatype *type) {
+        MPI_Type_create_hindexed_block(3, 1, places, old.type, type);
+    });
 }
 
 Listed resized(const Listed &old)
@@ -120,15 +125,15 @@ Listed structure(const std::vector<Listed> &members, const std::vector<int> &len
         result.name += std::to_string(lengths[i]) + " " + members[i].name + ", ";
     }
     result.name.back() = ')';
-    MPI_Type_create_struct(static_cast<int>(members.size()), lengths.data(), places.data(), types.data(),
-                           &result.type);
+    MPI_Type_create_struct(static_cast<int>(members.size()), lengths.data(), places.data(),
+                           types.data(), &result.type);
     return result;
 }
 
 bool is_pair(MPI_Datatype type)
 {
-    for (const MPI_Datatype each :
-         {MPI_FLOAT_INT, MPI_DOUBLE_INT, MPI_LONG_INT, MPI_SHORT_INT, MPI_LONG_DOUBLE_INT, MPI_2INT})
+    for (const MPI_Datatype each : {MPI_FLOAT_INT, MPI_DOUBLE_INT, MPI_LONG_INT, MPI_SHORT_INT,
+                                    MPI_LONG_DOUBLE_INT, MPI_2INT})
         if (type == each)
             return true;
     return false;
@@ -142,14 +147,14 @@ MPI_Status receive(const std::vector<MPI_Datatype> &elements, const Listed &as, 
     for (size_t i = 0; i < elements.size(); ++i)
         places.push_back(static_cast<MPI_Aint>(32 * i));
     MPI_Datatype sent;
-    MPI_Type_create_struct(static_cast<int>(elements.size()), lengths.data(), places.data(), elements.data(),
-                           &sent);
+    MPI_Type_create_struct(static_cast<int>(elements.size()), lengths.data(), places.data(),
+                           elements.data(), &sent);
     MPI_Type_commit(&sent);
     static std::vector<char> to(4 << 20);
     const std::vector<char> from(32 * elements.size() + 32);
     MPI_Status status;
-    check_success(MPI_Sendrecv(from.data(), 1, sent, 0, 1, to.data() + (1 << 20), count, as.type, 0, 1,
-                               MPI_COMM_SELF, &status),
+    check_success(MPI_Sendrecv(from.data(), 1, sent, 0, 1, to.data() + (1 << 20), count, as.type, 0,
+                               1, MPI_COMM_SELF, &status),
                   as.name + ": received");
     MPI_Type_free(&sent);
     return status;
@@ -183,13 +188,15 @@ void test_type(Listed type, int count)
     for (size_t n = 0; n <= all.size(); ++n) {
         const long come = static_cast<long>(n);
         const long instances = whole == 0 ? 0 : come % whole == 0 ? come / whole : MPI_UNDEFINED;
-        const std::string what = type.name + ", " + std::to_string(n) + " of " + std::to_string(all.size());
-        check_status(receive({all.begin(), all.begin() + come}, type, count), type, elements, instances,
-                     what);
+        const std::string what =
+            type.name + ", " + std::to_string(n) + " of " + std::to_string(all.size());
+        check_status(receive({all.begin(), all.begin() + come}, type, count), type, elements,
+                     instances, what);
 
         MPI_Status set;
         std::memset(&set, 0, sizeof set);
-        check_success(MPI_Status_set_elements(&set, type.type, static_cast<int>(elements)), what + ", set");
+        check_success(MPI_Status_set_elements(&set, type.type, static_cast<int>(elements)),
+                      what + ", set");
         check_status(set, type, elements, instances, what + ", set");
         std::memset(&set, 0, sizeof set);
         check_success(MPI_Status_set_elements_x(&set, type.type, elements), what + ", set_x");
@@ -206,12 +213,13 @@ void test_random(int cases)
     const auto number = [&](int least, int most) {
         return std::uniform_int_distribution<int>(least, most)(random);
     };
-    const std::vector<Listed> basics = {predefined(MPI_INT, "int"), predefined(MPI_DOUBLE, "double"),
-                                        predefined(MPI_CHAR, "char"),
-                                        predefined(MPI_DOUBLE_INT, "double_int")};
+    const std::vector<Listed> basics = {
+        predefined(MPI_INT, "int"), predefined(MPI_DOUBLE, "double"), predefined(MPI_CHAR, "char"),
+        predefined(MPI_DOUBLE_INT, "double_int")};
     const auto basic = [&] { return basics[static_cast<size_t>(number(0, 3))]; };
     for (int i = 0; i < cases; ++i) {
-        Listed type = structure({basic(), basic(), basic()}, {number(0, 2), number(1, 2), number(0, 2)});
+        Listed type =
+            structure({basic(), basic(), basic()}, {number(0, 2), number(1, 2), number(0, 2)});
         for (int depth = number(1, 3); depth > 0; --depth) {
             const Listed old = type;
             switch (number(0, 8)) {
@@ -276,7 +284,8 @@ int main(int argc, char **argv)
     return run(argc, argv, [] {
         const Listed i = predefined(MPI_INT, "int"), d = predefined(MPI_DOUBLE, "double"),
                      c = predefined(MPI_CHAR, "char");
-        const Listed pair = predefined(MPI_DOUBLE_INT, "double_int"), two = predefined(MPI_2INT, "2int");
+        const Listed pair = predefined(MPI_DOUBLE_INT, "double_int"),
+                     two = predefined(MPI_2INT, "2int");
         const Listed complex = predefined(MPI_C_DOUBLE_COMPLEX, "complex"), none = contiguous(i, 0);
         const Listed mixed = structure({i, d}, {1, 1});
         for (const Listed &each : {i,

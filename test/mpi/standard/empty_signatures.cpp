@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Collectives that move nothing, in all forms, by all algorithms. One rank says so by a zero count, another
- * by a type without data: the type signature is the same, so the call is right. Buffers may be null then, or
- * the same. After each such call the same call with data shows that no message was left behind.
+ * Collectives that move nothing, in all forms, by all algorithms. One rank says so by a zero count,
+ * another by a type without data: the type signature is the same, so the call is right. Buffers may
+ * be null then, or the same. After each such call the same call with data shows that no message was
+ * left behind.
  *
  * memory: host mixed
  */
@@ -114,7 +115,8 @@ private:
             perform(what, form, call.make(both, both));
             return;
         }
-        const Side send = nothing(rank + turn, from_.at()), recv = nothing(rank * 3 + turn + 1, to_.at());
+        const Side send = nothing(rank + turn, from_.at()),
+                   recv = nothing(rank * 3 + turn + 1, to_.at());
         to_.put(std::vector<int>(ints_ / 4, -1));
         perform(what, form, call.make(send, recv));
         for (const int found : to_.get<int>())
@@ -156,25 +158,27 @@ std::vector<Call> calls(int root, MPI_Comm all_to_all)
     const Expected scattered = [=](int i) { return i == 0 ? sent(root, rank) : -1; };
     return {
         CALL(Gather, w, gathered, s.at, s.count, s.type, r.at, r.count, r.type, root),
-        CALL(Gatherv, w, gathered, s.at, s.count, s.type, r.at, r.counts.data(), r.displacements.data(),
-             r.type, root),
+        CALL(Gatherv, w, gathered, s.at, s.count, s.type, r.at, r.counts.data(),
+             r.displacements.data(), r.type, root),
         CALL(Scatter, w, scattered, s.at, s.count, s.type, r.at, r.count, r.type, root),
-        CALL(Scatterv, w, scattered, s.at, s.counts.data(), s.displacements.data(), s.type, r.at, r.count,
-             r.type, root),
+        CALL(Scatterv, w, scattered, s.at, s.counts.data(), s.displacements.data(), s.type, r.at,
+             r.count, r.type, root),
         CALL(Allgather, w, from_all, s.at, s.count, s.type, r.at, r.count, r.type),
-        CALL(Allgatherv, w, from_all, s.at, s.count, s.type, r.at, r.counts.data(), r.displacements.data(),
-             r.type),
+        CALL(Allgatherv, w, from_all, s.at, s.count, s.type, r.at, r.counts.data(),
+             r.displacements.data(), r.type),
         CALL(Alltoall, w, exchanged, s.at, s.count, s.type, r.at, r.count, r.type),
         CALL(Alltoallv, w, exchanged, s.at, s.counts.data(), s.displacements.data(), s.type, r.at,
              r.counts.data(), r.displacements.data(), r.type),
         CALL(Alltoallw, w, exchanged, s.at, s.counts.data(), s.bytes.data(), s.types.data(), r.at,
              r.counts.data(), r.bytes.data(), r.types.data()),
-        CALL(Neighbor_allgather, all_to_all, from_all, s.at, s.count, s.type, r.at, r.count, r.type),
-        CALL(Neighbor_allgatherv, all_to_all, from_all, s.at, s.count, s.type, r.at, r.counts.data(),
-             r.displacements.data(), r.type),
-        CALL(Neighbor_alltoall, all_to_all, exchanged, s.at, s.count, s.type, r.at, r.count, r.type),
-        CALL(Neighbor_alltoallv, all_to_all, exchanged, s.at, s.counts.data(), s.displacements.data(), s.type,
-             r.at, r.counts.data(), r.displacements.data(), r.type),
+        CALL(Neighbor_allgather, all_to_all, from_all, s.at, s.count, s.type, r.at, r.count,
+             r.type),
+        CALL(Neighbor_allgatherv, all_to_all, from_all, s.at, s.count, s.type, r.at,
+             r.counts.data(), r.displacements.data(), r.type),
+        CALL(Neighbor_alltoall, all_to_all, exchanged, s.at, s.count, s.type, r.at, r.count,
+             r.type),
+        CALL(Neighbor_alltoallv, all_to_all, exchanged, s.at, s.counts.data(),
+             s.displacements.data(), s.type, r.at, r.counts.data(), r.displacements.data(), r.type),
         CALL(Neighbor_alltoallw, all_to_all, exchanged, s.at, s.counts.data(), s.addresses.data(),
              s.types.data(), r.at, r.counts.data(), r.addresses.data(), r.types.data()),
     };
@@ -197,8 +201,10 @@ void reduce_nothing()
     const MPI_Comm w = MPI_COMM_WORLD;
     for (const Form form : kForms) {
         const std::string of = std::string(name(form)) + " ";
-        perform(of + "Reduce", form, COLLECTIVE(Reduce, w, nullptr, nullptr, 0, MPI_INT, MPI_SUM, 0));
-        perform(of + "Allreduce", form, COLLECTIVE(Allreduce, w, nullptr, nullptr, 0, MPI_INT, MPI_SUM));
+        perform(of + "Reduce", form,
+                COLLECTIVE(Reduce, w, nullptr, nullptr, 0, MPI_INT, MPI_SUM, 0));
+        perform(of + "Allreduce", form,
+                COLLECTIVE(Allreduce, w, nullptr, nullptr, 0, MPI_INT, MPI_SUM));
         perform(of + "Scan", form, COLLECTIVE(Scan, w, nullptr, nullptr, 0, MPI_INT, MPI_SUM));
         perform(of + "Exscan", form, COLLECTIVE(Exscan, w, nullptr, nullptr, 0, MPI_INT, MPI_SUM));
         perform(of + "Reduce_scatter", form,
@@ -216,15 +222,19 @@ void not_significant(Memory &from, Memory &to, int root)
     const int n = here ? 1 : -1;
     const MPI_Datatype type = here ? MPI_INT : MPI_DATATYPE_NULL;
     const std::vector<int> ones(static_cast<size_t>(size), 1), at(static_cast<size_t>(size), 0);
-    const int *const counts = here ? ones.data() : nullptr, *const displacements = here ? at.data() : nullptr;
+    const int *const counts = here ? ones.data() : nullptr, *const displacements =
+                                                                here ? at.data() : nullptr;
     const void *const s = here ? from.at() : nullptr;
     void *const r = here ? to.at() : nullptr;
     for (const Form form : kForms) {
         const std::string of = std::string(name(form)) + " ";
-        perform(of + "Gather", form, COLLECTIVE(Gather, w, from.at(), 1, MPI_INT, r, n, type, root));
-        perform(of + "Scatter", form, COLLECTIVE(Scatter, w, s, n, type, to.at(), 1, MPI_INT, root));
-        perform(of + "Gatherv", form,
-                COLLECTIVE(Gatherv, w, from.at(), 1, MPI_INT, r, counts, displacements, type, root));
+        perform(of + "Gather", form,
+                COLLECTIVE(Gather, w, from.at(), 1, MPI_INT, r, n, type, root));
+        perform(of + "Scatter", form,
+                COLLECTIVE(Scatter, w, s, n, type, to.at(), 1, MPI_INT, root));
+        perform(
+            of + "Gatherv", form,
+            COLLECTIVE(Gatherv, w, from.at(), 1, MPI_INT, r, counts, displacements, type, root));
         perform(of + "Scatterv", form,
                 COLLECTIVE(Scatterv, w, s, counts, displacements, type, to.at(), 1, MPI_INT, root));
     }
@@ -246,14 +256,14 @@ void null_types(Memory &from, Memory &to)
                 Algorithms::of(form == Form::blocking ? "Alltoallw" : "Ialltoallw", false);
             for (int i = 0; i < algorithms.count(); i++) {
                 algorithms.choose(i);
-                const std::string what =
-                    std::string(name(form)) + " Alltoallw, null types, algorithm " + std::to_string(i);
+                const std::string what = std::string(name(form)) +
+                                         " Alltoallw, null types, algorithm " + std::to_string(i);
                 perform(what, form,
-                        COLLECTIVE(Alltoallw, MPI_COMM_WORLD, source, none.data(), at.data(), null.data(),
-                                   to.at(), none.data(), at.data(), null.data()));
+                        COLLECTIVE(Alltoallw, MPI_COMM_WORLD, source, none.data(), at.data(),
+                                   null.data(), to.at(), none.data(), at.data(), null.data()));
                 perform(what, form,
-                        COLLECTIVE(Alltoallw, MPI_COMM_WORLD, source, counts.data(), at.data(), types.data(),
-                                   to.at(), counts.data(), at.data(), types.data()));
+                        COLLECTIVE(Alltoallw, MPI_COMM_WORLD, source, counts.data(), at.data(),
+                                   types.data(), to.at(), counts.data(), at.data(), types.data()));
             }
             algorithms.choose(0);
         }
@@ -269,7 +279,8 @@ int main(int argc, char **argv)
             everyone.push_back(i);
         MPI_Comm all_to_all;
         MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, size, everyone.data(), MPI_UNWEIGHTED, size,
-                                       everyone.data(), MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &all_to_all);
+                                       everyone.data(), MPI_UNWEIGHTED, MPI_INFO_NULL, 0,
+                                       &all_to_all);
         MPI_Comm_set_errhandler(all_to_all, MPI_ERRORS_RETURN);
         {
             Trial trial;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The data calls of MPI's files as one table: each writes, or reads, `count` of `type` and waits for the end.
+ * The data calls of MPI's files as one table: each writes, or reads, `count` of `type` and waits
+ * for the end.
  */
 #pragma once
 
@@ -33,60 +34,68 @@ template <class Start> int wait_for(Start start, MPI_Datatype type, MPI_Status *
     return error ? error : MPI_Wait(&request, status);
 }
 
-#define HEDDLE_TEST_CALL(call)                                                                               \
-    [](MPI_File f, [[maybe_unused]] MPI_Offset o, void *b, int n, MPI_Datatype t, MPI_Status *s) {           \
-        return call;                                                                                         \
+#define HEDDLE_TEST_CALL(call)                                                                     \
+    [](MPI_File f, [[maybe_unused]] MPI_Offset o, void *b, int n, MPI_Datatype t, MPI_Status *s) { \
+        return call;                                                                               \
     }
-#define HEDDLE_TEST_ICALL(call)                                                                              \
-    [](MPI_File f, [[maybe_unused]] MPI_Offset o, void *b, int n, MPI_Datatype type, MPI_Status *s) {        \
-        return wait_for([&](MPI_Datatype t, MPI_Request *q) { return call; }, type, s);                      \
+#define HEDDLE_TEST_ICALL(call)                                                                    \
+    [](MPI_File f, [[maybe_unused]] MPI_Offset o, void *b, int n, MPI_Datatype type,               \
+       MPI_Status *s) {                                                                            \
+        return wait_for([&](MPI_Datatype t, MPI_Request *q) { return call; }, type, s);            \
     }
-#define HEDDLE_TEST_SPLIT(begin, end)                                                                        \
-    [](MPI_File f, [[maybe_unused]] MPI_Offset o, void *b, int n, MPI_Datatype t, MPI_Status *s) {           \
-        const int error = begin;                                                                             \
-        return error ? error : end(f, b, s);                                                                 \
+#define HEDDLE_TEST_SPLIT(begin, end)                                                              \
+    [](MPI_File f, [[maybe_unused]] MPI_Offset o, void *b, int n, MPI_Datatype t, MPI_Status *s) { \
+        const int error = begin;                                                                   \
+        return error ? error : end(f, b, s);                                                       \
     }
-#define HEDDLE_TEST_FORMS(large)                                                                             \
-    {"" #large, Pointer::individual, false, HEDDLE_TEST_CALL(MPI_File_write##large(f, b, n, t, s)),          \
-     HEDDLE_TEST_CALL(MPI_File_read##large(f, b, n, t, s))},                                                 \
-        {"_all" #large, Pointer::individual, true,                                                           \
-         HEDDLE_TEST_CALL(MPI_File_write_all##large(f, b, n, t, s)),                                         \
-         HEDDLE_TEST_CALL(MPI_File_read_all##large(f, b, n, t, s))},                                         \
-        {"_at" #large, Pointer::offset, false, HEDDLE_TEST_CALL(MPI_File_write_at##large(f, o, b, n, t, s)), \
-         HEDDLE_TEST_CALL(MPI_File_read_at##large(f, o, b, n, t, s))},                                       \
-        {"_at_all" #large, Pointer::offset, true,                                                            \
-         HEDDLE_TEST_CALL(MPI_File_write_at_all##large(f, o, b, n, t, s)),                                   \
-         HEDDLE_TEST_CALL(MPI_File_read_at_all##large(f, o, b, n, t, s))},                                   \
-        {"_shared" #large, Pointer::shared, false,                                                           \
-         HEDDLE_TEST_CALL(MPI_File_write_shared##large(f, b, n, t, s)),                                      \
-         HEDDLE_TEST_CALL(MPI_File_read_shared##large(f, b, n, t, s))},                                      \
-        {"_ordered" #large, Pointer::shared, true,                                                           \
-         HEDDLE_TEST_CALL(MPI_File_write_ordered##large(f, b, n, t, s)),                                     \
-         HEDDLE_TEST_CALL(MPI_File_read_ordered##large(f, b, n, t, s))},                                     \
-        {", i" #large, Pointer::individual, false, HEDDLE_TEST_ICALL(MPI_File_iwrite##large(f, b, n, t, q)), \
-         HEDDLE_TEST_ICALL(MPI_File_iread##large(f, b, n, t, q))},                                           \
-        {"_all, i" #large, Pointer::individual, true,                                                        \
-         HEDDLE_TEST_ICALL(MPI_File_iwrite_all##large(f, b, n, t, q)),                                       \
-         HEDDLE_TEST_ICALL(MPI_File_iread_all##large(f, b, n, t, q))},                                       \
-        {"_at, i" #large, Pointer::offset, false,                                                            \
-         HEDDLE_TEST_ICALL(MPI_File_iwrite_at##large(f, o, b, n, t, q)),                                     \
-         HEDDLE_TEST_ICALL(MPI_File_iread_at##large(f, o, b, n, t, q))},                                     \
-        {"_at_all, i" #large, Pointer::offset, true,                                                         \
-         HEDDLE_TEST_ICALL(MPI_File_iwrite_at_all##large(f, o, b, n, t, q)),                                 \
-         HEDDLE_TEST_ICALL(MPI_File_iread_at_all##large(f, o, b, n, t, q))},                                 \
-        {"_shared, i" #large, Pointer::shared, false,                                                        \
-         HEDDLE_TEST_ICALL(MPI_File_iwrite_shared##large(f, b, n, t, q)),                                    \
-         HEDDLE_TEST_ICALL(MPI_File_iread_shared##large(f, b, n, t, q))},                                    \
-        {"_all, split" #large, Pointer::individual, true,                                                    \
-         HEDDLE_TEST_SPLIT(MPI_File_write_all_begin##large(f, b, n, t), MPI_File_write_all_end),             \
-         HEDDLE_TEST_SPLIT(MPI_File_read_all_begin##large(f, b, n, t), MPI_File_read_all_end)},              \
-        {"_at_all, split" #large, Pointer::offset, true,                                                     \
-         HEDDLE_TEST_SPLIT(MPI_File_write_at_all_begin##large(f, o, b, n, t), MPI_File_write_at_all_end),    \
-         HEDDLE_TEST_SPLIT(MPI_File_read_at_all_begin##large(f, o, b, n, t), MPI_File_read_at_all_end)},     \
-    {                                                                                                        \
-        "_ordered, split" #large, Pointer::shared, true,                                                     \
-            HEDDLE_TEST_SPLIT(MPI_File_write_ordered_begin##large(f, b, n, t), MPI_File_write_ordered_end),  \
-            HEDDLE_TEST_SPLIT(MPI_File_read_ordered_begin##large(f, b, n, t), MPI_File_read_ordered_end)     \
+#define HEDDLE_TEST_FORMS(large)                                                                   \
+    {"" #large, Pointer::individual, false,                                                        \
+     HEDDLE_TEST_CALL(MPI_File_write##large(f, b, n, t, s)),                                       \
+     HEDDLE_TEST_CALL(MPI_File_read##large(f, b, n, t, s))},                                       \
+        {"_all" #large, Pointer::individual, true,                                                 \
+         HEDDLE_TEST_CALL(MPI_File_write_all##large(f, b, n, t, s)),                               \
+         HEDDLE_TEST_CALL(MPI_File_read_all##large(f, b, n, t, s))},                               \
+        {"_at" #large, Pointer::offset, false,                                                     \
+         HEDDLE_TEST_CALL(MPI_File_write_at##large(f, o, b, n, t, s)),                             \
+         HEDDLE_TEST_CALL(MPI_File_read_at##large(f, o, b, n, t, s))},                             \
+        {"_at_all" #large, Pointer::offset, true,                                                  \
+         HEDDLE_TEST_CALL(MPI_File_write_at_all##large(f, o, b, n, t, s)),                         \
+         HEDDLE_TEST_CALL(MPI_File_read_at_all##large(f, o, b, n, t, s))},                         \
+        {"_shared" #large, Pointer::shared, false,                                                 \
+         HEDDLE_TEST_CALL(MPI_File_write_shared##large(f, b, n, t, s)),                            \
+         HEDDLE_TEST_CALL(MPI_File_read_shared##large(f, b, n, t, s))},                            \
+        {"_ordered" #large, Pointer::shared, true,                                                 \
+         HEDDLE_TEST_CALL(MPI_File_write_ordered##large(f, b, n, t, s)),                           \
+         HEDDLE_TEST_CALL(MPI_File_read_ordered##large(f, b, n, t, s))},                           \
+        {", i" #large, Pointer::individual, false,                                                 \
+         HEDDLE_TEST_ICALL(MPI_File_iwrite##large(f, b, n, t, q)),                                 \
+         HEDDLE_TEST_ICALL(MPI_File_iread##large(f, b, n, t, q))},                                 \
+        {"_all, i" #large, Pointer::individual, true,                                              \
+         HEDDLE_TEST_ICALL(MPI_File_iwrite_all##large(f, b, n, t, q)),                             \
+         HEDDLE_TEST_ICALL(MPI_File_iread_all##large(f, b, n, t, q))},                             \
+        {"_at, i" #large, Pointer::offset, false,                                                  \
+         HEDDLE_TEST_ICALL(MPI_File_iwrite_at##large(f, o, b, n, t, q)),                           \
+         HEDDLE_TEST_ICALL(MPI_File_iread_at##large(f, o, b, n, t, q))},                           \
+        {"_at_all, i" #large, Pointer::offset, true,                                               \
+         HEDDLE_TEST_ICALL(MPI_File_iwrite_at_all##large(f, o, b, n, t, q)),                       \
+         HEDDLE_TEST_ICALL(MPI_File_iread_at_all##large(f, o, b, n, t, q))},                       \
+        {"_shared, i" #large, Pointer::shared, false,                                              \
+         HEDDLE_TEST_ICALL(MPI_File_iwrite_shared##large(f, b, n, t, q)),                          \
+         HEDDLE_TEST_ICALL(MPI_File_iread_shared##large(f, b, n, t, q))},                          \
+        {"_all, split" #large, Pointer::individual, true,                                          \
+         HEDDLE_TEST_SPLIT(MPI_File_write_all_begin##large(f, b, n, t), MPI_File_write_all_end),   \
+         HEDDLE_TEST_SPLIT(MPI_File_read_all_begin##large(f, b, n, t), MPI_File_read_all_end)},    \
+        {"_at_all, split" #large, Pointer::offset, true,                                           \
+         HEDDLE_TEST_SPLIT(MPI_File_write_at_all_begin##large(f, o, b, n, t),                      \
+                           MPI_File_write_at_all_end),                                             \
+         HEDDLE_TEST_SPLIT(MPI_File_read_at_all_begin##large(f, o, b, n, t),                       \
+                           MPI_File_read_at_all_end)},                                             \
+    {                                                                                              \
+        "_ordered, split" #large, Pointer::shared, true,                                           \
+            HEDDLE_TEST_SPLIT(MPI_File_write_ordered_begin##large(f, b, n, t),                     \
+                              MPI_File_write_ordered_end),                                         \
+            HEDDLE_TEST_SPLIT(MPI_File_read_ordered_begin##large(f, b, n, t),                      \
+                              MPI_File_read_ordered_end)                                           \
     }
 
 inline const std::vector<Form> &forms()
@@ -101,8 +110,8 @@ public:
     explicit File(const std::string &name) : path_("./" + name + "." + std::to_string(leader()))
     {
         check_success(MPI_File_open(MPI_COMM_WORLD, path_.c_str(),
-                                    MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL,
-                                    &file_),
+                                    MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE,
+                                    MPI_INFO_NULL, &file_),
                       "MPI_File_open");
     }
     File(const File &) = delete;
@@ -134,9 +143,10 @@ public:
         MPI_Barrier(MPI_COMM_WORLD);
     }
 
-    /* One data call of each process: where the order of a shared pointer is not said, one after the other. */
-    int run(const Form &form, DataCall call, MPI_Offset offset, void *buffer, int count, MPI_Datatype type,
-            MPI_Status *status) const
+    /* One data call of each process: where the order of a shared pointer is not said, one after the
+     * other. */
+    int run(const Form &form, DataCall call, MPI_Offset offset, void *buffer, int count,
+            MPI_Datatype type, MPI_Status *status) const
     {
         int error = MPI_SUCCESS;
         for (int turn = 0; turn < size; ++turn) {

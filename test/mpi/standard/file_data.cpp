@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Every call that moves data between a file and a buffer (MPI 4.0, section 14.4), through views with and without gaps. Each is
- * made once for every layout of the buffer, on one open file, so that file pointers have to move. Hints make the library work
- * in small pieces.
+ * Every call that moves data between a file and a buffer (MPI 4.0, section 14.4), through views
+ * with and without gaps. Each is made once for every layout of the buffer, on one open file, so
+ * that file pointers have to move. Hints make the library work in small pieces.
  *
  * processes: 1 2 3 5
  * memory: host device managed mixed
@@ -22,7 +22,8 @@ static constexpr int ints = 60; /* of each call */
 static constexpr int unwritten = -77;
 static const char *const path = "data";
 
-/* ---- buffers -------------------------------------------------------------------------------------- */
+/* ---- buffers
+ * -------------------------------------------------------------------------------------- */
 
 /* `ints` integers in memory, laid out in some way, with gaps that nobody may write to. */
 class Buffer {
@@ -57,7 +58,10 @@ public:
 
     void put(const std::vector<int> &values) const { each(values, true); }
     /* That it holds these, and its gaps what they held. */
-    void verify(const std::vector<int> &values, const std::string &what) const { each(values, false, what); }
+    void verify(const std::vector<int> &values, const std::string &what) const
+    {
+        each(values, false, what);
+    }
     std::vector<int> values() const
     {
         std::vector<int> found;
@@ -160,7 +164,8 @@ static std::unique_ptr<Buffer> absolute()
             b->add(m, j);
     }
     MPI_Datatype type;
-    MPI_Type_create_hindexed(static_cast<int>(lengths.size()), lengths.data(), displs.data(), MPI_INT, &type);
+    MPI_Type_create_hindexed(static_cast<int>(lengths.size()), lengths.data(), displs.data(),
+                             MPI_INT, &type);
     b->commit(type);
     b->at = MPI_BOTTOM;
     return b;
@@ -169,11 +174,15 @@ static std::unique_ptr<Buffer> absolute()
 static const struct {
     const char *name;
     MakeBuffer make;
-} layouts[] = {{"contiguous", contiguous}, {"vector", vector}, {"backwards", backwards}, {"struct", structs},
+} layouts[] = {{"contiguous", contiguous},
+               {"vector", vector},
+               {"backwards", backwards},
+               {"struct", structs},
                {"absolute", absolute}};
 static constexpr int parts = std::size(layouts); /* of a rank's data: a call with each */
 
-/* ---- views ---------------------------------------------------------------------------------------- */
+/* ---- views
+ * ---------------------------------------------------------------------------------------- */
 
 /* Which integer of the file is integer `i` of a rank's view. */
 struct View {
@@ -188,26 +197,29 @@ struct View {
         MPI_Type_contiguous(block, MPI_INT, &blocks);
         MPI_Type_create_resized(blocks, 0, stride * static_cast<MPI_Aint>(sizeof(int)), &type);
         MPI_Type_commit(&type);
-        check_success(MPI_File_set_view(file, first * static_cast<MPI_Offset>(sizeof(int)), MPI_INT, type, "native", MPI_INFO_NULL),
+        check_success(MPI_File_set_view(file, first * static_cast<MPI_Offset>(sizeof(int)), MPI_INT,
+                                        type, "native", MPI_INFO_NULL),
                       "MPI_File_set_view");
         MPI_Type_free(&blocks);
         MPI_Type_free(&type);
     }
 };
 
-/* Of all ranks: blocks in turns, or one stretch after the other. With shared pointers, of which each has the same view: the
- * file as it is, or every other integer of it. */
+/* Of all ranks: blocks in turns, or one stretch after the other. With shared pointers, of which
+ * each has the same view: the file as it is, or every other integer of it. */
 static std::vector<View> views_of(const Call &call)
 {
     if (is_shared(call))
         return {{"the whole file", 1, 1, 0}, {"every other integer", 1, 2, 1}};
-    return {{"a stretch", parts * ints, parts * ints, parts * ints * rank}, {"blocks in turns", 3, 3 * size, 3 * rank}};
+    return {{"a stretch", parts * ints, parts * ints, parts * ints * rank},
+            {"blocks in turns", 3, 3 * size, 3 * rank}};
 }
 
 static int view_ints() { return parts * ints * size; } /* of all ranks */
 static size_t file_ints() { return 2 * static_cast<size_t>(view_ints()); }
 
-/* ---- files, by other means than MPI ------------------------------------------------------------------- */
+/* ---- files, by other means than MPI
+ * ------------------------------------------------------------------- */
 
 static std::vector<int> read_file()
 {
@@ -221,12 +233,14 @@ static std::vector<int> read_file()
 static void write_file(const std::vector<int> &content)
 {
     std::ofstream file(path, std::ios::binary | std::ios::trunc);
-    file.write(reinterpret_cast<const char *>(content.data()), static_cast<std::streamsize>(content.size() * sizeof(int)));
+    file.write(reinterpret_cast<const char *>(content.data()),
+               static_cast<std::streamsize>(content.size() * sizeof(int)));
 }
 
 static int in_file(long long at) { return static_cast<int>(at * 7 + 3); }
 
-/* ---- one call -------------------------------------------------------------------------------------- */
+/* ---- one call
+ * -------------------------------------------------------------------------------------- */
 
 /* The values of a rank's call number `part`. */
 static std::vector<int> values_of(int process, int part)
@@ -237,10 +251,12 @@ static std::vector<int> values_of(int process, int part)
     return values;
 }
 
-/* Where in the view the data of a call begins. What a shared pointer said is found by the first value of a stretch. */
+/* Where in the view the data of a call begins. What a shared pointer said is found by the first
+ * value of a stretch. */
 static long long begins(const Call &call, int process, int part)
 {
-    return (call.pointer == Pointer::ordered ? part * size + process : part) * static_cast<long long>(ints);
+    return (call.pointer == Pointer::ordered ? part * size + process : part) *
+           static_cast<long long>(ints);
 }
 
 static void verify_written(const Call &call, const View &view, const std::string &what)
@@ -255,20 +271,24 @@ static void verify_written(const Call &call, const View &view, const std::string
             long long from = begins(call, process, part);
             if (call.pointer == Pointer::shared) {
                 const int first = values_of(process, part)[0];
-                for (from = 0; from < view_ints() && found[static_cast<size_t>(theirs(from))] != first;)
+                for (from = 0;
+                     from < view_ints() && found[static_cast<size_t>(theirs(from))] != first;)
                     from += ints;
                 if (from == view_ints())
                     return fail(what + ": not in the file");
             }
             for (int i = 0; i < ints; ++i)
-                expected[static_cast<size_t>(theirs(from + i))] = values_of(process, part)[static_cast<size_t>(i)];
+                expected[static_cast<size_t>(theirs(from + i))] =
+                    values_of(process, part)[static_cast<size_t>(i)];
         }
     }
     check(found == expected, what + ": wrong in the file");
 }
 
-/* What was read, of which with a shared pointer only all ranks together know that it is all there is. */
-static void verify_read(const Call &call, const View &view, const Buffer &buffer, int part, const std::string &what)
+/* What was read, of which with a shared pointer only all ranks together know that it is all there
+ * is. */
+static void verify_read(const Call &call, const View &view, const Buffer &buffer, int part,
+                        const std::string &what)
 {
     long long from = begins(call, rank, part);
     if (call.pointer == Pointer::shared)
@@ -280,14 +300,17 @@ static void verify_read(const Call &call, const View &view, const Buffer &buffer
     buffer.verify(expected, what);
 }
 
-static void run_call(MPI_File file, const Call &call, const View &view, int part, const std::string &what)
+static void run_call(MPI_File file, const Call &call, const View &view, int part,
+                     const std::string &what)
 {
     const std::unique_ptr<Buffer> buffer = layouts[part].make();
     MPI_Status status;
     int count = -1;
     if (call.writes)
         buffer->put(values_of(rank, part));
-    if (!check_success(call.run(file, MPI_Offset{part} * ints, {buffer->at, buffer->count, buffer->type}, &status), what))
+    if (!check_success(call.run(file, MPI_Offset{part} * ints,
+                                {buffer->at, buffer->count, buffer->type}, &status),
+                       what))
         return;
     MPI_Get_elements(&status, MPI_INT, &count);
     check_equal(count, ints, what + ": elements in the status");
@@ -310,7 +333,8 @@ static void run_calls(const Call &call, const View &view)
 
     MPI_File file;
     MPI_Info info = pieces_of(72);
-    if (!check_success(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDWR, info, &file), "MPI_File_open"))
+    if (!check_success(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDWR, info, &file),
+                       "MPI_File_open"))
         return;
     MPI_Info_free(&info);
     view.set(file);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Files in external32: what each data call leaves in a file, and what it makes of a file, short ones too.
+ * Files in external32: what each data call leaves in a file, and what it makes of a file, short
+ * ones too.
  *
  * processes: 1 2 3
  * memory: host device managed mixed
@@ -13,7 +14,8 @@ using namespace standard_test;
 
 namespace {
 
-/* An element of a buffer: where it lies, its size in memory and in a file. All hold numbers that fit 31 bits.
+/* An element of a buffer: where it lies, its size in memory and in a file. All hold numbers that
+ * fit 31 bits.
  */
 struct Element {
     MPI_Aint at;
@@ -67,12 +69,16 @@ std::vector<Buffer> buffers()
             make("long, duplicate", copy, 3, {l}),
             make("vector of int", vector, 3, {i, at(i, 8), at(i, 16)}),
             make("hindexed of double", hindexed, 2, {at(d, 64), at(d, 16), at(d, 24)}),
-            make("hindexed of long, before its address", negative, 2, {at(l, -24), at(l, 8), at(l, 16)}),
+            make("hindexed of long, before its address", negative, 2,
+                 {at(l, -24), at(l, 8), at(l, 16)}),
             make("struct", record, 3, {at(l, 0), at(d, 16), at(d, 24), at(i, 40)}),
             make("resized int", wide, 4, {i})};
 }
 
-int number(int process, size_t element) { return process * 1000 + static_cast<int>(element) * 3 + 1; }
+int number(int process, size_t element)
+{
+    return process * 1000 + static_cast<int>(element) * 3 + 1;
+}
 
 /* A number as it lies in memory, and, from behind, in a file. */
 std::vector<unsigned char> bytes_of(const Element &e, int value, bool in_file)
@@ -119,7 +125,8 @@ std::vector<unsigned char> memory_image(const Buffer &b, size_t elements)
     return all;
 }
 
-/* Each process has its part of the file, one after the other, and a shared pointer comes there by itself. */
+/* Each process has its part of the file, one after the other, and a shared pointer comes there by
+ * itself. */
 void there_and_back(const File &file, const Form &form, const Buffer &b)
 {
     const std::string what = form.name + " of " + b.name;
@@ -136,16 +143,18 @@ void there_and_back(const File &file, const Form &form, const Buffer &b)
     const auto full = memory_image(b, b.elements.size());
     const Memory out(full.size()), in(full.size(), kUntouched);
     out.put(full);
-    if (check_success(file.run(form, form.write, offset, out.at() - b.lowest, b.count, b.type, &status),
-                      "write" + what)) {
+    if (check_success(
+            file.run(form, form.write, offset, out.at() - b.lowest, b.count, b.type, &status),
+            "write" + what)) {
         MPI_Get_count(&status, b.type, &elements);
         check_equal(elements, b.count, "write" + what + ": count");
     }
     check(file.get() == image, "write" + what + ": the file differs");
     file.put(image);
     rewind();
-    if (check_success(file.run(form, form.read, offset, in.at() - b.lowest, b.count, b.type, &status),
-                      "read" + what)) {
+    if (check_success(
+            file.run(form, form.read, offset, in.at() - b.lowest, b.count, b.type, &status),
+            "read" + what)) {
         MPI_Get_count(&status, b.type, &elements);
         check_equal(elements, b.count, "read" + what + ": count");
     }
@@ -175,12 +184,13 @@ void short_file(const File &file, const Buffer &b)
     }();
     for (const bool later : {false, true}) {
         const Memory in(expected.size(), kUntouched);
-        const std::string what =
-            std::string(later ? "MPI_File_iread_at" : "MPI_File_read_at") + " of a short file, " + b.name;
+        const std::string what = std::string(later ? "MPI_File_iread_at" : "MPI_File_read_at") +
+                                 " of a short file, " + b.name;
         MPI_Status status;
         MPI_Request request;
-        const int error = later ? MPI_File_iread_at(file, 0, in.at() - b.lowest, b.count, b.type, &request)
-                                : MPI_File_read_at(file, 0, in.at() - b.lowest, b.count, b.type, &status);
+        const int error =
+            later ? MPI_File_iread_at(file, 0, in.at() - b.lowest, b.count, b.type, &request)
+                  : MPI_File_read_at(file, 0, in.at() - b.lowest, b.count, b.type, &status);
         check_success(error ? error : later ? MPI_Wait(&request, &status) : MPI_SUCCESS, what);
         MPI_Count found = -1;
         MPI_Get_elements_x(&status, MPI_BYTE, &found);
@@ -190,8 +200,8 @@ void short_file(const File &file, const Buffer &b)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* Etypes and file types have their elements' sizes in the file; what get_view tells is what set_view was
- * given. */
+/* Etypes and file types have their elements' sizes in the file; what get_view tells is what
+ * set_view was given. */
 void long_views(const File &file)
 {
     MPI_Datatype apart, told_etype, told_type;
@@ -217,7 +227,8 @@ void long_views(const File &file)
 
     const long numbers[3] = {number(rank, 0), number(rank, 1), number(rank, 2)};
     long back[2] = {};
-    check_success(MPI_File_write_all(file, numbers, 3, MPI_LONG, MPI_STATUS_IGNORE), "write_all of longs");
+    check_success(MPI_File_write_all(file, numbers, 3, MPI_LONG, MPI_STATUS_IGNORE),
+                  "write_all of longs");
     MPI_Offset position = -1;
     MPI_File_get_position(file, &position);
     check_equal(position, 3, "position, in longs");

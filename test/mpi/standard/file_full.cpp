@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A file that cannot grow: every call that writes ends, and its process is told. A read finds nothing, which is no error.
+ * A file that cannot grow: every call that writes ends, and its process is told. A read finds
+ * nothing, which is no error.
  *
  * processes: 1 2 3
  * memory: host device
@@ -38,9 +39,12 @@ static void cannot_grow(const Call &call, const Memory &memory)
     const std::string what = std::string("MPI_File_") + call.name;
     MPI_File file;
     MPI_Info info = pieces_of(512);
-    check_success(MPI_File_open(MPI_COMM_WORLD, "full", MPI_MODE_CREATE | MPI_MODE_RDWR, info, &file), "MPI_File_open");
+    check_success(
+        MPI_File_open(MPI_COMM_WORLD, "full", MPI_MODE_CREATE | MPI_MODE_RDWR, info, &file),
+        "MPI_File_open");
     MPI_Info_free(&info);
-    check_success(MPI_File_set_view(file, is_shared(call) ? 0 : bytes * rank, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL),
+    check_success(MPI_File_set_view(file, is_shared(call) ? 0 : bytes * rank, MPI_BYTE, MPI_BYTE,
+                                    "native", MPI_INFO_NULL),
                   "MPI_File_set_view");
     MPI_Status status;
     int error;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Data calls that move nothing: zero counts, types without data, null buffers, views without data, on some
+ * Data calls that move nothing: zero counts, types without data, null buffers, views without data,
+ * on some
  * processes or on all. They succeed, end, and leave the file and its pointers as they are.
  *
  * processes: 1 2 3 5
@@ -22,7 +23,8 @@ std::vector<Empty> empty_buffers()
     const int none[2] = {0, 0}, places[2] = {4, 9};
     const MPI_Aint bytes[2] = {8, 16};
     const MPI_Datatype kinds[2] = {MPI_INT, MPI_DOUBLE};
-    MPI_Datatype contiguous, vector, blocks, indexed, record, no_record, resized, nested, stepped, copy;
+    MPI_Datatype contiguous, vector, blocks, indexed, record, no_record, resized, nested, stepped,
+        copy;
     MPI_Type_contiguous(0, MPI_INT, &contiguous);
     MPI_Type_vector(0, 3, 5, MPI_INT, &vector);
     MPI_Type_vector(3, 0, 5, MPI_INT, &blocks);
@@ -49,7 +51,8 @@ std::vector<Empty> empty_buffers()
     return all;
 }
 
-void moves_nothing(const File &file, const Form &form, const Empty &e, bool null, const std::string &view)
+void moves_nothing(const File &file, const Form &form, const Empty &e, bool null,
+                   const std::string &view)
 {
     const std::string what = form.name + " of " + e.name + (null ? ", null buffer, " : ", ") + view;
     const auto before = file.get();
@@ -58,8 +61,8 @@ void moves_nothing(const File &file, const Form &form, const Empty &e, bool null
     for (const bool writes : {true, false}) {
         MPI_Status status;
         MPI_Count bytes = -1;
-        const int error = file.run(form, writes ? form.write : form.read, 1, null ? nullptr : memory, e.count,
-                                   e.type, &status);
+        const int error = file.run(form, writes ? form.write : form.read, 1,
+                                   null ? nullptr : memory, e.count, e.type, &status);
         if (!check_success(error, (writes ? "write" : "read") + what))
             continue;
         MPI_Get_elements_x(&status, MPI_BYTE, &bytes);
@@ -110,8 +113,8 @@ void some_move_nothing(const File &file)
             continue;
         const bool shared = form.pointer == Pointer::shared;
         file.put(std::vector<unsigned char>(8 * size)); /* what a gap holds at first is not said */
-        MPI_File_set_view(file, shared ? 0 : 4 * rank, MPI_INT, shared ? MPI_INT : interleaved, "native",
-                          MPI_INFO_NULL);
+        MPI_File_set_view(file, shared ? 0 : 4 * rank, MPI_INT, shared ? MPI_INT : interleaved,
+                          "native", MPI_INFO_NULL);
         const Empty &e = buffers[turn++ % buffers.size()];
         const bool has = rank % 2 == 0;
         int numbers[2] = {rank + 1, rank + 1};
@@ -140,9 +143,11 @@ void views_without_data(const File &file)
     size_t turn = 0;
     for (const Form &form : forms()) {
         const MPI_Datatype view = empty[2 + turn++ % (empty.size() - 2)].type;
-        check_success(MPI_File_set_view(file, 0, turn % 2 ? MPI_INT : view, view, "native", MPI_INFO_NULL),
-                      "set_view without data");
-        moves_nothing(file, form, turn % 3 ? some : empty[turn % empty.size()], false, "a view without data");
+        check_success(
+            MPI_File_set_view(file, 0, turn % 2 ? MPI_INT : view, view, "native", MPI_INFO_NULL),
+            "set_view without data");
+        moves_nothing(file, form, turn % 3 ? some : empty[turn % empty.size()], false,
+                      "a view without data");
         MPI_Offset offset = -1;
         MPI_File_seek(file, 0, MPI_SEEK_END);
         MPI_File_get_byte_offset(file, 0, &offset);

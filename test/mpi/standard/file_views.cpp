@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * File views: what each data call leaves in a file through a view of any type, and finds there, element by
- * element.
+ * File views: what each data call leaves in a file through a view of any type, and finds there,
+ * element by element.
  *
  * processes: 1 2 3 5
  */
@@ -66,7 +66,10 @@ std::string text(const std::vector<long> &numbers)
     return s + "]";
 }
 
-template <class T, class From> std::vector<T> as(const From &from) { return {from.begin(), from.end()}; }
+template <class T, class From> std::vector<T> as(const From &from)
+{
+    return {from.begin(), from.end()};
+}
 
 Offsets scaled(const std::vector<long> &displacements, MPI_Aint unit)
 {
@@ -93,34 +96,39 @@ Typed vector(const Typed &old, int count, int length, int stride, bool large)
     return t;
 }
 
-Typed indexed(const Typed &old, const std::vector<long> &lengths, const std::vector<long> &places, bool large)
+Typed indexed(const Typed &old, const std::vector<long> &lengths, const std::vector<long> &places,
+              bool large)
 {
     Typed t{MPI_DATATYPE_NULL, blocks(old, scaled(places, old.extent()), lengths),
             "indexed" + text(lengths) + text(places) + " of " + old.name};
     const auto n = static_cast<int>(lengths.size());
     if (large)
-        MPI_Type_indexed_c(n, as<MPI_Count>(lengths).data(), as<MPI_Count>(places).data(), old.type, &t.type);
+        MPI_Type_indexed_c(n, as<MPI_Count>(lengths).data(), as<MPI_Count>(places).data(), old.type,
+                           &t.type);
     else
         MPI_Type_indexed(n, as<int>(lengths).data(), as<int>(places).data(), old.type, &t.type);
     return t;
 }
 
-Typed hindexed(const Typed &old, const std::vector<long> &lengths, const std::vector<long> &bytes, bool large)
+Typed hindexed(const Typed &old, const std::vector<long> &lengths, const std::vector<long> &bytes,
+               bool large)
 {
     Typed t{MPI_DATATYPE_NULL, blocks(old, as<MPI_Aint>(bytes), lengths),
             "hindexed" + text(lengths) + text(bytes) + " of " + old.name};
     const auto n = static_cast<int>(lengths.size());
     if (large)
-        MPI_Type_create_hindexed_c(n, as<MPI_Count>(lengths).data(), as<MPI_Count>(bytes).data(), old.type,
-                                   &t.type);
+        MPI_Type_create_hindexed_c(n, as<MPI_Count>(lengths).data(), as<MPI_Count>(bytes).data(),
+                                   old.type, &t.type);
     else
-        MPI_Type_create_hindexed(n, as<int>(lengths).data(), as<MPI_Aint>(bytes).data(), old.type, &t.type);
+        MPI_Type_create_hindexed(n, as<int>(lengths).data(), as<MPI_Aint>(bytes).data(), old.type,
+                                 &t.type);
     return t;
 }
 
 Typed hindexed_block(const Typed &old, int length, const std::vector<long> &bytes, bool large)
 {
-    Typed t{MPI_DATATYPE_NULL, blocks(old, as<MPI_Aint>(bytes), std::vector<long>(bytes.size(), length)),
+    Typed t{MPI_DATATYPE_NULL,
+            blocks(old, as<MPI_Aint>(bytes), std::vector<long>(bytes.size(), length)),
             "hindexed_block" + text(bytes) + " of " + old.name};
     const auto n = static_cast<int>(bytes.size());
     if (large)
@@ -143,10 +151,11 @@ Typed structure(const std::vector<Typed> &members, const std::vector<long> &leng
     }
     const auto n = static_cast<int>(members.size());
     if (large)
-        MPI_Type_create_struct_c(n, as<MPI_Count>(lengths).data(), as<MPI_Count>(bytes).data(), types.data(),
-                                 &t.type);
+        MPI_Type_create_struct_c(n, as<MPI_Count>(lengths).data(), as<MPI_Count>(bytes).data(),
+                                 types.data(), &t.type);
     else
-        MPI_Type_create_struct(n, as<int>(lengths).data(), as<MPI_Aint>(bytes).data(), types.data(), &t.type);
+        MPI_Type_create_struct(n, as<int>(lengths).data(), as<MPI_Aint>(bytes).data(), types.data(),
+                               &t.type);
     return t;
 }
 
@@ -160,11 +169,13 @@ Typed resized(const Typed &old, MPI_Aint lower, MPI_Aint extent, bool large)
     return t;
 }
 
-Typed subarray(const Typed &old, int rows, int columns, int part_rows, int part_columns, int row, int column,
-               bool fortran, bool large)
+Typed subarray(const Typed &old, int rows, int columns, int part_rows, int part_columns, int row,
+               int column, bool fortran, bool large)
 {
-    Typed t{MPI_DATATYPE_NULL, {}, std::string(fortran ? "Fortran" : "C") + " subarray of " + old.name};
-    std::vector<int> whole = {rows, columns}, part = {part_rows, part_columns}, start = {row, column};
+    Typed t{
+        MPI_DATATYPE_NULL, {}, std::string(fortran ? "Fortran" : "C") + " subarray of " + old.name};
+    std::vector<int> whole = {rows, columns}, part = {part_rows, part_columns},
+                     start = {row, column};
     if (fortran)
         for (auto *dims : {&whole, &part, &start})
             std::swap((*dims)[0], (*dims)[1]);
@@ -173,7 +184,8 @@ Typed subarray(const Typed &old, int rows, int columns, int part_rows, int part_
         MPI_Type_create_subarray_c(2, as<MPI_Count>(whole).data(), as<MPI_Count>(part).data(),
                                    as<MPI_Count>(start).data(), order, old.type, &t.type);
     else
-        MPI_Type_create_subarray(2, whole.data(), part.data(), start.data(), order, old.type, &t.type);
+        MPI_Type_create_subarray(2, whole.data(), part.data(), start.data(), order, old.type,
+                                 &t.type);
     for (int i = row; i < row + part_rows; ++i) {
         const Offsets at = blocks(old, {(i * columns + column) * old.extent()}, {part_columns});
         t.at.insert(t.at.end(), at.begin(), at.end());
@@ -181,19 +193,20 @@ Typed subarray(const Typed &old, int rows, int columns, int part_rows, int part_
     return t;
 }
 
-/* The elements of the first dimension go round among four processes, two at a time; this is the second of
- * them. */
+/* The elements of the first dimension go round among four processes, two at a time; this is the
+ * second of them. */
 Typed darray(const Typed &old, int rows, int columns, bool large)
 {
     Typed t{MPI_DATATYPE_NULL, {}, "darray of " + old.name};
-    const std::vector<int> whole = {rows, columns}, kinds = {MPI_DISTRIBUTE_CYCLIC, MPI_DISTRIBUTE_NONE},
+    const std::vector<int> whole = {rows, columns},
+                           kinds = {MPI_DISTRIBUTE_CYCLIC, MPI_DISTRIBUTE_NONE},
                            parts = {2, MPI_DISTRIBUTE_DFLT_DARG}, grid = {4, 1};
     if (large)
         MPI_Type_create_darray_c(4, 1, 2, as<MPI_Count>(whole).data(), kinds.data(), parts.data(),
                                  grid.data(), MPI_ORDER_C, old.type, &t.type);
     else
-        MPI_Type_create_darray(4, 1, 2, whole.data(), kinds.data(), parts.data(), grid.data(), MPI_ORDER_C,
-                               old.type, &t.type);
+        MPI_Type_create_darray(4, 1, 2, whole.data(), kinds.data(), parts.data(), grid.data(),
+                               MPI_ORDER_C, old.type, &t.type);
     for (int i = 0; i < rows; ++i)
         if (i / 2 % 4 == 1) {
             const Offsets at = blocks(old, {i * columns * old.extent()}, {columns});
@@ -207,7 +220,8 @@ std::vector<Typed> named_types(bool large)
     const Typed i = one_int();
     const Typed part = subarray(i, 4, 6, 2, 3, 1, 2, false, large),
                 column = subarray(i, 5, 4, 3, 2, 2, 1, true, large);
-    const Typed holes = resized(i, 0, 12, large), pair = resized(vector(i, 2, 1, 1, large), 0, 16, large);
+    const Typed holes = resized(i, 0, 12, large),
+                pair = resized(vector(i, 2, 1, 1, large), 0, 16, large);
     const Typed stepped = vector(i, 2, 1, 2, large), block = indexed(i, {1, 2}, {0, 3}, large);
     return {holes,
             resized(resized(i, 4, 12, large), 4, 20, large),
@@ -263,9 +277,13 @@ Typed random_type(std::mt19937 &random)
     return t;
 }
 
-/* ---- one view, one call --------------------------------------------------------------------------- */
+/* ---- one view, one call
+ * --------------------------------------------------------------------------- */
 
-int value(int process, long element) { return process * 100003 + static_cast<int>(element) * 7 + 1; }
+int value(int process, long element)
+{
+    return process * 100003 + static_cast<int>(element) * 7 + 1;
+}
 
 /* Where ints lie in memory: side by side, or apart and from behind. */
 struct Layout {
@@ -293,8 +311,13 @@ private:
 class Trial {
 public:
     Trial(const File &file, const Typed &view, const Form &form, bool apart)
-        : file_(file), view_(view), form_(form), layout_(apart), per_(static_cast<long>(view.at.size())),
-          elements_(2 * per_ + (per_ + 1) / 2), what_("write" + form.name + " through " + view.name)
+        : file_(file),
+          view_(view),
+          form_(form),
+          layout_(apart),
+          per_(static_cast<long>(view.at.size())),
+          elements_(2 * per_ + (per_ + 1) / 2),
+          what_("write" + form.name + " through " + view.name)
     {
         ordered_ = form.pointer == Pointer::shared;
         region_ = ordered_ ? 0 : view.place(elements_) + 4 * 30;
@@ -306,9 +329,9 @@ public:
             return;
         const std::vector<unsigned char> expected = image();
         file_.put(std::vector<unsigned char>(expected.size(), 0xCC));
-        if (!check_success(
-                MPI_File_set_view(file_, displacement(rank), MPI_INT, view_.type, "native", MPI_INFO_NULL),
-                what_ + ": set_view"))
+        if (!check_success(MPI_File_set_view(file_, displacement(rank), MPI_INT, view_.type,
+                                             "native", MPI_INFO_NULL),
+                           what_ + ": set_view"))
             return;
         move(form_.write);
         check(file_.get() == expected, what_ + ": the file differs");
@@ -392,19 +415,20 @@ void interleaved(const File &file, const Typed &view, const Form &form)
             std::memcpy(&expected[at], &number, 4);
         }
     file.put(std::vector<unsigned char>(expected.size(), 0xCC));
-    check_success(MPI_File_set_view(file, rank * extent, MPI_INT, wide.type, "native", MPI_INFO_NULL), what);
+    check_success(
+        MPI_File_set_view(file, rank * extent, MPI_INT, wide.type, "native", MPI_INFO_NULL), what);
     std::vector<int> ints(elements), back(elements, -1);
     for (long i = 0; i < elements; ++i)
         ints[i] = value(rank, i);
-    check_success(
-        file.run(form, form.write, 0, ints.data(), static_cast<int>(elements), MPI_INT, MPI_STATUS_IGNORE),
-        "write" + what);
+    check_success(file.run(form, form.write, 0, ints.data(), static_cast<int>(elements), MPI_INT,
+                           MPI_STATUS_IGNORE),
+                  "write" + what);
     check(file.get() == expected, "write" + what + ": the file differs");
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_File_seek(file, 0, MPI_SEEK_SET);
-    check_success(
-        file.run(form, form.read, 0, back.data(), static_cast<int>(elements), MPI_INT, MPI_STATUS_IGNORE),
-        "read" + what);
+    check_success(file.run(form, form.read, 0, back.data(), static_cast<int>(elements), MPI_INT,
+                           MPI_STATUS_IGNORE),
+                  "read" + what);
     check(back == ints, "read" + what + ": memory differs");
     MPI_Type_free(&wide.type);
 }
@@ -437,8 +461,9 @@ void views(const File &file)
 void wrong_views(const File &file)
 {
     const Typed i = one_int();
-    std::vector<Typed> wrong = {hindexed(i, {1, 1}, {8, 0}, false), hindexed(i, {1, 1}, {-8, 0}, true),
-                                hindexed(i, {2, 1}, {0, 4}, false), hindexed(i, {4, 1, 1}, {0, 4, 20}, true)};
+    std::vector<Typed> wrong = {
+        hindexed(i, {1, 1}, {8, 0}, false), hindexed(i, {1, 1}, {-8, 0}, true),
+        hindexed(i, {2, 1}, {0, 4}, false), hindexed(i, {4, 1, 1}, {0, 4, 20}, true)};
     const int good[2] = {11, 12};
     file.put({});
     MPI_File_set_view(file, 4 * rank, MPI_INT, MPI_INT, "native", MPI_INFO_NULL);

@@ -19,7 +19,8 @@ void errors_abort()
     MPI_File file;
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     MPI_Win_create(nullptr, 0, 1, MPI_INFO_NULL, comm, &win);
-    MPI_File_open(comm, "handles.file", MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, &file);
+    MPI_File_open(comm, "handles.file", MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE,
+                  MPI_INFO_NULL, &file);
     for (const MPI_Errhandler each : all) {
         check_success(MPI_Comm_set_errhandler(comm, each), "MPI_Comm_set_errhandler");
         MPI_Comm_get_errhandler(comm, &found);
@@ -46,11 +47,12 @@ void sessions()
         MPI_Session_get_num_psets(session, MPI_INFO_NULL, &sets);
         check(sets >= 2, "there are mpi://WORLD and mpi://SELF");
         for (int n = 0; n < sets; ++n)
-            check_success(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, n, &length, name), "MPI_Session_get_nth_pset");
+            check_success(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, n, &length, name),
+                          "MPI_Session_get_nth_pset");
         if (each == MPI_ERRORS_RETURN)
             for (const int n : {sets, sets + 1, -1})
-                check_class(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, n, &length, name), MPI_ERR_ARG,
-                            "the set number " + std::to_string(n));
+                check_class(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, n, &length, name),
+                            MPI_ERR_ARG, "the set number " + std::to_string(n));
         MPI_Session_finalize(&session);
     }
 }

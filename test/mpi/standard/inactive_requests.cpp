@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Waits and tests of requests that are inactive end at once, with an empty status (MPI 4.0, 3.7.3); what is
- * received from MPI_PROC_NULL has its status (3.10).
+ * Waits and tests of requests that are inactive end at once, with an empty status (MPI 4.0, 3.7.3);
+ * what is received from MPI_PROC_NULL has its status (3.10).
  */
 #include "standard_test.hpp"
 
@@ -112,7 +112,8 @@ void from_proc_null()
         for (int by = 0; by < 3; by++) {
             int flag = 1;
             status = junk();
-            check_success(MPI_Irecv(ints, 1, type, MPI_PROC_NULL, 7, MPI_COMM_WORLD, &request), "Irecv");
+            check_success(MPI_Irecv(ints, 1, type, MPI_PROC_NULL, 7, MPI_COMM_WORLD, &request),
+                          "Irecv");
             if (by == 0)
                 MPI_Wait(&request, &status);
             else if (by == 1)
@@ -124,7 +125,8 @@ void from_proc_null()
             if (request != MPI_REQUEST_NULL)
                 MPI_Wait(&request, MPI_STATUS_IGNORE);
         }
-        check_success(MPI_Recv_init(ints, 1, type, MPI_PROC_NULL, 7, MPI_COMM_WORLD, &request), "Recv_init");
+        check_success(MPI_Recv_init(ints, 1, type, MPI_PROC_NULL, 7, MPI_COMM_WORLD, &request),
+                      "Recv_init");
         for (int n = 0; n < 2; n++) {
             check_inactive(request, "Recv_init from MPI_PROC_NULL");
             check_success(n == 0 ? MPI_Start(&request) : MPI_Startall(1, &request), "start");
@@ -149,9 +151,11 @@ int main(int argc, char **argv)
         check_persistent("Send_init to MPI_PROC_NULL", [&](MPI_Request *r) {
             return MPI_Send_init(from, 1, MPI_INT, MPI_PROC_NULL, 1, w, r);
         });
-        check_persistent("Bcast_init",
-                         [&](MPI_Request *r) { return MPI_Bcast_init(from, 1, MPI_INT, 0, w, none, r); });
-        check_persistent("Barrier_init", [&](MPI_Request *r) { return MPI_Barrier_init(w, none, r); });
+        check_persistent("Bcast_init", [&](MPI_Request *r) {
+            return MPI_Bcast_init(from, 1, MPI_INT, 0, w, none, r);
+        });
+        check_persistent("Barrier_init",
+                         [&](MPI_Request *r) { return MPI_Barrier_init(w, none, r); });
         check_persistent("Allreduce_init", [&](MPI_Request *r) {
             return MPI_Allreduce_init(from, to, 1, MPI_INT, MPI_SUM, w, none, r);
         });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MPI_Isendrecv and MPI_Isendrecv_replace: their status, errors, MPI_PROC_NULL at either end, and the types
-// of their caller, which stay the caller's. memory: host device managed mixed
+// MPI_Isendrecv and MPI_Isendrecv_replace: their status, errors, MPI_PROC_NULL at either end, and
+// the types of their caller, which stay the caller's. memory: host device managed mixed
 #include "standard_test.hpp"
 
 using namespace standard_test;
@@ -19,18 +19,18 @@ constexpr Call kCalls[] = {{"MPI_Isendrecv", false, false},
                            {"MPI_Isendrecv_replace_c", true, true}};
 
 /* `count` of `type` go to `to`, and as many come. */
-int begin(const Call &call, const Memory &sent, const Memory &received, int count, MPI_Datatype type, int to,
-          int from, MPI_Request *request)
+int begin(const Call &call, const Memory &sent, const Memory &received, int count,
+          MPI_Datatype type, int to, int from, MPI_Request *request)
 {
     if (call.replaces)
-        return call.large ? MPI_Isendrecv_replace_c(received.at(), count, type, to, kTag, from, kTag,
-                                                    MPI_COMM_WORLD, request)
+        return call.large ? MPI_Isendrecv_replace_c(received.at(), count, type, to, kTag, from,
+                                                    kTag, MPI_COMM_WORLD, request)
                           : MPI_Isendrecv_replace(received.at(), count, type, to, kTag, from, kTag,
                                                   MPI_COMM_WORLD, request);
-    return call.large ? MPI_Isendrecv_c(sent.at(), count, type, to, kTag, received.at(), count, type, from,
-                                        kTag, MPI_COMM_WORLD, request)
-                      : MPI_Isendrecv(sent.at(), count, type, to, kTag, received.at(), count, type, from,
-                                      kTag, MPI_COMM_WORLD, request);
+    return call.large ? MPI_Isendrecv_c(sent.at(), count, type, to, kTag, received.at(), count,
+                                        type, from, kTag, MPI_COMM_WORLD, request)
+                      : MPI_Isendrecv(sent.at(), count, type, to, kTag, received.at(), count, type,
+                                      from, kTag, MPI_COMM_WORLD, request);
 }
 
 std::vector<int> values(int of, int count)
@@ -54,8 +54,8 @@ void check_status(const MPI_Status &status, int source, int tag, MPI_Datatype ty
     check_equal(cancelled, 0, what + ": cancelled");
 }
 
-/* Along a chain of all processes: the first receives from nobody, and the last sends to nobody. `step` 0:
- * both ends are nobody. Every second int is moved. */
+/* Along a chain of all processes: the first receives from nobody, and the last sends to nobody.
+ * `step` 0: both ends are nobody. Every second int is moved. */
 void test_chain(const Call &call, int count, int step)
 {
     const std::string what =
@@ -105,7 +105,8 @@ void test_types(const Call &call)
             break;
         MPI_Datatype other;
         MPI_Type_contiguous(7, MPI_DOUBLE, &other);
-        check(other != type, std::string(call.name) + ": the handle of a type in use was given away");
+        check(other != type,
+              std::string(call.name) + ": the handle of a type in use was given away");
         MPI_Type_free(&other);
         int bytes = 0;
         check_success(MPI_Type_size(type, &bytes), std::string(call.name) + ": the type is gone");
@@ -122,8 +123,10 @@ void test_truncation(const Call &call)
     MPI_Status status;
     check_success(MPI_Isend(sent.at(), 16, MPI_INT, to, kTag, MPI_COMM_WORLD, &other), "MPI_Isend");
     check_success(begin(call, sent, received, 8, MPI_INT, to, from, &request), call.name);
-    check_class(MPI_Wait(&request, &status), MPI_ERR_TRUNCATE, std::string(call.name) + ", truncated");
-    check_success(MPI_Recv(received.at(), 16, MPI_INT, from, kTag, MPI_COMM_WORLD, &status), "MPI_Recv");
+    check_class(MPI_Wait(&request, &status), MPI_ERR_TRUNCATE,
+                std::string(call.name) + ", truncated");
+    check_success(MPI_Recv(received.at(), 16, MPI_INT, from, kTag, MPI_COMM_WORLD, &status),
+                  "MPI_Recv");
     check_success(MPI_Wait(&other, MPI_STATUS_IGNORE), "MPI_Isend's end");
 }
 

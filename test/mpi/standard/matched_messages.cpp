@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Messages that a probe matched and that are too long for their receive: the error is told to the
-// communicator's error handler, in MPI_Mrecv and in the wait for MPI_Imrecv, and the message is used up.
+// communicator's error handler, in MPI_Mrecv and in the wait for MPI_Imrecv, and the message is
+// used up.
 // memory: host device managed
 #include "standard_test.hpp"
 
@@ -32,8 +33,9 @@ void test(MPI_Comm comm, Call call, int count, const std::string &what)
         error = MPI_Mrecv_c(received.at(), count, MPI_INT, &message, &status);
     else {
         MPI_Request receive = MPI_REQUEST_NULL;
-        error = call == Call::imrecv ? MPI_Imrecv(received.at(), count, MPI_INT, &message, &receive)
-                                     : MPI_Imrecv_c(received.at(), count, MPI_INT, &message, &receive);
+        error = call == Call::imrecv
+                    ? MPI_Imrecv(received.at(), count, MPI_INT, &message, &receive)
+                    : MPI_Imrecv_c(received.at(), count, MPI_INT, &message, &receive);
         check_success(error, what);
         error = MPI_Wait(&receive, &status);
         check(receive == MPI_REQUEST_NULL, what + ": the request is left");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Collectives that move data, in all forms, by all algorithms, with layouts that differ between the two
- * sides, and in place. A persistent one reads its buffers at each start (MPI 4.0, 6.13).
+ * Collectives that move data, in all forms, by all algorithms, with layouts that differ between the
+ * two sides, and in place. A persistent one reads its buffers at each start (MPI 4.0, 6.13).
  *
  * memory: host device managed mixed
  */
@@ -57,8 +57,9 @@ struct Case {
     bool in_place;
     std::string text() const
     {
-        return from.name + " to " + to.name + ", " + std::to_string(pairs) + (in_place ? ", in place" : "") +
-               ", root " + std::to_string(root) + " of " + std::to_string(size);
+        return from.name + " to " + to.name + ", " + std::to_string(pairs) +
+               (in_place ? ", in place" : "") + ", root " + std::to_string(root) + " of " +
+               std::to_string(size);
     }
 };
 
@@ -74,7 +75,8 @@ void bcast(const Case &c)
     Row row(mine, c.pairs);
     make_calls(
         "Bcast", false, c.text(),
-        COLLECTIVE(Bcast, MPI_COMM_WORLD, row.at(), mine.instances(c.pairs), mine.type, c.root), {&row},
+        COLLECTIVE(Bcast, MPI_COMM_WORLD, row.at(), mine.instances(c.pairs), mine.type, c.root),
+        {&row},
         [&](int n) { row.clear(-1), put(row, 0, rank == c.root ? c.pairs : 0, c.root, 0, n); },
         [&](int n) { put(row, 0, c.pairs, c.root, 0, n); });
 }
@@ -102,11 +104,11 @@ void gather(const Case &c, bool all, bool v)
         make_calls(call, false, c.text(), make, {&send, &recv}, before, after);
     };
     if (all && v)
-        check("Allgatherv", COLLECTIVE(Allgatherv, MPI_COMM_WORLD, out, n_out, c.from.type, recv.at(),
-                                       counts.data(), at.data(), c.to.type));
+        check("Allgatherv", COLLECTIVE(Allgatherv, MPI_COMM_WORLD, out, n_out, c.from.type,
+                                       recv.at(), counts.data(), at.data(), c.to.type));
     else if (all)
-        check("Allgather",
-              COLLECTIVE(Allgather, MPI_COMM_WORLD, out, n_out, c.from.type, recv.at(), n_in, c.to.type));
+        check("Allgather", COLLECTIVE(Allgather, MPI_COMM_WORLD, out, n_out, c.from.type, recv.at(),
+                                      n_in, c.to.type));
     else if (v)
         check("Gatherv", COLLECTIVE(Gatherv, MPI_COMM_WORLD, out, n_out, c.from.type, recv.at(),
                                     counts.data(), at.data(), c.to.type, c.root));
@@ -136,13 +138,14 @@ void scatter(const Case &c, bool v)
         check("Scatterv", COLLECTIVE(Scatterv, MPI_COMM_WORLD, send.at(), counts.data(), at.data(),
                                      c.from.type, in, n_in, c.to.type, c.root));
     else
-        check("Scatter", COLLECTIVE(Scatter, MPI_COMM_WORLD, send.at(), n_out, c.from.type, in, n_in,
-                                    c.to.type, c.root));
+        check("Scatter", COLLECTIVE(Scatter, MPI_COMM_WORLD, send.at(), n_out, c.from.type, in,
+                                    n_in, c.to.type, c.root));
 }
 
 enum class Exchange { equal, by_counts, by_types };
 
-/* In place the counts have to be the same in both directions. With a type for each rank they take turns. */
+/* In place the counts have to be the same in both directions. With a type for each rank they take
+ * turns. */
 void alltoall(const Case &c, Exchange kind)
 {
     const bool v = kind != Exchange::equal;
@@ -153,7 +156,8 @@ void alltoall(const Case &c, Exchange kind)
                  in = blocks(v, [&](int i) { return count(i, rank); });
     Row send(c.from, out.total), recv(c.to, in.total);
     const void *const from = c.in_place ? MPI_IN_PLACE : send.at();
-    const std::vector<int> out_counts = instances(c.from, out.counts), in_counts = instances(c.to, in.counts);
+    const std::vector<int> out_counts = instances(c.from, out.counts),
+                           in_counts = instances(c.to, in.counts);
     const auto before = [&](int n) {
         send.clear(-1), recv.clear(-2);
         for (int i = 0; i < size; i++) {
@@ -170,19 +174,20 @@ void alltoall(const Case &c, Exchange kind)
         make_calls(call, false, c.text(), make, {&send, &recv}, before, after);
     };
     if (kind == Exchange::equal) {
-        check("Alltoall", COLLECTIVE(Alltoall, MPI_COMM_WORLD, from, c.from.instances(c.pairs), c.from.type,
-                                     recv.at(), c.to.instances(c.pairs), c.to.type));
+        check("Alltoall", COLLECTIVE(Alltoall, MPI_COMM_WORLD, from, c.from.instances(c.pairs),
+                                     c.from.type, recv.at(), c.to.instances(c.pairs), c.to.type));
     } else if (kind == Exchange::by_counts) {
         const std::vector<int> out_at = instances(c.from, out.at), in_at = instances(c.to, in.at);
-        check("Alltoallv", COLLECTIVE(Alltoallv, MPI_COMM_WORLD, from, out_counts.data(), out_at.data(),
-                                      c.from.type, recv.at(), in_counts.data(), in_at.data(), c.to.type));
+        check("Alltoallv",
+              COLLECTIVE(Alltoallv, MPI_COMM_WORLD, from, out_counts.data(), out_at.data(),
+                         c.from.type, recv.at(), in_counts.data(), in_at.data(), c.to.type));
     } else {
         const std::vector<int> out_at = bytes(c.from, out.at), in_at = bytes(c.to, in.at);
         const std::vector<MPI_Datatype> out_types(static_cast<size_t>(size), c.from.type),
             in_types(static_cast<size_t>(size), c.to.type);
-        check("Alltoallw",
-              COLLECTIVE(Alltoallw, MPI_COMM_WORLD, from, out_counts.data(), out_at.data(), out_types.data(),
-                         recv.at(), in_counts.data(), in_at.data(), in_types.data()));
+        check("Alltoallw", COLLECTIVE(Alltoallw, MPI_COMM_WORLD, from, out_counts.data(),
+                                      out_at.data(), out_types.data(), recv.at(), in_counts.data(),
+                                      in_at.data(), in_types.data()));
     }
 }
 
@@ -206,16 +211,17 @@ void check_all(const Case &c, bool first_root)
 int main(int argc, char **argv)
 {
     return run(argc, argv, [] {
-        const int long_ones =
-            130; /* pairs; more than gathers copy into one message (2 KiB) in the middle of their tree */
+        const int long_ones = 130; /* pairs; more than gathers copy into one message (2 KiB) in the
+                                      middle of their tree */
         const Layouts layouts(2 * long_ones * size + size);
         const std::vector<Layout> &all = layouts.all();
         const std::set<int> roots{0, size / 2, size - 1};
         for (size_t i = 0; i < all.size(); i++)
             for (const int root : roots)
                 for (const bool in_place : {false, true}) {
-                    const Layout &from = all[i],
-                                 &to = all[(i + static_cast<size_t>(root) + in_place + 1) % all.size()];
+                    const Layout
+                        &from = all[i],
+                        &to = all[(i + static_cast<size_t>(root) + in_place + 1) % all.size()];
                     check_all({from, to, 1, root, in_place}, root == 0);
                     if (root == size / 2)
                         check_all({from, to, long_ones, root, in_place}, root == 0);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Neighbourhood collectives in all forms, by all algorithms: on grids, also of dimensions of one and two
+ * Neighbourhood collectives in all forms, by all algorithms: on grids, also of dimensions of one
+ * and two
  * processes, where two edges lead to the same neighbour, and on graphs with parallel edges, self-loops, and
  * other numbers of edges in than out.
  *
- * What a rank sends along its k-th edge arrives at that edge's other end (MPI 4.0, 8.6): on a grid, what went
- * in the negative direction comes from the positive one; parallel edges of a graph keep their order.
+ * What a rank sends along its k-th edge arrives at that edge's other end (MPI 4.0, 8.6): on a grid,
+ * what went in the negative direction comes from the positive one; parallel edges of a graph keep
+ * their order.
  *
  * memory: host device managed mixed
  */
@@ -29,7 +31,8 @@ struct Graph {
     std::vector<int> out;
 };
 
-/* Pairs that `from` sends along its k-th edge; a rank that is not there neither sends nor receives. */
+/* Pairs that `from` sends along its k-th edge; a rank that is not there neither sends nor receives.
+ */
 int pairs_of(int from, int k) { return from == MPI_PROC_NULL ? 2 : 3 * ((from + 2 * k) % 3); }
 
 struct Blocks {
@@ -55,22 +58,26 @@ void put(Row &row, int pair, int pairs, int from, int edge, int n)
         row[2 * pair + i] = value(from, edge, i, n);
 }
 
-void check(const Graph &g, const char *call, const Layout &from, const Layout &to, bool all_same, bool v)
+void check(const Graph &g, const char *call, const Layout &from, const Layout &to, bool all_same,
+           bool v)
 {
     const auto sent = [&](int rank, int k) {
         return !v ? 3 : all_same ? pairs_of(rank, 0) : pairs_of(rank, k);
     };
     const size_t edges_out = all_same ? 1 : g.out.size();
     const Blocks out = blocks(edges_out, v && !all_same, from, [&](int k) {
-        return sent(g.out.empty() || all_same || g.out[k] != MPI_PROC_NULL ? rank : MPI_PROC_NULL, k);
+        return sent(g.out.empty() || all_same || g.out[k] != MPI_PROC_NULL ? rank : MPI_PROC_NULL,
+                    k);
     });
-    const Blocks in = blocks(g.in.size(), v, to, [&](int k) { return sent(g.in[k].rank, g.in[k].edge); });
+    const Blocks in =
+        blocks(g.in.size(), v, to, [&](int k) { return sent(g.in[k].rank, g.in[k].edge); });
     Row send(from, out.total), recv(to, in.total);
     const int n_from = static_cast<int>(from.ints.size()), n_to = static_cast<int>(to.ints.size());
     const auto before = [&](int n) {
         send.clear(-1), recv.clear(-2);
         for (size_t k = 0; k < edges_out; k++)
-            put(send, out.at[k] * n_from / 2, out.counts[k] * n_from / 2, rank, static_cast<int>(k), n);
+            put(send, out.at[k] * n_from / 2, out.counts[k] * n_from / 2, rank, static_cast<int>(k),
+                n);
     };
     const auto after = [&](int n) {
         for (size_t k = 0; k < g.in.size(); k++)
@@ -79,8 +86,8 @@ void check(const Graph &g, const char *call, const Layout &from, const Layout &t
                     all_same ? 0 : g.in[k].edge, n);
     };
     const auto make = [&](auto made) {
-        make_calls(call, false, g.name + ", " + from.name + " to " + to.name, made, {&send, &recv}, before,
-                   after);
+        make_calls(call, false, g.name + ", " + from.name + " to " + to.name, made, {&send, &recv},
+                   before, after);
     };
     const void *const s = send.at();
     void *const r = recv.at();
@@ -89,23 +96,26 @@ void check(const Graph &g, const char *call, const Layout &from, const Layout &t
     if (what == "Neighbor_allgather")
         make(COLLECTIVE(Neighbor_allgather, g.comm, s, ns, from.type, r, nr, to.type));
     else if (what == "Neighbor_allgatherv")
-        make(COLLECTIVE(Neighbor_allgatherv, g.comm, s, out.counts[0], from.type, r, in.counts.data(),
-                        in.at.data(), to.type));
+        make(COLLECTIVE(Neighbor_allgatherv, g.comm, s, out.counts[0], from.type, r,
+                        in.counts.data(), in.at.data(), to.type));
     else if (what == "Neighbor_alltoall")
         make(COLLECTIVE(Neighbor_alltoall, g.comm, s, ns, from.type, r, nr, to.type));
     else if (what == "Neighbor_alltoallv")
-        make(COLLECTIVE(Neighbor_alltoallv, g.comm, s, out.counts.data(), out.at.data(), from.type, r,
-                        in.counts.data(), in.at.data(), to.type));
+        make(COLLECTIVE(Neighbor_alltoallv, g.comm, s, out.counts.data(), out.at.data(), from.type,
+                        r, in.counts.data(), in.at.data(), to.type));
     else {
         /* A block of nothing needs no type. */
-        std::vector<MPI_Aint> out_at(out.at.begin(), out.at.end()), in_at(in.at.begin(), in.at.end());
+        std::vector<MPI_Aint> out_at(out.at.begin(), out.at.end()),
+            in_at(in.at.begin(), in.at.end());
         std::vector<MPI_Datatype> out_types, in_types;
         for (size_t k = 0; k < out.at.size(); k++)
-            out_at[k] *= from.extent, out_types.push_back(out.counts[k] > 0 ? from.type : MPI_DATATYPE_NULL);
+            out_at[k] *= from.extent,
+                out_types.push_back(out.counts[k] > 0 ? from.type : MPI_DATATYPE_NULL);
         for (size_t k = 0; k < in.at.size(); k++)
-            in_at[k] *= to.extent, in_types.push_back(in.counts[k] > 0 ? to.type : MPI_DATATYPE_NULL);
-        make(COLLECTIVE(Neighbor_alltoallw, g.comm, s, out.counts.data(), out_at.data(), out_types.data(), r,
-                        in.counts.data(), in_at.data(), in_types.data()));
+            in_at[k] *= to.extent,
+                in_types.push_back(in.counts[k] > 0 ? to.type : MPI_DATATYPE_NULL);
+        make(COLLECTIVE(Neighbor_alltoallw, g.comm, s, out.counts.data(), out_at.data(),
+                        out_types.data(), r, in.counts.data(), in_at.data(), in_types.data()));
     }
 }
 
@@ -131,8 +141,8 @@ Graph grid(const std::vector<int> &dimensions, unsigned periodic)
         periods.push_back(periodic >> d & 1);
         g.name += " " + std::to_string(dimensions[d]) + (periods[d] ? "p" : "");
     }
-    MPI_Cart_create(MPI_COMM_WORLD, static_cast<int>(dimensions.size()), dimensions.data(), periods.data(), 0,
-                    &g.comm);
+    MPI_Cart_create(MPI_COMM_WORLD, static_cast<int>(dimensions.size()), dimensions.data(),
+                    periods.data(), 0, &g.comm);
     for (size_t d = 0; d < dimensions.size(); d++) {
         int low, high;
         MPI_Cart_shift(g.comm, static_cast<int>(d), 1, &low, &high);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * MPI_DATATYPE_NULL is no datatype: a collective says so, and does not look into it, whatever the count is.
+ * MPI_DATATYPE_NULL is no datatype: a collective says so, and does not look into it, whatever the
+ * count is.
  */
 #include "collective_test.hpp"
 
@@ -15,7 +16,8 @@ int main(int argc, char **argv)
         const auto refused = [](const char *what, auto call) {
             for (const Form form : kForms) {
                 MPI_Request request = MPI_REQUEST_NULL;
-                check_class(call(form, &request), MPI_ERR_TYPE, std::string(name(form)) + " " + what);
+                check_class(call(form, &request), MPI_ERR_TYPE,
+                            std::string(name(form)) + " " + what);
             }
         };
         for (const int n : {0, 1}) {

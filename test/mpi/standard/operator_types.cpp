@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Operators on types that do not have them (MPI 4.0, section 6.9.2) are MPI_ERR_OP in every call that takes
-// an operator, at the call; those that a type has are taken.
+// Operators on types that do not have them (MPI 4.0, section 6.9.2) are MPI_ERR_OP in every call
+// that takes an operator, at the call; those that a type has are taken.
 #include "standard_test.hpp"
 
 #include <functional>
@@ -9,7 +9,8 @@ using namespace standard_test;
 
 namespace {
 
-/* Whatever takes an operator on `MPI_COMM_WORLD`, of one element; `request` is free unless it was begun. */
+/* Whatever takes an operator on `MPI_COMM_WORLD`, of one element; `request` is free unless it was
+ * begun. */
 struct Reduction {
     const char *name;
     std::function<int(void *, void *, MPI_Datatype, MPI_Op, MPI_Request *)> call;
@@ -23,9 +24,9 @@ std::vector<Reduction> reductions()
     large_ones.assign(static_cast<size_t>(size), 1);
     const MPI_Comm world = MPI_COMM_WORLD;
     const MPI_Info none = MPI_INFO_NULL;
-#define CALL(expression)                                                                                     \
-    [=]([[maybe_unused]] void *s, [[maybe_unused]] void *r, [[maybe_unused]] MPI_Datatype t, MPI_Op o,       \
-        [[maybe_unused]] MPI_Request *q) { return expression; }
+#define CALL(expression)                                                                           \
+    [=]([[maybe_unused]] void *s, [[maybe_unused]] void *r, [[maybe_unused]] MPI_Datatype t,       \
+        MPI_Op o, [[maybe_unused]] MPI_Request *q) { return expression; }
     return {
         {"Allreduce", CALL(MPI_Allreduce(s, r, 1, t, o, world))},
         {"Allreduce_c", CALL(MPI_Allreduce_c(s, r, 1, t, o, world))},
@@ -47,8 +48,10 @@ std::vector<Reduction> reductions()
         {"Reduce_init", CALL(MPI_Reduce_init(s, r, 1, t, o, 0, world, none, q))},
         {"Scan_init", CALL(MPI_Scan_init(s, r, 1, t, o, world, none, q))},
         {"Exscan_init", CALL(MPI_Exscan_init(s, r, 1, t, o, world, none, q))},
-        {"Reduce_scatter_init", CALL(MPI_Reduce_scatter_init(s, r, ones.data(), t, o, world, none, q))},
-        {"Reduce_scatter_block_init", CALL(MPI_Reduce_scatter_block_init(s, r, 1, t, o, world, none, q))},
+        {"Reduce_scatter_init",
+         CALL(MPI_Reduce_scatter_init(s, r, ones.data(), t, o, world, none, q))},
+        {"Reduce_scatter_block_init",
+         CALL(MPI_Reduce_scatter_block_init(s, r, 1, t, o, world, none, q))},
     };
 #undef CALL
 }
@@ -62,8 +65,8 @@ struct Access {
 std::vector<Access> accesses()
 {
     const int me = rank;
-#define CALL(expression)                                                                                     \
-    [=](void *s, [[maybe_unused]] void *r, MPI_Datatype t, MPI_Op o, MPI_Win w,                              \
+#define CALL(expression)                                                                           \
+    [=](void *s, [[maybe_unused]] void *r, MPI_Datatype t, MPI_Op o, MPI_Win w,                    \
         [[maybe_unused]] MPI_Request *q) { return expression; }
     return {
         {"Accumulate", CALL(MPI_Accumulate(s, 1, t, me, 0, 1, t, o, w))},
@@ -150,21 +153,23 @@ int main(int argc, char **argv)
         MPI_Type_commit(&vector);
         MPI_Type_commit(&mixed);
 
-        const std::vector<Case> wrong = {{"MPI_LAND of doubles", MPI_DOUBLE, MPI_LAND},
-                                         {"MPI_LOR of floats", MPI_FLOAT, MPI_LOR},
-                                         {"MPI_LXOR of long doubles", MPI_LONG_DOUBLE, MPI_LXOR},
-                                         {"MPI_BAND of doubles", MPI_DOUBLE, MPI_BAND},
-                                         {"MPI_BXOR of complex numbers", MPI_C_DOUBLE_COMPLEX, MPI_BXOR},
-                                         {"MPI_MAX of complex numbers", MPI_C_DOUBLE_COMPLEX, MPI_MAX},
-                                         {"MPI_SUM of bytes", MPI_BYTE, MPI_SUM},
-                                         {"MPI_SUM of pairs", MPI_DOUBLE_INT, MPI_SUM},
-                                         {"MPI_MAXLOC of ints", MPI_INT, MPI_MAXLOC},
-                                         {"MPI_MINLOC of doubles", MPI_DOUBLE, MPI_MINLOC}};
-        const std::vector<Case> right = {{"MPI_LAND of ints", MPI_INT, MPI_LAND},
-                                         {"MPI_LXOR of bools", MPI_C_BOOL, MPI_LXOR},
-                                         {"MPI_BOR of bytes", MPI_BYTE, MPI_BOR},
-                                         {"MPI_SUM of complex numbers", MPI_C_DOUBLE_COMPLEX, MPI_SUM},
-                                         {"MPI_MAX of doubles", MPI_DOUBLE, MPI_MAX}};
+        const std::vector<Case> wrong = {
+            {"MPI_LAND of doubles", MPI_DOUBLE, MPI_LAND},
+            {"MPI_LOR of floats", MPI_FLOAT, MPI_LOR},
+            {"MPI_LXOR of long doubles", MPI_LONG_DOUBLE, MPI_LXOR},
+            {"MPI_BAND of doubles", MPI_DOUBLE, MPI_BAND},
+            {"MPI_BXOR of complex numbers", MPI_C_DOUBLE_COMPLEX, MPI_BXOR},
+            {"MPI_MAX of complex numbers", MPI_C_DOUBLE_COMPLEX, MPI_MAX},
+            {"MPI_SUM of bytes", MPI_BYTE, MPI_SUM},
+            {"MPI_SUM of pairs", MPI_DOUBLE_INT, MPI_SUM},
+            {"MPI_MAXLOC of ints", MPI_INT, MPI_MAXLOC},
+            {"MPI_MINLOC of doubles", MPI_DOUBLE, MPI_MINLOC}};
+        const std::vector<Case> right = {
+            {"MPI_LAND of ints", MPI_INT, MPI_LAND},
+            {"MPI_LXOR of bools", MPI_C_BOOL, MPI_LXOR},
+            {"MPI_BOR of bytes", MPI_BYTE, MPI_BOR},
+            {"MPI_SUM of complex numbers", MPI_C_DOUBLE_COMPLEX, MPI_SUM},
+            {"MPI_MAX of doubles", MPI_DOUBLE, MPI_MAX}};
         std::vector<Case> reduced = wrong, accessed = wrong;
         reduced.push_back({"MPI_SUM of a vector", vector, MPI_SUM});
         reduced.push_back({"MPI_REPLACE", MPI_INT, MPI_REPLACE});
@@ -176,7 +181,8 @@ int main(int argc, char **argv)
         right_accessed.push_back({"MPI_REPLACE of doubles", MPI_DOUBLE, MPI_REPLACE});
         test_accesses(accessed, right_accessed);
 
-        /* Types of several predefined ones have no operator at all, and vectors have their elements'. */
+        /* Types of several predefined ones have no operator at all, and vectors have their
+         * elements'. */
         MPI_Win win;
         std::vector<double> window(8, 1), from(8, 2);
         MPI_Win_create(window.data(), 64, 8, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
@@ -184,13 +190,13 @@ int main(int argc, char **argv)
         MPI_Win_fence(0, win);
         check(MPI_Accumulate(from.data(), 1, mixed, rank, 0, 1, mixed, MPI_SUM, win) != MPI_SUCCESS,
               "MPI_SUM of structs");
-        check_class(MPI_Accumulate(from.data(), 1, vector, rank, 0, 1, vector, MPI_BXOR, win), MPI_ERR_OP,
-                    "MPI_BXOR of a vector of doubles");
+        check_class(MPI_Accumulate(from.data(), 1, vector, rank, 0, 1, vector, MPI_BXOR, win),
+                    MPI_ERR_OP, "MPI_BXOR of a vector of doubles");
         /* Of nothing it matters to nobody what it is; mpi4py's tests do so. */
         check_success(MPI_Accumulate(from.data(), 0, MPI_BYTE, rank, 0, 0, MPI_BYTE, MPI_SUM, win),
                       "Accumulate of no bytes");
-        check_success(MPI_Get_accumulate(from.data(), 0, MPI_BYTE, from.data(), 0, MPI_BYTE, rank, 0, 0, MPI_BYTE,
-                                         MPI_SUM, win),
+        check_success(MPI_Get_accumulate(from.data(), 0, MPI_BYTE, from.data(), 0, MPI_BYTE, rank,
+                                         0, 0, MPI_BYTE, MPI_SUM, win),
                       "Get_accumulate of no bytes");
         check_success(MPI_Accumulate(from.data(), 1, vector, rank, 0, 1, vector, MPI_SUM, win),
                       "MPI_SUM of a vector");

@@ -50,7 +50,10 @@ public:
     }
 
 private:
-    static size_t place(int i) { return static_cast<size_t>(kMargin + i * shape.extent + shape.place); }
+    static size_t place(int i)
+    {
+        return static_cast<size_t>(kMargin + i * shape.extent + shape.place);
+    }
 
     int count_;
     Memory memory_;
@@ -64,7 +67,10 @@ struct Reduction {
     std::function<int(int)> expected;
 };
 
-int sum(int element, int processes) { return processes * (processes - 1) / 2 * 100 + processes * element; }
+int sum(int element, int processes)
+{
+    return processes * (processes - 1) / 2 * 100 + processes * element;
+}
 
 std::vector<Reduction> reductions()
 {
@@ -76,18 +82,20 @@ std::vector<Reduction> reductions()
     const auto prefix = [](int i) { return sum(i, rank + 1); };
     const auto before = [](int i) { return rank == 0 ? -1 : sum(i, rank); };
     const auto part = [](int i) { return sum(rank * kCount + i, size); };
-#define CALL(expression)                                                                                     \
-    [=]([[maybe_unused]] const void *s, void *r, MPI_Datatype t, MPI_Op o,                                   \
+#define CALL(expression)                                                                           \
+    [=]([[maybe_unused]] const void *s, void *r, MPI_Datatype t, MPI_Op o,                         \
         [[maybe_unused]] MPI_Request *q) { return expression; }
     return {
         {"Allreduce", false, false, CALL(MPI_Allreduce(s, r, kCount, t, o, world)), all},
-        {"Allreduce in place", false, true, CALL(MPI_Allreduce(MPI_IN_PLACE, r, kCount, t, o, world)), all},
+        {"Allreduce in place", false, true,
+         CALL(MPI_Allreduce(MPI_IN_PLACE, r, kCount, t, o, world)), all},
         {"Reduce", false, false, CALL(MPI_Reduce(s, r, kCount, t, o, 0, world)), at_root},
         {"Scan", false, false, CALL(MPI_Scan(s, r, kCount, t, o, world)), prefix},
         {"Exscan", false, false, CALL(MPI_Exscan(s, r, kCount, t, o, world)), before},
-        {"Reduce_scatter", true, false, CALL(MPI_Reduce_scatter(s, r, counts.data(), t, o, world)), part},
-        {"Reduce_scatter_block", true, false, CALL(MPI_Reduce_scatter_block(s, r, kCount, t, o, world)),
+        {"Reduce_scatter", true, false, CALL(MPI_Reduce_scatter(s, r, counts.data(), t, o, world)),
          part},
+        {"Reduce_scatter_block", true, false,
+         CALL(MPI_Reduce_scatter_block(s, r, kCount, t, o, world)), part},
         {"Iallreduce", false, false, CALL(MPI_Iallreduce(s, r, kCount, t, o, world, q)), all},
         {"Ireduce", false, false, CALL(MPI_Ireduce(s, r, kCount, t, o, 0, world, q)), at_root},
         {"Iscan", false, false, CALL(MPI_Iscan(s, r, kCount, t, o, world, q)), prefix},
@@ -98,8 +106,8 @@ std::vector<Reduction> reductions()
 void test(const Reduction &each, MPI_Datatype type, MPI_Op op)
 {
     const int count = each.scatters ? kCount * size : kCount;
-    const std::string what = std::string(each.name) + ", " + std::to_string(shape.place) + " every " +
-                             std::to_string(shape.extent);
+    const std::string what = std::string(each.name) + ", " + std::to_string(shape.place) +
+                             " every " + std::to_string(shape.extent);
     for (int turn = 0; turn < 3; ++turn) {
         const Buffer from(count), to(count);
         from.put(100 * rank);
@@ -120,7 +128,8 @@ int main(int argc, char **argv)
     return run(argc, argv, [] {
         MPI_Op op;
         MPI_Op_create(add, 1, &op);
-        for (const Shifted each : {Shifted{0, 4}, Shifted{8, 32}, Shifted{-16, 32}, Shifted{100, 16}}) {
+        for (const Shifted each :
+             {Shifted{0, 4}, Shifted{8, 32}, Shifted{-16, 32}, Shifted{100, 16}}) {
             shape = each;
             MPI_Datatype placed, type;
             const int one = 1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MPI_Pack, MPI_Unpack and their external32 and large-count forms, of buffers at addresses and of types of
-// absolute addresses at MPI_BOTTOM, which may lead into several memories. Null buffers are legal where
-// nothing moves. processes: 1 2 memory: host device managed mixed
+// MPI_Pack, MPI_Unpack and their external32 and large-count forms, of buffers at addresses and of
+// types of absolute addresses at MPI_BOTTOM, which may lead into several memories. Null buffers are
+// legal where nothing moves. processes: 1 2 memory: host device managed mixed
 #include "standard_test.hpp"
 
 #include <algorithm>
@@ -59,7 +59,8 @@ struct Absolute {
     }
 };
 
-void check_ints(const std::vector<int> &found, const std::vector<int> &expected, const std::string &what)
+void check_ints(const std::vector<int> &found, const std::vector<int> &expected,
+                const std::string &what)
 {
     check_equal(static_cast<long long>(found.size()), static_cast<long long>(expected.size()),
                 what + ": ints");
@@ -75,8 +76,8 @@ std::vector<int> swapped(std::vector<int> ints)
     return ints;
 }
 
-int pack(Form form, bool external, const void *buf, int count, MPI_Datatype type, void *packed, int size,
-         long *position)
+int pack(Form form, bool external, const void *buf, int count, MPI_Datatype type, void *packed,
+         int size, long *position)
 {
     if (external && form == Form::small) {
         MPI_Aint at = *position;
@@ -91,14 +92,15 @@ int pack(Form form, bool external, const void *buf, int count, MPI_Datatype type
         return error;
     }
     MPI_Count at = *position;
-    const int error = external ? MPI_Pack_external_c("external32", buf, count, type, packed, size, &at)
-                               : MPI_Pack_c(buf, count, type, packed, size, &at, MPI_COMM_SELF);
+    const int error = external
+                          ? MPI_Pack_external_c("external32", buf, count, type, packed, size, &at)
+                          : MPI_Pack_c(buf, count, type, packed, size, &at, MPI_COMM_SELF);
     *position = at;
     return error;
 }
 
-int unpack(Form form, bool external, const void *packed, int size, long *position, void *buf, int count,
-           MPI_Datatype type)
+int unpack(Form form, bool external, const void *packed, int size, long *position, void *buf,
+           int count, MPI_Datatype type)
 {
     if (external && form == Form::small) {
         MPI_Aint at = *position;
@@ -113,8 +115,9 @@ int unpack(Form form, bool external, const void *packed, int size, long *positio
         return error;
     }
     MPI_Count at = *position;
-    const int error = external ? MPI_Unpack_external_c("external32", packed, size, &at, buf, count, type)
-                               : MPI_Unpack_c(packed, size, &at, buf, count, type, MPI_COMM_SELF);
+    const int error = external
+                          ? MPI_Unpack_external_c("external32", packed, size, &at, buf, count, type)
+                          : MPI_Unpack_c(packed, size, &at, buf, count, type, MPI_COMM_SELF);
     *position = at;
     return error;
 }
@@ -129,16 +132,18 @@ void test_absolute(Form form, bool external)
     to.put(5000);
     Memory packed(bytes + before);
     long position = before;
-    check_success(pack(form, external, MPI_BOTTOM, 1, from.type, packed.at(), bytes + before, &position),
-                  what + ": pack");
+    check_success(
+        pack(form, external, MPI_BOTTOM, 1, from.type, packed.at(), bytes + before, &position),
+        what + ": pack");
     check_equal(position, bytes + before, what + ": position");
     std::vector<int> ints = packed.get<int>();
     ints.erase(ints.begin(), ints.begin() + before / 4);
     check_ints(external ? swapped(ints) : ints, Absolute::packed(7), what);
 
     position = before;
-    check_success(unpack(form, external, packed.at(), bytes + before, &position, MPI_BOTTOM, 1, to.type),
-                  what + ": unpack");
+    check_success(
+        unpack(form, external, packed.at(), bytes + before, &position, MPI_BOTTOM, 1, to.type),
+        what + ": unpack");
     check_equal(position, bytes + before, what + ": position after unpacking");
     std::vector<int> expected = values(5000);
     for (int i = 0; i < 2 * kBlocks; i += 2)

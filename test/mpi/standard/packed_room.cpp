@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Packing into too few bytes, and unpacking from too few, is an error: nothing is written, the position
-// stays. And the sizes that MPI tells, beyond 31 bits too. processes: 1 2 memory: host device managed mixed
+// Packing into too few bytes, and unpacking from too few, is an error: nothing is written, the
+// position stays. And the sizes that MPI tells, beyond 31 bits too. processes: 1 2 memory: host
+// device managed mixed
 #include "standard_test.hpp"
 
 #include <algorithm>
@@ -15,7 +16,8 @@ constexpr unsigned char kFill = 0x5a;
 bool untouched(const Memory &memory)
 {
     const std::vector<unsigned char> bytes = memory.get<unsigned char>();
-    return std::all_of(bytes.begin(), bytes.end(), [](unsigned char each) { return each == kFill; });
+    return std::all_of(bytes.begin(), bytes.end(),
+                       [](unsigned char each) { return each == kFill; });
 }
 
 /* `bytes` of packed data into `room` bytes from `position` on, which are too few. */
@@ -23,20 +25,21 @@ void test_pack(MPI_Datatype type, int count, int position, int room, const std::
 {
     const Memory from(4096, 1), to(4096, kFill);
     int at = position;
-    check(MPI_Pack(from.at(), count, type, to.at(), position + room, &at, MPI_COMM_SELF) != MPI_SUCCESS,
+    check(MPI_Pack(from.at(), count, type, to.at(), position + room, &at, MPI_COMM_SELF) !=
+              MPI_SUCCESS,
           what + ": packed");
     check_equal(at, position, what + ": position");
     MPI_Aint external_at = position;
-    check(MPI_Pack_external("external32", from.at(), count, type, to.at(), position + room, &external_at) !=
-              MPI_SUCCESS,
+    check(MPI_Pack_external("external32", from.at(), count, type, to.at(), position + room,
+                            &external_at) != MPI_SUCCESS,
           what + ": packed in external32");
     check_equal(external_at, position, what + ": position in external32");
     MPI_Count large_at = position;
     check(MPI_Pack_c(from.at(), count, type, to.at(), position + room, &large_at, MPI_COMM_SELF) !=
               MPI_SUCCESS,
           what + ": packed, large");
-    check(MPI_Pack_external_c("external32", from.at(), count, type, to.at(), position + room, &large_at) !=
-              MPI_SUCCESS,
+    check(MPI_Pack_external_c("external32", from.at(), count, type, to.at(), position + room,
+                              &large_at) != MPI_SUCCESS,
           what + ": packed in external32, large");
     check(untouched(to), what + ": bytes were written");
 }
@@ -45,20 +48,21 @@ void test_unpack(MPI_Datatype type, int count, int position, int room, const std
 {
     const Memory from(4096, 1), to(4096, kFill);
     int at = position;
-    check(MPI_Unpack(from.at(), position + room, &at, to.at(), count, type, MPI_COMM_SELF) != MPI_SUCCESS,
+    check(MPI_Unpack(from.at(), position + room, &at, to.at(), count, type, MPI_COMM_SELF) !=
+              MPI_SUCCESS,
           what + ": unpacked");
     check_equal(at, position, what + ": position");
     MPI_Aint external_at = position;
-    check(MPI_Unpack_external("external32", from.at(), position + room, &external_at, to.at(), count, type) !=
-              MPI_SUCCESS,
+    check(MPI_Unpack_external("external32", from.at(), position + room, &external_at, to.at(),
+                              count, type) != MPI_SUCCESS,
           what + ": unpacked from external32");
     check_equal(external_at, position, what + ": position in external32");
     MPI_Count large_at = position;
-    check(MPI_Unpack_c(from.at(), position + room, &large_at, to.at(), count, type, MPI_COMM_SELF) !=
-              MPI_SUCCESS,
+    check(MPI_Unpack_c(from.at(), position + room, &large_at, to.at(), count, type,
+                       MPI_COMM_SELF) != MPI_SUCCESS,
           what + ": unpacked, large");
-    check(MPI_Unpack_external_c("external32", from.at(), position + room, &large_at, to.at(), count, type) !=
-              MPI_SUCCESS,
+    check(MPI_Unpack_external_c("external32", from.at(), position + room, &large_at, to.at(), count,
+                                type) != MPI_SUCCESS,
           what + ": unpacked from external32, large");
     check(untouched(to), what + ": bytes were written");
 }
@@ -88,13 +92,17 @@ void test_sizes()
     MPI_Count count = 0;
     check_success(MPI_Pack_external_size("external32", 1, large, &size), "external size of 8 GiB");
     check_equal(size, 8 * giga, "external size of 8 GiB");
-    check_success(MPI_Pack_external_size("external32", 1 << 30, MPI_INT, &size), "external size of 4 GiB");
+    check_success(MPI_Pack_external_size("external32", 1 << 30, MPI_INT, &size),
+                  "external size of 4 GiB");
     check_equal(size, 4 * giga, "external size of 4 GiB");
-    check_success(MPI_Pack_external_size_c("external32", 3, large, &count), "external size, large count");
+    check_success(MPI_Pack_external_size_c("external32", 3, large, &count),
+                  "external size, large count");
     check_equal(count, 24 * giga, "external size, large count");
-    check_success(MPI_Pack_external_size("external32", 7, MPI_LONG, &size), "external size of longs");
+    check_success(MPI_Pack_external_size("external32", 7, MPI_LONG, &size),
+                  "external size of longs");
     check_equal(size, 28, "external size of longs");
-    check(MPI_Pack_external_size("external64", 1, MPI_INT, &size) != MPI_SUCCESS, "there is no external64");
+    check(MPI_Pack_external_size("external64", 1, MPI_INT, &size) != MPI_SUCCESS,
+          "there is no external64");
     MPI_Type_free(&large);
 }
 

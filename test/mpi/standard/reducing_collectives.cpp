@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Collectives that reduce, in all forms, by all algorithms, in place and not, by MPI_SUM and by an operator
- * whose order matters, on types with gaps. A persistent one reads its buffers at each start (MPI 4.0, 6.13).
+ * Collectives that reduce, in all forms, by all algorithms, in place and not, by MPI_SUM and by an
+ * operator whose order matters, on types with gaps. A persistent one reads its buffers at each
+ * start (MPI 4.0, 6.13).
  *
  * memory: host device managed mixed
  */
@@ -11,7 +12,8 @@ using namespace collective_test;
 
 namespace {
 
-/* A pair of ints is the function x -> a x + b, modulo 2^32; two of them in a row are such a function again.
+/* A pair of ints is the function x -> a x + b, modulo 2^32; two of them in a row are such a
+ * function again.
  */
 struct Line {
     unsigned a, b;
@@ -68,11 +70,11 @@ void put(Row &row, int at, Line line)
 }
 
 /*
- * A call that reduces `total` pairs of each rank. Where the rank gets a result, it is pairs `at` to `at` +
- * `pairs` of what ranks 0 to `last` - 1 have. In place the operand is in the receive buffer.
+ * A call that reduces `total` pairs of each rank. Where the rank gets a result, it is pairs `at` to
+ * `at` + `pairs` of what ranks 0 to `last` - 1 have. In place the operand is in the receive buffer.
  */
-template <class Call> void check(const char *name, const Case &c, Row &send, Row &recv, int total, int at,
-                                 int pairs, int last, bool in_place, Call call)
+template <class Call> void check(const char *name, const Case &c, Row &send, Row &recv, int total,
+                                 int at, int pairs, int last, bool in_place, Call call)
 {
     make_calls(
         name, false, c.text(), call, {&send, &recv},
@@ -97,15 +99,16 @@ void same_for_all(const Case &c)
     const void *const from = c.in_place ? MPI_IN_PLACE : send.at();
     const void *const from_at_root = in_place_at_root ? MPI_IN_PLACE : send.at();
     check("Reduce", c, send, recv, c.pairs, 0, c.pairs, at_root ? size : 0, in_place_at_root,
-          COLLECTIVE(Reduce, MPI_COMM_WORLD, from_at_root, at_root ? recv.at() : nullptr, count, type, c.op,
-                     c.root));
+          COLLECTIVE(Reduce, MPI_COMM_WORLD, from_at_root, at_root ? recv.at() : nullptr, count,
+                     type, c.op, c.root));
     if (c.root != 0)
         return;
     check("Allreduce", c, send, recv, c.pairs, 0, c.pairs, size, c.in_place,
           COLLECTIVE(Allreduce, MPI_COMM_WORLD, from, recv.at(), count, type, c.op));
     check("Scan", c, send, recv, c.pairs, 0, c.pairs, rank + 1, c.in_place,
           COLLECTIVE(Scan, MPI_COMM_WORLD, from, recv.at(), count, type, c.op));
-    void *const to = rank == 0 && !c.in_place ? nullptr : recv.at(); /* not significant at the first rank */
+    void *const to = rank == 0 && !c.in_place ? nullptr : recv.at(); /* not significant at the first
+                                                                        rank */
     check("Exscan", c, send, recv, c.pairs, 0, c.pairs, rank, c.in_place,
           COLLECTIVE(Exscan, MPI_COMM_WORLD, from, to, count, type, c.op));
 }
@@ -127,11 +130,11 @@ void scatter(const Case &c, bool block)
         check(name, c, send, recv, total, at, mine, size, c.in_place, call);
     };
     if (block)
-        make("Reduce_scatter_block", COLLECTIVE(Reduce_scatter_block, MPI_COMM_WORLD, from, recv.at(),
-                                                c.count(c.pairs), c.layout.type, c.op));
+        make("Reduce_scatter_block", COLLECTIVE(Reduce_scatter_block, MPI_COMM_WORLD, from,
+                                                recv.at(), c.count(c.pairs), c.layout.type, c.op));
     else
-        make("Reduce_scatter",
-             COLLECTIVE(Reduce_scatter, MPI_COMM_WORLD, from, recv.at(), counts.data(), c.layout.type, c.op));
+        make("Reduce_scatter", COLLECTIVE(Reduce_scatter, MPI_COMM_WORLD, from, recv.at(),
+                                          counts.data(), c.layout.type, c.op));
 }
 
 } // namespace
@@ -151,7 +154,8 @@ int main(int argc, char **argv)
                         if (root == 0 && size == 1 && pairs == 200)
                             continue;
                         operands = &layout;
-                        const Case c{layout, pairs, root, in_place, sums, sums ? MPI_SUM : composition};
+                        const Case c{layout,   pairs, root,
+                                     in_place, sums,  sums ? MPI_SUM : composition};
                         same_for_all(c);
                         if (root == 0)
                             scatter(c, false), scatter(c, true);

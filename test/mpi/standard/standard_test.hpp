@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the programs of this folder share: checks that count, buffers in the memory that the environment names, an end that
- * tells. A program checks what the MPI standard says of some calls. It has to be right with any MPI, so it asks nothing of
- * Heddle; where HEDDLE_TEST_STOCK is defined it is compiled without.
+ * What the programs of this folder share: checks that count, buffers in the memory that the
+ * environment names, an end that tells. A program checks what the MPI standard says of some calls.
+ * It has to be right with any MPI, so it asks nothing of Heddle; where HEDDLE_TEST_STOCK is defined
+ * it is compiled without.
  *
- * HEDDLE_TEST_MEMORY says where buffers lie: host (the default), device, managed, pinned, or mixed (another kind each time).
+ * HEDDLE_TEST_MEMORY says where buffers lie: host (the default), device, managed, pinned, or mixed
+ * (another kind each time).
  */
 #pragma once
 
@@ -67,8 +69,8 @@ inline void check_class(int error, int expected, const std::string &what)
     if (error != MPI_SUCCESS)
         MPI_Error_class(error, &found);
     if (found != expected)
-        fail(what + ": error class " + std::to_string(found) + " instead of " + std::to_string(expected) +
-             (error != MPI_SUCCESS ? ": " + error_text(error) : ""));
+        fail(what + ": error class " + std::to_string(found) + " instead of " +
+             std::to_string(expected) + (error != MPI_SUCCESS ? ": " + error_text(error) : ""));
 }
 
 /* The kind of the next buffer's memory, as HEDDLE_TEST_MEMORY says. */
@@ -157,7 +159,8 @@ private:
 #endif
 };
 
-/* Runs `body` between MPI's start and end; errors are returned to the program. The result is the program's exit status. */
+/* Runs `body` between MPI's start and end; errors are returned to the program. The result is the
+ * program's exit status. */
 template <class Body> int run(int argc, char **argv, Body body)
 {
     MPI_Init(&argc, &argv);

@@ -2,8 +2,8 @@
  *
  * processes: 1
  *
- * Types of very many members, very deep ones and very many of them: they are made in linear time, move the
- * right bytes, and leave no memory behind. What does not fit an MPI_Aint is an error.
+ * Types of very many members, very deep ones and very many of them: they are made in linear time,
+ * move the right bytes, and leave no memory behind. What does not fit an MPI_Aint is an error.
  */
 #include "standard_test.hpp"
 
@@ -14,7 +14,8 @@ using namespace standard_test;
 
 namespace {
 
-/* Members of one to three elements, with gaps between them: where they lie, and how many elements they have.
+/* Members of one to three elements, with gaps between them: where they lie, and how many elements
+ * they have.
  */
 struct Members {
     explicit Members(int count)
@@ -52,8 +53,8 @@ void check_packed(const Members &members, MPI_Datatype type)
     }
     packed.resize(expected.size());
     int position = 0;
-    check_success(MPI_Pack(memory.data(), 1, type, packed.data(), static_cast<int>(8 * packed.size()),
-                           &position, MPI_COMM_SELF),
+    check_success(MPI_Pack(memory.data(), 1, type, packed.data(),
+                           static_cast<int>(8 * packed.size()), &position, MPI_COMM_SELF),
                   "MPI_Pack");
     check_equal(position, static_cast<long long>(8 * expected.size()), "packed bytes");
     check(packed == expected, "packed other bytes than the members'");
@@ -72,7 +73,8 @@ void check_many_members()
 MPI_Datatype grown(const Members &members)
 {
     MPI_Datatype type = MPI_DATATYPE_NULL;
-    check_success(MPI_Type_contiguous(members.lengths[0], members.types[0], &type), "MPI_Type_contiguous");
+    check_success(MPI_Type_contiguous(members.lengths[0], members.types[0], &type),
+                  "MPI_Type_contiguous");
     for (size_t i = 1; i < members.lengths.size(); ++i) {
         const int lengths[] = {1, members.lengths[i]};
         const MPI_Aint displacements[] = {0, members.displacements[i]};
@@ -111,7 +113,8 @@ void check_nothing_is_left()
     const size_t before = mallinfo2().uordblks;
     make_and_free(5000);
     const size_t after = mallinfo2().uordblks;
-    check(after < before + 32 * 1024, std::to_string(after - before) + " bytes are left of 5000 types");
+    check(after < before + 32 * 1024,
+          std::to_string(after - before) + " bytes are left of 5000 types");
 }
 
 /* Sizes of which each fits an int, and all of them together no MPI_Aint. */
@@ -121,12 +124,13 @@ void check_too_large()
     MPI_Datatype type = MPI_DATATYPE_NULL;
     for (const int order : {MPI_ORDER_C, MPI_ORDER_FORTRAN})
         for (const int ndims : {3, 4, 5}) {
-            const std::vector<int> sizes(static_cast<size_t>(ndims), large), subsizes(sizes.size(), one),
-                starts(sizes.size(), none), all(sizes.size(), MPI_DISTRIBUTE_NONE),
+            const std::vector<int> sizes(static_cast<size_t>(ndims), large),
+                subsizes(sizes.size(), one), starts(sizes.size(), none),
+                all(sizes.size(), MPI_DISTRIBUTE_NONE),
                 arguments(sizes.size(), MPI_DISTRIBUTE_DFLT_DARG), processes(sizes.size(), one);
             const std::string what = std::to_string(ndims) + " dimensions of 2^30";
-            check(MPI_Type_create_subarray(ndims, sizes.data(), subsizes.data(), starts.data(), order,
-                                           MPI_INT, &type) != MPI_SUCCESS,
+            check(MPI_Type_create_subarray(ndims, sizes.data(), subsizes.data(), starts.data(),
+                                           order, MPI_INT, &type) != MPI_SUCCESS,
                   "a subarray of " + what + " is made");
             check(MPI_Type_create_darray(1, 0, ndims, sizes.data(), all.data(), arguments.data(),
                                          processes.data(), order, MPI_INT, &type) != MPI_SUCCESS,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a datatype is: a duplicate is committed if its original is; a type that a large-count constructor made
-// is described by the large-count calls alone. processes: 1
+// What a datatype is: a duplicate is committed if its original is; a type that a large-count
+// constructor made is described by the large-count calls alone. processes: 1
 #include "standard_test.hpp"
 
 using namespace standard_test;
@@ -44,11 +44,12 @@ void test_description(MPI_Datatype type, bool large, const std::string &what)
     const int expected = large ? MPI_ERR_TYPE : MPI_SUCCESS;
     check_class(MPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner), expected,
                 what + ": envelope");
-    check_class(MPI_Type_get_contents(type, 64, 64, 64, ints, aints, olds), expected, what + ": contents");
+    check_class(MPI_Type_get_contents(type, 64, 64, 64, ints, aints, olds), expected,
+                what + ": contents");
     MPI_Count large_integers, large_addresses, counts, large_types, values[64];
-    check_success(
-        MPI_Type_get_envelope_c(type, &large_integers, &large_addresses, &counts, &large_types, &combiner),
-        what + ": large envelope");
+    check_success(MPI_Type_get_envelope_c(type, &large_integers, &large_addresses, &counts,
+                                          &large_types, &combiner),
+                  what + ": large envelope");
     check_equal(counts > 0, large, what + ": it has large counts");
     check_success(MPI_Type_get_contents_c(type, 64, 64, 64, 64, ints, aints, values, olds),
                   what + ": large contents");

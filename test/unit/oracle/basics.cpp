@@ -13,7 +13,8 @@ template <class T> Basic single(const char *name, heddle_predefined kind)
     return {name, {{kind, 0}}, sizeof(T), alignof(T)};
 }
 
-template <class V, class I> Basic pair(const char *name, heddle_predefined value, heddle_predefined index)
+template <class V, class I>
+Basic pair(const char *name, heddle_predefined value, heddle_predefined index)
 {
     struct Pair {
         V value;

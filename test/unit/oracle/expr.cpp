@@ -43,8 +43,8 @@ void write(std::ostream &out, const Expr &e)
         return old();
     case Maker::Vector:
     case Maker::Hvector:
-        out << (e.maker == Maker::Vector ? "vector(" : "hvector(") << e.count << ", " << e.blocklength << ", "
-            << e.stride;
+        out << (e.maker == Maker::Vector ? "vector(" : "hvector(") << e.count << ", "
+            << e.blocklength << ", " << e.stride;
         return old();
     case Maker::Indexed:
     case Maker::Hindexed:
@@ -55,8 +55,8 @@ void write(std::ostream &out, const Expr &e)
         return old();
     case Maker::IndexedBlock:
     case Maker::HindexedBlock:
-        out << (e.maker == Maker::IndexedBlock ? "indexed_block(" : "hindexed_block(") << e.blocklength
-            << ", ";
+        out << (e.maker == Maker::IndexedBlock ? "indexed_block(" : "hindexed_block(")
+            << e.blocklength << ", ";
         write(out, e.displacements);
         return old();
     case Maker::Struct:
@@ -108,7 +108,8 @@ ExprPtr contiguous(int64_t count, ExprPtr old)
     });
 }
 
-static ExprPtr any_vector(Maker maker, int64_t count, int64_t blocklength, int64_t stride, ExprPtr old)
+static ExprPtr any_vector(Maker maker, int64_t count, int64_t blocklength, int64_t stride,
+                          ExprPtr old)
 {
     return make(maker, [&](Expr &e) {
         e.count = count;
@@ -128,8 +129,8 @@ ExprPtr hvector(int64_t count, int64_t blocklength, int64_t hstride, ExprPtr old
     return any_vector(Maker::Hvector, count, blocklength, hstride, std::move(old));
 }
 
-static ExprPtr any_indexed(Maker maker, std::vector<int64_t> blocklengths, std::vector<int64_t> displacements,
-                           std::vector<ExprPtr> olds)
+static ExprPtr any_indexed(Maker maker, std::vector<int64_t> blocklengths,
+                           std::vector<int64_t> displacements, std::vector<ExprPtr> olds)
 {
     return make(maker, [&](Expr &e) {
         e.blocklengths = std::move(blocklengths);
@@ -140,21 +141,26 @@ static ExprPtr any_indexed(Maker maker, std::vector<int64_t> blocklengths, std::
 
 ExprPtr indexed(std::vector<int64_t> blocklengths, std::vector<int64_t> displacements, ExprPtr old)
 {
-    return any_indexed(Maker::Indexed, std::move(blocklengths), std::move(displacements), {std::move(old)});
+    return any_indexed(Maker::Indexed, std::move(blocklengths), std::move(displacements),
+                       {std::move(old)});
 }
 
-ExprPtr hindexed(std::vector<int64_t> blocklengths, std::vector<int64_t> hdisplacements, ExprPtr old)
+ExprPtr hindexed(std::vector<int64_t> blocklengths, std::vector<int64_t> hdisplacements,
+                 ExprPtr old)
 {
-    return any_indexed(Maker::Hindexed, std::move(blocklengths), std::move(hdisplacements), {std::move(old)});
+    return any_indexed(Maker::Hindexed, std::move(blocklengths), std::move(hdisplacements),
+                       {std::move(old)});
 }
 
 ExprPtr structure(std::vector<int64_t> blocklengths, std::vector<int64_t> hdisplacements,
                   std::vector<ExprPtr> olds)
 {
-    return any_indexed(Maker::Struct, std::move(blocklengths), std::move(hdisplacements), std::move(olds));
+    return any_indexed(Maker::Struct, std::move(blocklengths), std::move(hdisplacements),
+                       std::move(olds));
 }
 
-static ExprPtr any_block(Maker maker, int64_t blocklength, std::vector<int64_t> displacements, ExprPtr old)
+static ExprPtr any_block(Maker maker, int64_t blocklength, std::vector<int64_t> displacements,
+                         ExprPtr old)
 {
     return make(maker, [&](Expr &e) {
         e.blocklength = blocklength;
@@ -187,8 +193,8 @@ ExprPtr dup(ExprPtr old)
     return make(Maker::Dup, [&](Expr &e) { e.children = {std::move(old)}; });
 }
 
-ExprPtr subarray(std::vector<int64_t> sizes, std::vector<int64_t> subsizes, std::vector<int64_t> starts,
-                 int order, ExprPtr old)
+ExprPtr subarray(std::vector<int64_t> sizes, std::vector<int64_t> subsizes,
+                 std::vector<int64_t> starts, int order, ExprPtr old)
 {
     return make(Maker::Subarray, [&](Expr &e) {
         e.sizes = std::move(sizes);
@@ -246,10 +252,12 @@ Type build(const Expr &e, Built &built)
     case Maker::Predefined:
         break;
     case Maker::Contiguous:
-        return Type::from([&](auto **t) { return heddle_type_contiguous(e.count, old, t); }, "contiguous");
+        return Type::from([&](auto **t) { return heddle_type_contiguous(e.count, old, t); },
+                          "contiguous");
     case Maker::Vector:
         return Type::from(
-            [&](auto **t) { return heddle_type_vector(e.count, e.blocklength, e.stride, old, t); }, "vector");
+            [&](auto **t) { return heddle_type_vector(e.count, e.blocklength, e.stride, old, t); },
+            "vector");
     case Maker::Hvector:
         return Type::from(
             [&](auto **t) { return heddle_type_hvector(e.count, e.blocklength, e.stride, old, t); },
@@ -257,36 +265,41 @@ Type build(const Expr &e, Built &built)
     case Maker::Indexed:
         return Type::from(
             [&](auto **t) {
-                return heddle_type_indexed(blocks, e.blocklengths.data(), e.displacements.data(), old, t);
+                return heddle_type_indexed(blocks, e.blocklengths.data(), e.displacements.data(),
+                                           old, t);
             },
             "indexed");
     case Maker::Hindexed:
         return Type::from(
             [&](auto **t) {
-                return heddle_type_hindexed(blocks, e.blocklengths.data(), e.displacements.data(), old, t);
+                return heddle_type_hindexed(blocks, e.blocklengths.data(), e.displacements.data(),
+                                            old, t);
             },
             "hindexed");
     case Maker::IndexedBlock:
         return Type::from(
             [&](auto **t) {
-                return heddle_type_indexed_block(blocks, e.blocklength, e.displacements.data(), old, t);
+                return heddle_type_indexed_block(blocks, e.blocklength, e.displacements.data(), old,
+                                                 t);
             },
             "indexed_block");
     case Maker::HindexedBlock:
         return Type::from(
             [&](auto **t) {
-                return heddle_type_hindexed_block(blocks, e.blocklength, e.displacements.data(), old, t);
+                return heddle_type_hindexed_block(blocks, e.blocklength, e.displacements.data(),
+                                                  old, t);
             },
             "hindexed_block");
     case Maker::Struct:
         return Type::from(
             [&](auto **t) {
-                return heddle_type_struct(blocks, e.blocklengths.data(), e.displacements.data(), raw.data(),
-                                          t);
+                return heddle_type_struct(blocks, e.blocklengths.data(), e.displacements.data(),
+                                          raw.data(), t);
             },
             "struct");
     case Maker::Resized:
-        return Type::from([&](auto **t) { return heddle_type_resized(old, e.lb, e.extent, t); }, "resized");
+        return Type::from([&](auto **t) { return heddle_type_resized(old, e.lb, e.extent, t); },
+                          "resized");
     case Maker::Dup:
         return Type::from([&](auto **t) { return heddle_type_dup(old, t); }, "dup");
     case Maker::Subarray:

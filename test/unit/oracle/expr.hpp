@@ -51,15 +51,16 @@ ExprPtr contiguous(int64_t count, ExprPtr old);
 ExprPtr vector(int64_t count, int64_t blocklength, int64_t stride, ExprPtr old);
 ExprPtr hvector(int64_t count, int64_t blocklength, int64_t hstride, ExprPtr old);
 ExprPtr indexed(std::vector<int64_t> blocklengths, std::vector<int64_t> displacements, ExprPtr old);
-ExprPtr hindexed(std::vector<int64_t> blocklengths, std::vector<int64_t> hdisplacements, ExprPtr old);
+ExprPtr hindexed(std::vector<int64_t> blocklengths, std::vector<int64_t> hdisplacements,
+                 ExprPtr old);
 ExprPtr indexed_block(int64_t blocklength, std::vector<int64_t> displacements, ExprPtr old);
 ExprPtr hindexed_block(int64_t blocklength, std::vector<int64_t> hdisplacements, ExprPtr old);
 ExprPtr structure(std::vector<int64_t> blocklengths, std::vector<int64_t> hdisplacements,
                   std::vector<ExprPtr> olds);
 ExprPtr resized(ExprPtr old, int64_t lb, int64_t extent);
 ExprPtr dup(ExprPtr old);
-ExprPtr subarray(std::vector<int64_t> sizes, std::vector<int64_t> subsizes, std::vector<int64_t> starts,
-                 int order, ExprPtr old);
+ExprPtr subarray(std::vector<int64_t> sizes, std::vector<int64_t> subsizes,
+                 std::vector<int64_t> starts, int order, ExprPtr old);
 
 /* The expression as one writes it, on one line. */
 std::string to_text(const Expr &expr);
@@ -70,8 +71,8 @@ int depth(const Expr &expr);
 /* What a dup duplicates: in the end the same type. */
 ExprPtr undup(ExprPtr expr);
 
-/* The engine's type, not committed. A child that occurs twice is built once. Throws std::runtime_error with
- * the engine's message. */
+/* The engine's type, not committed. A child that occurs twice is built once. Throws
+ * std::runtime_error with the engine's message. */
 Type build(const Expr &expr);
 
 } // namespace oracle

@@ -39,7 +39,8 @@ public:
         size_t length = 0;
         check(heddle_type_describe(raw_, nullptr, 0, &length), "heddle_type_describe");
         std::string text(length + 1, '\0');
-        check(heddle_type_describe(raw_, text.data(), text.size(), &length), "heddle_type_describe");
+        check(heddle_type_describe(raw_, text.data(), text.size(), &length),
+              "heddle_type_describe");
         text.resize(length);
         return text;
     }

@@ -136,7 +136,8 @@ template <> struct Wide<__int128> {
 
 #if defined(__FLT16_MANT_DIG__)
 template <> struct Wide<_Float16> {
-    using type = float; /* exact to more than twice the digits: the one rounding back is the only one */
+    using type = float; /* exact to more than twice the digits: the one rounding back is the only
+                           one */
 };
 #endif
 
@@ -192,8 +193,8 @@ template <class T> T evaluate(heddle_op op, T target, T source)
 }
 
 /* MAXLOC and MINLOC: the better value wins, equal values take the lower index. */
-void combine_pair(heddle_op op, heddle_predefined value, heddle_predefined index, std::byte *const target[2],
-                  const std::byte *const source[2])
+void combine_pair(heddle_op op, heddle_predefined value, heddle_predefined index,
+                  std::byte *const target[2], const std::byte *const source[2])
 {
     const int order = with_c_type(value, [&](auto type) -> int {
         using T = decltype(type);
@@ -273,7 +274,8 @@ void write_operand(heddle_predefined kind, Rng &rng, std::byte *to)
         using T = decltype(type);
         T value{};
         if constexpr (std::is_same_v<T, Complex128>) {
-            value = {static_cast<__float128>(rng.in(-9, 9)), static_cast<__float128>(rng.in(-9, 9))};
+            value = {static_cast<__float128>(rng.in(-9, 9)),
+                     static_cast<__float128>(rng.in(-9, 9))};
         } else if constexpr (is_complex<T>) {
             using R = typename T::value_type;
             value = T(static_cast<R>(rng.in(-9, 9)), static_cast<R>(rng.in(-9, 9)));
@@ -283,7 +285,8 @@ void write_operand(heddle_predefined kind, Rng &rng, std::byte *to)
             else if (rng.percent(40))
                 value = static_cast<T>(rng.in(-2, 2));
             else if constexpr (sizeof(T) == 16)
-                value = static_cast<T>(static_cast<unsigned __int128>(rng.next()) << 64 | rng.next());
+                value =
+                    static_cast<T>(static_cast<unsigned __int128>(rng.next()) << 64 | rng.next());
             else
                 value = static_cast<T>(rng.next());
         } else {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * MPI's reduction operators, by their definitions (MPI 4.0, section 6.9), and values to try them on.
+ * MPI's reduction operators, by their definitions (MPI 4.0, section 6.9), and values to try them
+ * on.
  */
 #pragma once
 

@@ -98,7 +98,8 @@ private:
             Sample made = sample(expr, {&old.map});
             const Range range = touched(made.map, 1);
             const auto within = [](int64_t x) { return x > -farthest && x < farthest; };
-            if (within(made.map.lb) && within(made.map.ub) && within(range.low) && within(range.high))
+            if (within(made.map.lb) && within(made.map.ub) && within(range.low) &&
+                within(range.high))
                 return made;
         } catch (const Overflow &) {
         }
@@ -107,7 +108,8 @@ private:
 
     Sample structure_of(int depth, int64_t budget)
     {
-        const int64_t members = rng_.percent(3) ? rng_.scaled(200) : rng_.in(rng_.percent(3) ? 0 : 1, 5);
+        const int64_t members =
+            rng_.percent(3) ? rng_.scaled(200) : rng_.in(rng_.percent(3) ? 0 : 1, 5);
         const int64_t share = std::max<int64_t>(1, budget / std::max<int64_t>(1, members));
         std::vector<Sample> olds;
         std::vector<int64_t> lengths;
@@ -221,10 +223,12 @@ private:
             step = -step;
         if (recipe_.far && rng_.percent(25))
             step = unit == 0 ? step : far_step() / unit;
-        return bytes ? hvector(count, length, step, old.expr) : vector(count, length, step, old.expr);
+        return bytes ? hvector(count, length, step, old.expr)
+                     : vector(count, length, step, old.expr);
     }
 
-    std::vector<int64_t> placed_blocks(const Sample &old, const std::vector<int64_t> &lengths, bool bytes)
+    std::vector<int64_t> placed_blocks(const Sample &old, const std::vector<int64_t> &lengths,
+                                       bool bytes)
     {
         std::vector<Range> ranges;
         for (const int64_t length : lengths)
@@ -247,7 +251,8 @@ private:
             left -= std::max<int64_t>(1, length);
         }
         std::vector<int64_t> displacements = placed_blocks(old, lengths, bytes);
-        return bytes ? hindexed(lengths, displacements, old.expr) : indexed(lengths, displacements, old.expr);
+        return bytes ? hindexed(lengths, displacements, old.expr)
+                     : indexed(lengths, displacements, old.expr);
     }
 
     ExprPtr any_block(const Sample &old, int64_t n, bool bytes)
@@ -263,7 +268,9 @@ private:
     {
         const Range range = touched(old.map, 1);
         const int64_t covered = range.high - range.low;
-        int64_t lb = rng_.percent(50) ? old.map.lb : rng_.percent(50) ? range.low : rng_.in(-64, 64);
+        int64_t lb = rng_.percent(50)   ? old.map.lb
+                     : rng_.percent(50) ? range.low
+                                        : rng_.in(-64, 64);
         int64_t extent = 0;
         switch (rng_.in(0, 7)) {
         case 0:

@@ -17,7 +17,10 @@ std::byte *at(uintptr_t base, int64_t displacement)
 /* The x87 format has 10 bytes of value in 16 of storage. */
 constexpr size_t long_double_value_bytes = 10;
 
-void reversed(const std::byte *from, std::byte *to, size_t size) { std::reverse_copy(from, from + size, to); }
+void reversed(const std::byte *from, std::byte *to, size_t size)
+{
+    std::reverse_copy(from, from + size, to);
+}
 
 template <class T> T load(const std::byte *from)
 {
@@ -73,7 +76,10 @@ int64_t Packing::start(int64_t entry) const
     return instance(entry) * starts_.back() + starts_[local(entry)];
 }
 
-int64_t Packing::size(int64_t entry) const { return starts_[local(entry) + 1] - starts_[local(entry)]; }
+int64_t Packing::size(int64_t entry) const
+{
+    return starts_[local(entry) + 1] - starts_[local(entry)];
+}
 
 int64_t Packing::locate(int64_t offset) const
 {
@@ -103,7 +109,8 @@ Bytes pack(uintptr_t base, const Packing &packing)
     return packed;
 }
 
-void unpack(std::span<const std::byte> packed, uintptr_t base, const Packing &packing, int64_t offset)
+void unpack(std::span<const std::byte> packed, uintptr_t base, const Packing &packing,
+            int64_t offset)
 {
     if (packed.empty())
         return;
@@ -112,8 +119,8 @@ void unpack(std::span<const std::byte> packed, uintptr_t base, const Packing &pa
     for (int64_t entry = packing.entry_at(offset); position < end; ++entry) {
         const int64_t inside = position - packing.start(entry);
         const int64_t length = std::min(packing.size(entry) - inside, end - position);
-        std::memcpy(at(base, packing.displacement(entry) + inside), packed.data() + (position - offset),
-                    static_cast<size_t>(length));
+        std::memcpy(at(base, packing.displacement(entry) + inside),
+                    packed.data() + (position - offset), static_cast<size_t>(length));
         position += length;
     }
 }

@@ -45,7 +45,10 @@ private:
     {
         return static_cast<size_t>(entry % static_cast<int64_t>(map_.entries.size()));
     }
-    int64_t instance(int64_t entry) const { return entry / static_cast<int64_t>(map_.entries.size()); }
+    int64_t instance(int64_t entry) const
+    {
+        return entry / static_cast<int64_t>(map_.entries.size());
+    }
 
     const Typemap &map_;
     int64_t count_;
@@ -57,7 +60,8 @@ private:
 Bytes pack(uintptr_t base, const Packing &packing);
 
 /* Writes packed bytes [offset, offset + packed.size()) to memory at `base`. */
-void unpack(std::span<const std::byte> packed, uintptr_t base, const Packing &packing, int64_t offset);
+void unpack(std::span<const std::byte> packed, uintptr_t base, const Packing &packing,
+            int64_t offset);
 
 /* external32 (MPI 4.0, section 14.5.2) of one primitive, either way. `external` has
  * external_size(kind) bytes, `native` primitive_size(kind). */

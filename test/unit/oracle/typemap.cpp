@@ -31,7 +31,8 @@ public:
     void place(const Typemap &old, int64_t displacement)
     {
         for (const Entry &entry : old.entries)
-            map_.entries.push_back({add(entry.displacement, displacement), entry.kind, entry.owner});
+            map_.entries.push_back(
+                {add(entry.displacement, displacement), entry.kind, entry.owner});
         const int64_t lb = add(old.lb, displacement);
         const int64_t ub = add(old.ub, displacement);
         map_.lb = placed_ ? std::min(map_.lb, lb) : lb;
@@ -71,8 +72,9 @@ bool of_one_type(const Expr &e)
         return a == b || (a->maker == Maker::Predefined && b->maker == Maker::Predefined &&
                           a->predefined == b->predefined);
     };
-    return std::all_of(e.children.begin(), e.children.end(),
-                       [&](const ExprPtr &child) { return same(undup(child), undup(e.children.front())); });
+    return std::all_of(e.children.begin(), e.children.end(), [&](const ExprPtr &child) {
+        return same(undup(child), undup(e.children.front()));
+    });
 }
 
 Typemap expand_struct(const Expr &e, const std::vector<const Typemap *> &olds)
@@ -202,8 +204,8 @@ heddle_predefined basic_of(const Typemap &map)
     if (map.entries.empty())
         return HEDDLE_MIXED;
     const heddle_predefined first = map.entries.front().owner;
-    const bool same =
-        std::all_of(map.entries.begin(), map.entries.end(), [&](const Entry &e) { return e.owner == first; });
+    const bool same = std::all_of(map.entries.begin(), map.entries.end(),
+                                  [&](const Entry &e) { return e.owner == first; });
     return same ? first : HEDDLE_MIXED;
 }
 

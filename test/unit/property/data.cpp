@@ -42,19 +42,21 @@ void same_memory(const Memory &got, const Memory &expected, const std::string &w
 void pack_once(const Subject &s, const oracle::Packing &packing, const Memory &memory,
                const oracle::Bytes &expected, int64_t offset, int64_t max, oracle::Rng &rng)
 {
-    const std::string where = text("pack of ", packing.count(), " from byte ", offset, ", at most ", max);
+    const std::string where =
+        text("pack of ", packing.count(), " from byte ", offset, ", at most ", max);
     const int64_t length = packing.pack_end(offset, max) - offset;
     PackedBuffer packed(std::min(max, packing.total() - offset), rng);
     int64_t actual = -1;
     {
         const Memory::Guard guard(memory);
-        succeeds(
-            heddle_pack(memory.buffer(), packing.count(), s.type.get(), offset, packed.data(), max, &actual),
-            where);
+        succeeds(heddle_pack(memory.buffer(), packing.count(), s.type.get(), offset, packed.data(),
+                             max, &actual),
+                 where);
     }
     same(actual, length, where, ": bytes");
     packed.untouched_beyond(actual);
-    const auto first = std::mismatch(packed.data(), packed.data() + length, expected.begin() + offset).first;
+    const auto first =
+        std::mismatch(packed.data(), packed.data() + length, expected.begin() + offset).first;
     if (first != packed.data() + length)
         fail(where, ": packed byte ", offset + (first - packed.data()), " differs");
 }
@@ -79,7 +81,8 @@ bool copy(const Subject &from, const Subject &to, oracle::Rng &rng)
     const oracle::Packing out(to.map, to.random_count(rng));
     if (!Memory::can_hold(in) || !Memory::can_hold(out))
         return false;
-    /* Which of two bytes for one place stays is open; from the same type to itself it is one byte. */
+    /* Which of two bytes for one place stays is open; from the same type to itself it is one byte.
+     */
     if (&from != &to && oracle::overlaps(to.map, out.count()))
         return false;
     const Memory source(in, rng);
@@ -93,18 +96,19 @@ bool copy(const Subject &from, const Subject &to, oracle::Rng &rng)
     const int64_t wanted = whole ? total : random_length(rng, total - offset);
     const int64_t length = std::min(wanted, total - offset);
     const std::string where =
-        text("copy of ", in.count(), " to ", out.count(), " of ", oracle::to_text(*from.expr), " to ",
-             oracle::to_text(*to.expr), " from byte ", offset, ", ", wanted, " bytes");
+        text("copy of ", in.count(), " to ", out.count(), " of ", oracle::to_text(*from.expr),
+             " to ", oracle::to_text(*to.expr), " from byte ", offset, ", ", wanted, " bytes");
     int64_t actual = -1;
     {
         const Memory::Guard a(source), b(got);
-        succeeds(heddle_copy(source.buffer(), in.count(), from.type.get(), got.buffer(), out.count(),
-                             to.type.get(), offset, wanted, &actual),
+        succeeds(heddle_copy(source.buffer(), in.count(), from.type.get(), got.buffer(),
+                             out.count(), to.type.get(), offset, wanted, &actual),
                  where);
     }
     same(actual, length, where, ": bytes");
-    oracle::unpack(std::span(packed).subspan(static_cast<size_t>(offset), static_cast<size_t>(length)),
-                   expected.base(), out, offset);
+    oracle::unpack(
+        std::span(packed).subspan(static_cast<size_t>(offset), static_cast<size_t>(length)),
+        expected.base(), out, offset);
     same_memory(got, expected, where);
     return true;
 }
@@ -122,7 +126,8 @@ bool pack(const Subject &s, oracle::Rng &rng)
     pack_once(s, packing, memory, expected, 0, packing.total(), rng);
     for (int i = 0; i < 3; ++i) {
         const int64_t offset = random_offset(rng, packing.total());
-        pack_once(s, packing, memory, expected, offset, random_length(rng, packing.total() - offset), rng);
+        pack_once(s, packing, memory, expected, offset,
+                  random_length(rng, packing.total() - offset), rng);
     }
     /* Fragments of one size, one after the other, as a transport asks for them. */
     const int64_t fragment = std::max<int64_t>({1, packing.total() / 12, rng.in(1, 64)});
@@ -143,7 +148,8 @@ bool unpack(const Subject &s, oracle::Rng &rng)
 
     for (int i = 0; i < 3; ++i) {
         const int64_t offset = i == 0 ? 0 : random_offset(rng, packing.total());
-        const int64_t length = i == 0 ? packing.total() : random_length(rng, packing.total() - offset);
+        const int64_t length =
+            i == 0 ? packing.total() : random_length(rng, packing.total() - offset);
         const int64_t used = std::min(length, packing.total() - offset);
         const std::string where =
             text("unpack to ", packing.count(), " from byte ", offset, ", ", length, " bytes");
@@ -151,13 +157,14 @@ bool unpack(const Subject &s, oracle::Rng &rng)
         int64_t actual = -1;
         {
             const Memory::Guard guard(got);
-            succeeds(heddle_unpack(packed.data(), length, got.buffer(), packing.count(), s.type.get(), offset,
-                                   &actual),
+            succeeds(heddle_unpack(packed.data(), length, got.buffer(), packing.count(),
+                                   s.type.get(), offset, &actual),
                      where);
         }
         same(actual, used, where, ": bytes");
         packed.untouched_beyond(0);
-        oracle::unpack(packed.bytes().first(static_cast<size_t>(used)), expected.base(), packing, offset);
+        oracle::unpack(packed.bytes().first(static_cast<size_t>(used)), expected.base(), packing,
+                       offset);
         same_memory(got, expected, where);
     }
     return true;

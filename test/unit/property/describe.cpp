@@ -10,7 +10,10 @@
 namespace property {
 
 Subject::Subject(oracle::Sample made)
-    : expr(std::move(made.expr)), map(std::move(made.map)), type(oracle::build(*expr)), info_before(type.info())
+    : expr(std::move(made.expr)),
+      map(std::move(made.map)),
+      type(oracle::build(*expr)),
+      info_before(type.info())
 {
     type.commit();
     info = type.info();
@@ -64,8 +67,10 @@ bool info(const Subject &s, oracle::Rng &)
     same(s.info.contiguous != 0, oracle::is_contiguous(s.map), "contiguous");
     same(s.info.committed, 1, "committed");
     same(s.info_before.contiguous, s.info.contiguous, "contiguous before commit");
-    same(s.info_before.runs == 0 || s.info_before.committed, true, "runs before commit are unknown");
-    same(s.info.runs >= (size > 0) && s.info.runs <= s.info.elements, true, "runs within [1, elements]");
+    same(s.info_before.runs == 0 || s.info_before.committed, true,
+         "runs before commit are unknown");
+    same(s.info.runs >= (size > 0) && s.info.runs <= s.info.elements, true,
+         "runs within [1, elements]");
     if (s.info.contiguous)
         same(s.info.plan, int{HEDDLE_PLAN_CONTIGUOUS}, "plan of a contiguous type");
     same(s.info.plan != HEDDLE_PLAN_NONE, true, "plan of a committed type is not NONE");
@@ -75,7 +80,8 @@ bool info(const Subject &s, oracle::Rng &)
         same(s.info.word, 0, "word");
         return true;
     }
-    same(s.info.word == 1 || s.info.word == 2 || s.info.word == 4 || s.info.word == 8 || s.info.word == 16,
+    same(s.info.word == 1 || s.info.word == 2 || s.info.word == 4 || s.info.word == 8 ||
+             s.info.word == 16,
          true, "word is a power of two up to 16");
     return true;
 }
@@ -87,18 +93,20 @@ bool ranges(const Subject &s, oracle::Rng &rng)
     const int64_t outside = rng.percent(50) ? -1 - rng.in(0, 9) : total + 1 + rng.in(0, 9);
     std::byte byte{};
     int64_t displ = 0, run = 0, actual = 0;
-    same(heddle_locate(count, s.type.get(), outside, &displ, &run), int{HEDDLE_ERR_RANGE}, "locate at ",
-         outside);
-    same(heddle_locate(count, s.type.get(), total, &displ, &run), int{HEDDLE_ERR_RANGE}, "locate at the end");
+    same(heddle_locate(count, s.type.get(), outside, &displ, &run), int{HEDDLE_ERR_RANGE},
+         "locate at ", outside);
+    same(heddle_locate(count, s.type.get(), total, &displ, &run), int{HEDDLE_ERR_RANGE},
+         "locate at the end");
     same(heddle_pack(&byte, count, s.type.get(), outside, &byte, 1, &actual), int{HEDDLE_ERR_RANGE},
          "pack at ", outside);
-    same(heddle_unpack(&byte, 1, &byte, count, s.type.get(), outside, &actual), int{HEDDLE_ERR_RANGE},
-         "unpack at ", outside);
+    same(heddle_unpack(&byte, 1, &byte, count, s.type.get(), outside, &actual),
+         int{HEDDLE_ERR_RANGE}, "unpack at ", outside);
     actual = -1;
     succeeds(heddle_pack(&byte, count, s.type.get(), total, &byte, 1, &actual), "pack at the end");
     same(actual, 0, "bytes packed at the end");
     actual = -1;
-    succeeds(heddle_unpack(&byte, 1, &byte, count, s.type.get(), total, &actual), "unpack at the end");
+    succeeds(heddle_unpack(&byte, 1, &byte, count, s.type.get(), total, &actual),
+             "unpack at the end");
     same(actual, 0, "bytes unpacked at the end");
     return true;
 }
@@ -117,7 +125,8 @@ bool flatten(const Subject &s, oracle::Rng &rng)
     const auto odd = static_cast<size_t>(rng.in(0, 7));
     std::copy(bytes.begin(), bytes.end(), moved.begin() + static_cast<std::ptrdiff_t>(odd));
     const oracle::Type copy = oracle::Type::from(
-        [&](heddle_type **t) { return heddle_unflatten(moved.data() + odd, size, t); }, "unflatten");
+        [&](heddle_type **t) { return heddle_unflatten(moved.data() + odd, size, t); },
+        "unflatten");
 
     const heddle_type_info a = s.info, b = copy.info();
     same(b.size, a.size, "size after unflatten");

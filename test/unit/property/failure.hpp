@@ -23,10 +23,14 @@ template <class... Parts> std::string text(const Parts &...parts)
     return out.str();
 }
 
-template <class... Parts> [[noreturn]] void fail(const Parts &...parts) { throw Failure(text(parts...)); }
+template <class... Parts> [[noreturn]] void fail(const Parts &...parts)
+{
+    throw Failure(text(parts...));
+}
 
 /* `where` tells what was compared; it is put together only on failure. */
-template <class A, class B, class... Where> void same(const A &got, const B &expected, const Where &...where)
+template <class A, class B, class... Where>
+void same(const A &got, const B &expected, const Where &...where)
 {
     if (!(got == expected))
         fail(where..., ": got ", got, ", expected ", expected);

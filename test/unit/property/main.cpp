@@ -25,7 +25,8 @@ oracle::Sample make_case(uint64_t case_seed, int max_depth)
 }
 
 /* Empty where the property holds. */
-std::string try_property(const Property &property, const Subject &subject, uint64_t seed, bool &applied)
+std::string try_property(const Property &property, const Subject &subject, uint64_t seed,
+                         bool &applied)
 {
     LastWords::doing = property.name;
     try {
@@ -59,7 +60,10 @@ std::string fails_somehow(const oracle::ExprPtr &expr, const Property &property,
 
 class Run {
 public:
-    explicit Run(const Options &options) : options_(options), run_(options.run), applied_(all().size()) {}
+    explicit Run(const Options &options)
+        : options_(options), run_(options.run), applied_(all().size())
+    {
+    }
 
     bool execute()
     {
@@ -67,7 +71,8 @@ public:
         run_.print_summary("types");
         printf("\n");
         for (size_t i = 0; i < all().size(); ++i)
-            printf("  %-16s %10llu\n", all()[i].name, static_cast<unsigned long long>(applied_[i].load()));
+            printf("  %-16s %10llu\n", all()[i].name,
+                   static_cast<unsigned long long>(applied_[i].load()));
         return passed;
     }
 
@@ -102,8 +107,9 @@ private:
         const std::lock_guard lock(run_.output());
         if (!run_.fails_first())
             return;
-        fprintf(stderr, "\nFAILED: %s\n  %s\n  type: %s\n  again: property --case-seed %llu\n", property.name,
-                what.c_str(), oracle::to_text(*expr).c_str(), static_cast<unsigned long long>(case_seed));
+        fprintf(stderr, "\nFAILED: %s\n  %s\n  type: %s\n  again: property --case-seed %llu\n",
+                property.name, what.c_str(), oracle::to_text(*expr).c_str(),
+                static_cast<unsigned long long>(case_seed));
         if (!options_.run.shrink)
             return;
         std::string least = what;
@@ -134,10 +140,12 @@ int main(int argc, char **argv)
     property::Options options;
     CLI::App app{
         "Compares the engine with an oracle on random datatypes: each case is one type, and every\n"
-        "property (pack, unpack, iov, flatten, ...) is tried on it. Exits 1 at the first difference."};
+        "property (pack, unpack, iov, flatten, ...) is tried on it. Exits 1 at the first "
+        "difference."};
     app.option_defaults()->always_capture_default();
     options.run.add_to(app);
-    app.add_option("--max-depth", options.max_depth, "levels of constructors")->check(CLI::Range(0, 64));
+    app.add_option("--max-depth", options.max_depth, "levels of constructors")
+        ->check(CLI::Range(0, 64));
     app.add_option("--only", options.only, "one property by its name");
     CLI11_PARSE(app, argc, argv);
 

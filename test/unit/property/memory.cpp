@@ -38,7 +38,8 @@ bool Memory::can_hold(const oracle::Packing &packing)
 {
     const oracle::Range range = oracle::touched(packing.map(), packing.count());
     const int64_t span = range.high - range.low;
-    return span <= largest_on_heap || (span <= largest_mapped && packing.entries() <= most_entries_mapped);
+    return span <= largest_on_heap ||
+           (span <= largest_mapped && packing.entries() <= most_entries_mapped);
 }
 
 Memory::Memory(const oracle::Packing &packing)
@@ -53,7 +54,8 @@ Memory::Memory(const oracle::Packing &packing, oracle::Rng &rng) : Memory(packin
         /* Any alignment: odd addresses are as legal as others. */
         const int64_t odd = rng.percent(60) ? 0 : rng.in(1, 15);
         heap_.resize(static_cast<size_t>(span + 2 * margin + odd));
-        base_ = reinterpret_cast<uintptr_t>(heap_.data()) + static_cast<uintptr_t>(margin + odd - range_.low);
+        base_ = reinterpret_cast<uintptr_t>(heap_.data()) +
+                static_cast<uintptr_t>(margin + odd - range_.low);
         regions_.emplace_back(heap_.data(), heap_.size());
     } else {
         map_pages();
@@ -134,9 +136,9 @@ Memory::Guard::Guard(const Memory &memory) : memory_(memory)
         return;
     FORBID(memory.heap_.data(), memory.heap_.size());
     for (int64_t i = 0; i < memory.packing_->entries(); ++i)
-        ALLOW(
-            reinterpret_cast<void *>(memory.base_ + static_cast<uintptr_t>(memory.packing_->displacement(i))),
-            static_cast<size_t>(memory.packing_->size(i)));
+        ALLOW(reinterpret_cast<void *>(memory.base_ +
+                                       static_cast<uintptr_t>(memory.packing_->displacement(i))),
+              static_cast<size_t>(memory.packing_->size(i)));
 #endif
 }
 
@@ -147,7 +149,8 @@ Memory::Guard::~Guard()
 }
 
 PackedBuffer::PackedBuffer(int64_t size, oracle::Rng &rng)
-    : size_(size), start_(margin + static_cast<size_t>(rng.percent(60) ? 0 : rng.in(1, 15))),
+    : size_(size),
+      start_(margin + static_cast<size_t>(rng.percent(60) ? 0 : rng.in(1, 15))),
       storage_(start_ + static_cast<size_t>(size) + margin)
 {
     oracle::scramble(storage_.data(), storage_.size(), rng);

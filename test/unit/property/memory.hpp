@@ -2,8 +2,8 @@
  *
  * Memory for a buffer of some type: exactly what the type touches, random bytes in it, and a watch
  * over everything else. Ranges of up to 4 MiB lie on the heap between margins that are compared too
- * (and, with AddressSanitizer, forbidden together with the gaps while the engine runs). Longer ranges
- * are reserved address space in which only the touched pages exist.
+ * (and, with AddressSanitizer, forbidden together with the gaps while the engine runs). Longer
+ * ranges are reserved address space in which only the touched pages exist.
  */
 #pragma once
 
@@ -18,7 +18,8 @@ namespace property {
 
 class Memory {
 public:
-    /* Whether a buffer for `packing` can be had at all; types may reach farther than addresses do. */
+    /* Whether a buffer for `packing` can be had at all; types may reach farther than addresses do.
+     */
     static bool can_hold(const oracle::Packing &packing);
 
     Memory(const oracle::Packing &packing, oracle::Rng &rng);

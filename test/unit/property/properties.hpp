@@ -19,7 +19,7 @@ struct Subject {
 
     oracle::ExprPtr expr;
     oracle::Typemap map;
-    oracle::Type type; /* committed */
+    oracle::Type type;            /* committed */
     heddle_type_info info_before; /* its commit */
     heddle_type_info info;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A run of random cases: numbered, shared by threads, each tried by its own seed, until one fails. What the
- * programs that do so have in common.
+ * A run of random cases: numbered, shared by threads, each tried by its own seed, until one fails.
+ * What the programs that do so have in common.
  */
 #pragma once
 
@@ -41,7 +41,8 @@ struct RunOptions {
         app.add_option("--seed", seed, "of the whole run; random unless given");
         app.add_option("--case-seed", case_seed, "try this one case, as a failure names it")
             ->each([this](const std::string &) { one_case = true; });
-        app.add_option("--threads", threads, "threads that share the cases")->check(CLI::Range(1u, 256u));
+        app.add_option("--threads", threads, "threads that share the cases")
+            ->check(CLI::Range(1u, 256u));
         app.add_flag("!--no-shrink", shrink, "do not look for a smaller failing case");
         app.add_flag("--print", print, "print each case");
     }
@@ -70,11 +71,11 @@ private:
     static void say()
     {
         char words[200];
-        int length = snprintf(words, sizeof words, "\n%s: died%s%s\n", program_, doing ? " in " : "",
-                              doing ? doing : "");
+        int length = snprintf(words, sizeof words, "\n%s: died%s%s\n", program_,
+                              doing ? " in " : "", doing ? doing : "");
         if (current_case != 0) /* else it is no thread of the run's that got the signal */
-            length = snprintf(words, sizeof words, "\n%s: died%s%s; again: %s --case-seed %llu\n", program_,
-                              doing ? " in " : "", doing ? doing : "", program_,
+            length = snprintf(words, sizeof words, "\n%s: died%s%s; again: %s --case-seed %llu\n",
+                              program_, doing ? " in " : "", doing ? doing : "", program_,
                               static_cast<unsigned long long>(current_case));
         if (write(STDERR_FILENO, words, static_cast<size_t>(length)) < 0)
             _exit(3);
@@ -144,7 +145,8 @@ private:
         const bool terminal = isatty(STDERR_FILENO);
         next_report_ = now + (terminal ? std::chrono::milliseconds(500) : std::chrono::seconds(20));
         fprintf(stderr, terminal ? "\r[%llu/%llu] cases" : "[%llu/%llu] cases\n",
-                static_cast<unsigned long long>(done()), static_cast<unsigned long long>(options_.cases));
+                static_cast<unsigned long long>(done()),
+                static_cast<unsigned long long>(options_.cases));
         fflush(stderr);
     }
 

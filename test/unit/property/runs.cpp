@@ -39,14 +39,15 @@ uintptr_t some_base(oracle::Rng &rng)
 std::vector<Run> list_all(const Subject &s, int64_t count, uintptr_t base)
 {
     int64_t length = -1, bytes = -1;
-    succeeds(heddle_iov_len(count, s.type.get(), std::numeric_limits<int64_t>::max(), &length, &bytes),
-             "iov_len");
+    succeeds(
+        heddle_iov_len(count, s.type.get(), std::numeric_limits<int64_t>::max(), &length, &bytes),
+        "iov_len");
     same(bytes, count * s.info.size, "iov_len: bytes");
     std::vector<iovec> list(static_cast<size_t>(length) + 1);
     int64_t actual = -1;
-    succeeds(
-        heddle_iov(reinterpret_cast<void *>(base), count, s.type.get(), 0, list.data(), length + 1, &actual),
-        "iov");
+    succeeds(heddle_iov(reinterpret_cast<void *>(base), count, s.type.get(), 0, list.data(),
+                        length + 1, &actual),
+             "iov");
     same(actual, length, "iov: length of the whole list");
     return to_runs(list, static_cast<size_t>(actual), base);
 }
@@ -60,8 +61,8 @@ void same_bytes(const std::vector<Run> &runs, const oracle::Packing &packing)
         for (int64_t done = 0; done < runs[i].length;) {
             if (entry == packing.entries())
                 fail("run ", i, " ", runs[i], " goes beyond the typemap's end");
-            same(runs[i].displacement + done, packing.displacement(entry) + inside, "run ", i, " ", runs[i],
-                 ", typemap entry ", entry, ": displacement");
+            same(runs[i].displacement + done, packing.displacement(entry) + inside, "run ", i, " ",
+                 runs[i], ", typemap entry ", entry, ": displacement");
             const int64_t part = std::min(runs[i].length - done, packing.size(entry) - inside);
             done += part;
             inside += part;
@@ -75,7 +76,8 @@ void same_bytes(const std::vector<Run> &runs, const oracle::Packing &packing)
 }
 
 /* Bytes [offset, offset + max_bytes) of the packed form, at most max_len runs. */
-std::vector<Run> cut(const std::vector<Run> &runs, int64_t offset, int64_t max_len, int64_t max_bytes)
+std::vector<Run> cut(const std::vector<Run> &runs, int64_t offset, int64_t max_len,
+                     int64_t max_bytes)
 {
     std::vector<Run> result;
     int64_t start = 0;
@@ -93,7 +95,8 @@ std::vector<Run> cut(const std::vector<Run> &runs, int64_t offset, int64_t max_l
     return result;
 }
 
-/* The widest power of two, at most 16, that divides all displacements and lengths; 0 for no runs. */
+/* The widest power of two, at most 16, that divides all displacements and lengths; 0 for no runs.
+ */
 int widest_word(const std::vector<Run> &runs)
 {
     int word = runs.empty() ? 0 : 16;
@@ -103,7 +106,8 @@ int widest_word(const std::vector<Run> &runs)
     return word;
 }
 
-void same_runs(const std::vector<Run> &got, const std::vector<Run> &expected, const std::string &where)
+void same_runs(const std::vector<Run> &got, const std::vector<Run> &expected,
+               const std::string &where)
 {
     same(got.size(), expected.size(), where, ": number of runs");
     for (size_t i = 0; i < got.size(); ++i)
@@ -133,10 +137,11 @@ bool iov(const Subject &s, oracle::Rng &rng)
         std::vector<iovec> list(static_cast<size_t>(max));
         int64_t actual = -1;
         const std::string where = text("iov from run ", first, ", at most ", max);
-        succeeds(
-            heddle_iov(reinterpret_cast<void *>(base), count, s.type.get(), first, list.data(), max, &actual),
-            where);
-        const std::vector<Run> expected(runs.begin() + first, runs.begin() + std::min(n, first + max));
+        succeeds(heddle_iov(reinterpret_cast<void *>(base), count, s.type.get(), first, list.data(),
+                            max, &actual),
+                 where);
+        const std::vector<Run> expected(runs.begin() + first,
+                                        runs.begin() + std::min(n, first + max));
         same(actual, static_cast<int64_t>(expected.size()), where, ": length");
         same_runs(to_runs(list, expected.size(), base), expected, where);
     }
@@ -164,10 +169,10 @@ bool iov_bytes(const Subject &s, oracle::Rng &rng)
 
         std::vector<iovec> list(static_cast<size_t>(max_len));
         int64_t length = -1, bytes = -1;
-        const std::string where =
-            text("iov_bytes from byte ", offset, ", at most ", max_len, " runs, ", max_bytes, " bytes");
-        succeeds(heddle_iov_bytes(reinterpret_cast<void *>(base), count, s.type.get(), offset, list.data(),
-                                  max_len, max_bytes, &length, &bytes),
+        const std::string where = text("iov_bytes from byte ", offset, ", at most ", max_len,
+                                       " runs, ", max_bytes, " bytes");
+        succeeds(heddle_iov_bytes(reinterpret_cast<void *>(base), count, s.type.get(), offset,
+                                  list.data(), max_len, max_bytes, &length, &bytes),
                  where);
         same(length, static_cast<int64_t>(expected.size()), where, ": length");
         same_runs(to_runs(list, expected.size(), base), expected, where);
@@ -176,11 +181,14 @@ bool iov_bytes(const Subject &s, oracle::Rng &rng)
 
     const int64_t max_bytes = rng.in(0, total + 1);
     int64_t length = -1, bytes = -1;
-    succeeds(heddle_iov_len(count, s.type.get(), max_bytes, &length, &bytes), "iov_len of ", max_bytes);
-    same(length, static_cast<int64_t>(cut(runs, 0, n, max_bytes).size()), "iov_len of ", max_bytes, " bytes");
+    succeeds(heddle_iov_len(count, s.type.get(), max_bytes, &length, &bytes), "iov_len of ",
+             max_bytes);
+    same(length, static_cast<int64_t>(cut(runs, 0, n, max_bytes).size()), "iov_len of ", max_bytes,
+         " bytes");
     same(bytes, std::min(max_bytes, total), "iov_len of ", max_bytes, " bytes: bytes");
     length = -1;
-    succeeds(heddle_iov_len(count, s.type.get(), max_bytes, &length, nullptr), "iov_len without bytes");
+    succeeds(heddle_iov_len(count, s.type.get(), max_bytes, &length, nullptr),
+             "iov_len without bytes");
     return true;
 }
 
@@ -189,10 +197,12 @@ bool elements(const Subject &s, oracle::Rng &rng)
     const oracle::Packing packing(s.map, s.random_count(rng));
     const auto check = [&](int64_t count, int64_t start, int64_t bytes) {
         int64_t found = -1, used = -1;
-        succeeds(heddle_count_elements(s.type.get(), bytes, &found, &used), "elements in ", bytes, " bytes");
+        succeeds(heddle_count_elements(s.type.get(), bytes, &found, &used), "elements in ", bytes,
+                 " bytes");
         same(found, count, "elements in ", bytes, " bytes");
         same(used, start, "bytes used of ", bytes);
-        succeeds(heddle_bytes_of_elements(s.type.get(), count, &found), "bytes of ", count, " elements");
+        succeeds(heddle_bytes_of_elements(s.type.get(), count, &found), "bytes of ", count,
+                 " elements");
         same(found, start, "bytes of ", count, " elements");
     };
     const int64_t step = std::max<int64_t>(1, packing.entries() / 200);
@@ -204,7 +214,8 @@ bool elements(const Subject &s, oracle::Rng &rng)
     check(packing.entries(), packing.total(), packing.total());
     if (s.info.size == 0) {
         int64_t bytes;
-        same(heddle_bytes_of_elements(s.type.get(), 1, &bytes), int{HEDDLE_ERR_RANGE}, "an element of none");
+        same(heddle_bytes_of_elements(s.type.get(), 1, &bytes), int{HEDDLE_ERR_RANGE},
+             "an element of none");
     }
     return true;
 }
@@ -224,8 +235,8 @@ bool locate(const Subject &s, oracle::Rng &rng)
         int64_t displ = -1, run = -1;
         succeeds(heddle_locate(count, s.type.get(), offset, &displ, &run), "locate byte ", offset);
         same(displ, packing.locate(offset), "locate byte ", offset, " of ", count, ": displ");
-        same(run, *std::upper_bound(ends.begin(), ends.end(), offset) - offset, "locate byte ", offset,
-             " of ", count, ": run");
+        same(run, *std::upper_bound(ends.begin(), ends.end(), offset) - offset, "locate byte ",
+             offset, " of ", count, ": run");
     };
     if (packing.total() <= 400) {
         for (int64_t offset = 0; offset < packing.total(); ++offset)

@@ -11,7 +11,8 @@
 namespace property {
 
 /* `fails` tells whether a type still shows the failure; it is asked at most `attempts` times. */
-oracle::ExprPtr shrink(oracle::ExprPtr failing, const std::function<bool(const oracle::ExprPtr &)> &fails,
+oracle::ExprPtr shrink(oracle::ExprPtr failing,
+                       const std::function<bool(const oracle::ExprPtr &)> &fails,
                        int attempts = 4000);
 
 } // namespace property

@@ -15,7 +15,8 @@ namespace {
 
 std::byte *entry_at(const Memory &memory, const oracle::Packing &packing, int64_t entry)
 {
-    return reinterpret_cast<std::byte *>(memory.base() + static_cast<uintptr_t>(packing.displacement(entry)));
+    return reinterpret_cast<std::byte *>(memory.base() +
+                                         static_cast<uintptr_t>(packing.displacement(entry)));
 }
 
 void write_operands(const Memory &memory, const oracle::Packing &packing, oracle::Rng &rng)
@@ -27,11 +28,14 @@ void write_operands(const Memory &memory, const oracle::Packing &packing, oracle
 /* A value that external32 can hold; the bytes are random before. */
 void make_portable(heddle_predefined kind, oracle::Rng &rng, std::byte *at)
 {
-    const auto store = [&](auto value, size_t where) { std::memcpy(at + where, &value, sizeof value); };
+    const auto store = [&](auto value, size_t where) {
+        std::memcpy(at + where, &value, sizeof value);
+    };
     const auto real = [&]() -> long double {
         if (rng.percent(10))
             return 0.0L;
-        const auto mantissa = static_cast<long double>(rng.in(-(int64_t{1} << 62), int64_t{1} << 62));
+        const auto mantissa =
+            static_cast<long double>(rng.in(-(int64_t{1} << 62), int64_t{1} << 62));
         return __builtin_ldexpl(mantissa, static_cast<int>(rng.in(-16400, 16300)));
     };
     switch (kind) {
@@ -75,7 +79,8 @@ bool accumulate(const Subject &s, oracle::Rng &rng)
 {
     const heddle_predefined basic = s.info.basic;
     const oracle::Packing target(s.map, s.random_count(rng));
-    if (basic == HEDDLE_MIXED || !Memory::can_hold(target) || oracle::overlaps(s.map, target.count()))
+    if (basic == HEDDLE_MIXED || !Memory::can_hold(target) ||
+        oracle::overlaps(s.map, target.count()))
         return false;
     const auto parts = static_cast<int64_t>(oracle::basic(basic).primitives.size());
     const int64_t elements = target.entries() / parts;
@@ -96,8 +101,8 @@ bool accumulate(const Subject &s, oracle::Rng &rng)
 
     const bool packed = rng.percent(40);
     const std::string where =
-        text("accumulate, op ", op, " on ", oracle::basic(basic).name, ", ", elements, " elements, source ",
-             packed ? "packed" : oracle::to_text(*source_type.expr));
+        text("accumulate, op ", op, " on ", oracle::basic(basic).name, ", ", elements,
+             " elements, source ", packed ? "packed" : oracle::to_text(*source_type.expr));
     if (packed) {
         const oracle::Bytes bytes = oracle::pack(source.base(), source_packing);
         const Memory::Guard guard(got);
@@ -107,9 +112,9 @@ bool accumulate(const Subject &s, oracle::Rng &rng)
     } else {
         const oracle::Type type = oracle::build(*source_type.expr).commit();
         const Memory::Guard a(source), b(got);
-        succeeds(
-            heddle_accumulate(source.buffer(), 1, type.get(), got.buffer(), target.count(), s.type.get(), op),
-            where);
+        succeeds(heddle_accumulate(source.buffer(), 1, type.get(), got.buffer(), target.count(),
+                                   s.type.get(), op),
+                 where);
     }
 
     for (int64_t i = 0; i < elements; ++i) {
@@ -122,7 +127,8 @@ bool accumulate(const Subject &s, oracle::Rng &rng)
         oracle::combine(op, basic, to, from);
         for (int64_t part = 0; part < parts; ++part) {
             const heddle_predefined kind = target.kind(i * parts + part);
-            same(oracle::equal_operands(kind, result[part], to[part]), true, where, ": element ", i);
+            same(oracle::equal_operands(kind, result[part], to[part]), true, where, ": element ",
+                 i);
             /* Equal numbers may differ in a zero's sign or in padding; all other bytes may not. */
             std::memcpy(result[part], to[part], static_cast<size_t>(oracle::primitive_size(kind)));
         }
@@ -149,13 +155,13 @@ bool pack_external(const Subject &s, oracle::Rng &rng)
     PackedBuffer packed(size, rng);
     int64_t actual = -1;
     if (size > 0)
-        same(heddle_pack_external(memory.buffer(), packing.count(), s.type.get(), packed.data(), size - 1,
-                                  &actual),
+        same(heddle_pack_external(memory.buffer(), packing.count(), s.type.get(), packed.data(),
+                                  size - 1, &actual),
              int{HEDDLE_ERR_TRUNCATE}, "pack_external, 1 byte short");
     {
         const Memory::Guard guard(memory);
-        succeeds(heddle_pack_external(memory.buffer(), packing.count(), s.type.get(), packed.data(), size,
-                                      &actual),
+        succeeds(heddle_pack_external(memory.buffer(), packing.count(), s.type.get(), packed.data(),
+                                      size, &actual),
                  "pack_external");
     }
     same(actual, size, "pack_external of ", packing.count(), ": bytes");
@@ -165,12 +171,15 @@ bool pack_external(const Subject &s, oracle::Rng &rng)
         fail("pack_external of ", packing.count(), ": byte ", first - expected.begin(), " differs");
 
     PackedBuffer native(packing.total(), rng), converted(size, rng);
-    succeeds(heddle_pack(memory.buffer(), packing.count(), s.type.get(), 0, native.data(), packing.total(), &actual),
+    succeeds(heddle_pack(memory.buffer(), packing.count(), s.type.get(), 0, native.data(),
+                         packing.total(), &actual),
              "pack");
-    succeeds(heddle_external_from_packed(native.data(), packing.count(), s.type.get(), converted.data()),
-             "external_from_packed");
+    succeeds(
+        heddle_external_from_packed(native.data(), packing.count(), s.type.get(), converted.data()),
+        "external_from_packed");
     converted.untouched_beyond(size);
-    same(std::equal(expected.begin(), expected.end(), converted.data()), true, "external_from_packed");
+    same(std::equal(expected.begin(), expected.end(), converted.data()), true,
+         "external_from_packed");
     return true;
 }
 
@@ -190,9 +199,9 @@ bool unpack_external(const Subject &s, oracle::Rng &rng)
     int64_t actual = -1;
     {
         const Memory::Guard guard(got);
-        succeeds(
-            heddle_unpack_external(packed.data(), size, got.buffer(), packing.count(), s.type.get(), &actual),
-            "unpack_external");
+        succeeds(heddle_unpack_external(packed.data(), size, got.buffer(), packing.count(),
+                                        s.type.get(), &actual),
+                 "unpack_external");
     }
     same(actual, size, "unpack_external of ", packing.count(), ": bytes");
     PackedBuffer native(packing.total(), rng);
@@ -200,14 +209,16 @@ bool unpack_external(const Subject &s, oracle::Rng &rng)
              "external_to_packed");
     native.untouched_beyond(packing.total());
     for (int64_t i = 0; i < packing.entries(); ++i)
-        same(oracle::same_value(packing.kind(i), native.data() + packing.start(i), entry_at(expected, packing, i)), true,
-             "external_to_packed: element ", i);
+        same(oracle::same_value(packing.kind(i), native.data() + packing.start(i),
+                                entry_at(expected, packing, i)),
+             true, "external_to_packed: element ", i);
     for (int64_t i = 0; i < packing.entries(); ++i) {
         std::byte *const mine = entry_at(got, packing, i);
         std::byte *const theirs = entry_at(expected, packing, i);
-        same(oracle::same_value(packing.kind(i), mine, theirs), true, "unpack_external of ", packing.count(),
-             ": element ", i, ", a ", oracle::basic(packing.kind(i)).name);
-        std::memcpy(mine, theirs, static_cast<size_t>(packing.size(i))); /* padding of long double is free */
+        same(oracle::same_value(packing.kind(i), mine, theirs), true, "unpack_external of ",
+             packing.count(), ": element ", i, ", a ", oracle::basic(packing.kind(i)).name);
+        std::memcpy(mine, theirs, static_cast<size_t>(packing.size(i))); /* padding of long double
+                                                                            is free */
     }
     if (const auto at = got.difference(expected))
         fail("unpack_external: memory outside the elements differs at displacement ", *at);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What MPICH's collectives ask, by our hooks (maint/mpich-4.0.2.fork): whether there is anything to move, and
- * in which order messages of neighbours come.
+ * What MPICH's collectives ask, by our hooks (maint/mpich-4.0.2.fork): whether there is anything to
+ * move, and in which order messages of neighbours come.
  */
 #ifndef HEDDLE_COLL_H_INCLUDED
 #define HEDDLE_COLL_H_INCLUDED
@@ -14,7 +14,8 @@ static inline MPI_Aint MPIR_Coll_size(MPI_Datatype datatype)
     return size;
 }
 
-/* A zero count and a type without data are one signature: who sends and who receives must ask for bytes. */
+/* A zero count and a type without data are one signature: who sends and who receives must ask for
+ * bytes. */
 static inline bool MPIR_Coll_has_data(MPI_Aint count, MPI_Datatype datatype)
 {
     return count > 0 && MPIR_Coll_size(datatype) > 0;
@@ -62,10 +63,10 @@ static inline bool MPIR_Coll_any_data(const MPI_Datatype *types, int n)
 }
 
 /*
- * Messages between the same two processes come in the order in which they were sent. This says which source's
- * message a rank has to receive n-th. On a grid, what a neighbour sent in one direction comes from the other
- * one: of a dimension of one or two processes the two messages are taken in reverse (MPI 4.0, 8.6). On a
- * graph parallel edges have one order.
+ * Messages between the same two processes come in the order in which they were sent. This says
+ * which source's message a rank has to receive n-th. On a grid, what a neighbour sent in one
+ * direction comes from the other one: of a dimension of one or two processes the two messages are
+ * taken in reverse (MPI 4.0, 8.6). On a graph parallel edges have one order.
  */
 static inline int MPIR_Coll_nth_source(MPIR_Comm *comm, int n)
 {
@@ -82,24 +83,24 @@ struct MPIR_Coll_bytes {
 };
 
 /* Before a transport algorithm: its arguments become bytes. */
-int MPIR_Coll_bytes_bcast(void **buffer, MPI_Aint *count, MPI_Datatype *datatype, int *root, MPIR_Comm *comm,
-                          MPIR_TSP_sched_t sched, struct MPIR_Coll_bytes *end);
-int MPIR_Coll_bytes_gather(const void **sendbuf, MPI_Aint *sendcount, MPI_Datatype *sendtype, void **recvbuf,
-                           MPI_Aint *recvcount, MPI_Datatype *recvtype, int *root, MPIR_Comm *comm,
-                           MPIR_TSP_sched_t sched, struct MPIR_Coll_bytes *end);
-int MPIR_Coll_bytes_scatter(const void **sendbuf, MPI_Aint *sendcount, MPI_Datatype *sendtype, void **recvbuf,
-                            MPI_Aint *recvcount, MPI_Datatype *recvtype, int *root, MPIR_Comm *comm,
-                            MPIR_TSP_sched_t sched, struct MPIR_Coll_bytes *end);
+int MPIR_Coll_bytes_bcast(void **buffer, MPI_Aint *count, MPI_Datatype *datatype, int *root,
+                          MPIR_Comm *comm, MPIR_TSP_sched_t sched, struct MPIR_Coll_bytes *end);
+int MPIR_Coll_bytes_gather(const void **sendbuf, MPI_Aint *sendcount, MPI_Datatype *sendtype,
+                           void **recvbuf, MPI_Aint *recvcount, MPI_Datatype *recvtype, int *root,
+                           MPIR_Comm *comm, MPIR_TSP_sched_t sched, struct MPIR_Coll_bytes *end);
+int MPIR_Coll_bytes_scatter(const void **sendbuf, MPI_Aint *sendcount, MPI_Datatype *sendtype,
+                            void **recvbuf, MPI_Aint *recvcount, MPI_Datatype *recvtype, int *root,
+                            MPIR_Comm *comm, MPIR_TSP_sched_t sched, struct MPIR_Coll_bytes *end);
 int MPIR_Coll_bytes_allgather(const void **sendbuf, MPI_Aint *sendcount, MPI_Datatype *sendtype,
-                              void **recvbuf, MPI_Aint *recvcount, MPI_Datatype *recvtype, MPIR_Comm *comm,
-                              MPIR_TSP_sched_t sched, struct MPIR_Coll_bytes *end);
+                              void **recvbuf, MPI_Aint *recvcount, MPI_Datatype *recvtype,
+                              MPIR_Comm *comm, MPIR_TSP_sched_t sched, struct MPIR_Coll_bytes *end);
 int MPIR_Coll_bytes_allgatherv(const void **sendbuf, MPI_Aint *sendcount, MPI_Datatype *sendtype,
                                void **recvbuf, const MPI_Aint **recvcounts, const MPI_Aint **displs,
                                MPI_Datatype *recvtype, MPIR_Comm *comm, MPIR_TSP_sched_t sched,
                                struct MPIR_Coll_bytes *end);
 int MPIR_Coll_bytes_alltoall(const void **sendbuf, MPI_Aint *sendcount, MPI_Datatype *sendtype,
-                             void **recvbuf, MPI_Aint *recvcount, MPI_Datatype *recvtype, MPIR_Comm *comm,
-                             MPIR_TSP_sched_t sched, struct MPIR_Coll_bytes *end);
+                             void **recvbuf, MPI_Aint *recvcount, MPI_Datatype *recvtype,
+                             MPIR_Comm *comm, MPIR_TSP_sched_t sched, struct MPIR_Coll_bytes *end);
 /* And behind it. */
 int MPIR_Coll_bytes_end(const struct MPIR_Coll_bytes *end, MPIR_TSP_sched_t sched);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Transport algorithms (MPIR_TSP_*) that move data see bytes alone. MPICH's keep blocks in temporary memory
- * as if any type could be laid out there, end to end; types with gaps, a lower bound or a small extent, and
- * types that differ at the two sides, came out wrong. So their schedule begins by packing what is read, and
- * ends by unpacking what was written.
+ * Transport algorithms (MPIR_TSP_*) that move data see bytes alone. MPICH's keep blocks in
+ * temporary memory as if any type could be laid out there, end to end; types with gaps, a lower
+ * bound or a small extent, and types that differ at the two sides, came out wrong. So their
+ * schedule begins by packing what is read, and ends by unpacking what was written.
  */
 #include "mpiimpl.h"
 
@@ -27,11 +27,12 @@ static MPI_Aint extent_of(MPI_Datatype datatype)
 }
 
 /* What is to be done before all that is added to the schedule later. */
-static int copy_first(MPIR_TSP_sched_t sched, const void *from, MPI_Aint count, MPI_Datatype type, void *to,
-                      MPI_Aint to_count, MPI_Datatype to_type)
+static int copy_first(MPIR_TSP_sched_t sched, const void *from, MPI_Aint count, MPI_Datatype type,
+                      void *to, MPI_Aint to_count, MPI_Datatype to_type)
 {
     int id;
-    int mpi_errno = MPIR_TSP_sched_localcopy(from, count, type, to, to_count, to_type, sched, 0, NULL, &id);
+    int mpi_errno =
+        MPIR_TSP_sched_localcopy(from, count, type, to, to_count, to_type, sched, 0, NULL, &id);
     return mpi_errno != MPI_SUCCESS ? mpi_errno : MPIR_TSP_sched_fence(sched);
 }
 
@@ -44,7 +45,8 @@ static int read_bytes(MPIR_TSP_sched_t sched, const void **buf, MPI_Aint *count,
     if (bytes > 0 && !is_dense(*type)) {
         void *const packed = MPIR_TSP_sched_malloc(blocks * bytes, sched);
         MPIR_ERR_CHKANDJUMP(packed == NULL, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
-        mpi_errno = copy_first(sched, *buf, blocks * *count, *type, packed, blocks * bytes, MPI_BYTE);
+        mpi_errno =
+            copy_first(sched, *buf, blocks * *count, *type, packed, blocks * bytes, MPI_BYTE);
         MPIR_ERR_CHECK(mpi_errno);
         *buf = packed;
     }
@@ -56,12 +58,13 @@ fn_fail:
     goto fn_exit;
 }
 
-/* Writes, at the end, `blocks` times `count` instances; where they hold data already, reads them first. */
+/* Writes, at the end, `blocks` times `count` instances; where they hold data already, reads them
+ * first. */
 static int write_bytes(MPIR_TSP_sched_t sched, struct MPIR_Coll_bytes *end, bool holds, void **buf,
                        MPI_Aint *count, MPI_Datatype *type, int blocks)
 {
-    const struct MPIR_Coll_bytes user = {*buf, NULL, *type, blocks, *count, *count * extent_of(*type),
-                                         NULL, NULL};
+    const struct MPIR_Coll_bytes user = {
+        *buf, NULL, *type, blocks, *count, *count * extent_of(*type), NULL, NULL};
     const void *from = *buf;
     int mpi_errno = MPI_SUCCESS;
     if (holds) {
@@ -85,8 +88,8 @@ fn_fail:
     goto fn_exit;
 }
 
-int MPIR_Coll_bytes_bcast(void **buffer, MPI_Aint *count, MPI_Datatype *datatype, int *root, MPIR_Comm *comm,
-                          MPIR_TSP_sched_t sched, struct MPIR_Coll_bytes *end)
+int MPIR_Coll_bytes_bcast(void **buffer, MPI_Aint *count, MPI_Datatype *datatype, int *root,
+                          MPIR_Comm *comm, MPIR_TSP_sched_t sched, struct MPIR_Coll_bytes *end)
 {
     const void *from = *buffer;
     if (comm->rank != *root)
@@ -96,52 +99,56 @@ int MPIR_Coll_bytes_bcast(void **buffer, MPI_Aint *count, MPI_Datatype *datatype
     return mpi_errno;
 }
 
-int MPIR_Coll_bytes_gather(const void **sendbuf, MPI_Aint *sendcount, MPI_Datatype *sendtype, void **recvbuf,
-                           MPI_Aint *recvcount, MPI_Datatype *recvtype, int *root, MPIR_Comm *comm,
-                           MPIR_TSP_sched_t sched, struct MPIR_Coll_bytes *end)
+int MPIR_Coll_bytes_gather(const void **sendbuf, MPI_Aint *sendcount, MPI_Datatype *sendtype,
+                           void **recvbuf, MPI_Aint *recvcount, MPI_Datatype *recvtype, int *root,
+                           MPIR_Comm *comm, MPIR_TSP_sched_t sched, struct MPIR_Coll_bytes *end)
 {
     const bool is_root = comm->rank == *root, in_place = is_root && *sendbuf == MPI_IN_PLACE;
     int mpi_errno = in_place ? MPI_SUCCESS : read_bytes(sched, sendbuf, sendcount, sendtype, 1);
     if (mpi_errno == MPI_SUCCESS && is_root)
-        mpi_errno = write_bytes(sched, end, in_place, recvbuf, recvcount, recvtype, comm->local_size);
+        mpi_errno =
+            write_bytes(sched, end, in_place, recvbuf, recvcount, recvtype, comm->local_size);
     return mpi_errno;
 }
 
-int MPIR_Coll_bytes_scatter(const void **sendbuf, MPI_Aint *sendcount, MPI_Datatype *sendtype, void **recvbuf,
-                            MPI_Aint *recvcount, MPI_Datatype *recvtype, int *root, MPIR_Comm *comm,
-                            MPIR_TSP_sched_t sched, struct MPIR_Coll_bytes *end)
+int MPIR_Coll_bytes_scatter(const void **sendbuf, MPI_Aint *sendcount, MPI_Datatype *sendtype,
+                            void **recvbuf, MPI_Aint *recvcount, MPI_Datatype *recvtype, int *root,
+                            MPIR_Comm *comm, MPIR_TSP_sched_t sched, struct MPIR_Coll_bytes *end)
 {
     const bool is_root = comm->rank == *root, in_place = is_root && *recvbuf == MPI_IN_PLACE;
-    int mpi_errno = is_root ? read_bytes(sched, sendbuf, sendcount, sendtype, comm->local_size) : MPI_SUCCESS;
+    int mpi_errno =
+        is_root ? read_bytes(sched, sendbuf, sendcount, sendtype, comm->local_size) : MPI_SUCCESS;
     if (mpi_errno == MPI_SUCCESS && !in_place)
         mpi_errno = write_bytes(sched, end, false, recvbuf, recvcount, recvtype, 1);
     return mpi_errno;
 }
 
-static int exchange(const void **sendbuf, MPI_Aint *sendcount, MPI_Datatype *sendtype, void **recvbuf,
-                    MPI_Aint *recvcount, MPI_Datatype *recvtype, int sent, MPIR_Comm *comm,
-                    MPIR_TSP_sched_t sched, struct MPIR_Coll_bytes *end)
+static int exchange(const void **sendbuf, MPI_Aint *sendcount, MPI_Datatype *sendtype,
+                    void **recvbuf, MPI_Aint *recvcount, MPI_Datatype *recvtype, int sent,
+                    MPIR_Comm *comm, MPIR_TSP_sched_t sched, struct MPIR_Coll_bytes *end)
 {
     const bool in_place = *sendbuf == MPI_IN_PLACE;
     int mpi_errno = in_place ? MPI_SUCCESS : read_bytes(sched, sendbuf, sendcount, sendtype, sent);
     if (mpi_errno == MPI_SUCCESS)
-        mpi_errno = write_bytes(sched, end, in_place, recvbuf, recvcount, recvtype, comm->local_size);
+        mpi_errno =
+            write_bytes(sched, end, in_place, recvbuf, recvcount, recvtype, comm->local_size);
     return mpi_errno;
 }
 
 int MPIR_Coll_bytes_allgather(const void **sendbuf, MPI_Aint *sendcount, MPI_Datatype *sendtype,
-                              void **recvbuf, MPI_Aint *recvcount, MPI_Datatype *recvtype, MPIR_Comm *comm,
-                              MPIR_TSP_sched_t sched, struct MPIR_Coll_bytes *end)
+                              void **recvbuf, MPI_Aint *recvcount, MPI_Datatype *recvtype,
+                              MPIR_Comm *comm, MPIR_TSP_sched_t sched, struct MPIR_Coll_bytes *end)
 {
-    return exchange(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, 1, comm, sched, end);
+    return exchange(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, 1, comm, sched,
+                    end);
 }
 
 int MPIR_Coll_bytes_alltoall(const void **sendbuf, MPI_Aint *sendcount, MPI_Datatype *sendtype,
-                             void **recvbuf, MPI_Aint *recvcount, MPI_Datatype *recvtype, MPIR_Comm *comm,
-                             MPIR_TSP_sched_t sched, struct MPIR_Coll_bytes *end)
+                             void **recvbuf, MPI_Aint *recvcount, MPI_Datatype *recvtype,
+                             MPIR_Comm *comm, MPIR_TSP_sched_t sched, struct MPIR_Coll_bytes *end)
 {
-    return exchange(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm->local_size, comm, sched,
-                    end);
+    return exchange(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm->local_size,
+                    comm, sched, end);
 }
 
 /* The blocks, one behind the other. */
@@ -171,8 +178,9 @@ int MPIR_Coll_bytes_allgatherv(const void **sendbuf, MPI_Aint *sendcount, MPI_Da
     *end = (struct MPIR_Coll_bytes){*recvbuf, packed, *recvtype, n, 0, 0, count, user_at};
     const int me = comm->rank;
     if (in_place && bytes[me] > 0) {
-        mpi_errno = MPIR_TSP_sched_localcopy((char *)*recvbuf + user_at[me], count[me], *recvtype,
-                                             packed + at[me], bytes[me], MPI_BYTE, sched, 0, NULL, &id);
+        mpi_errno =
+            MPIR_TSP_sched_localcopy((char *)*recvbuf + user_at[me], count[me], *recvtype,
+                                     packed + at[me], bytes[me], MPI_BYTE, sched, 0, NULL, &id);
         MPIR_ERR_CHECK(mpi_errno);
         mpi_errno = MPIR_TSP_sched_fence(sched);
         MPIR_ERR_CHECK(mpi_errno);
@@ -201,8 +209,8 @@ int MPIR_Coll_bytes_end(const struct MPIR_Coll_bytes *end, MPIR_TSP_sched_t sche
         const MPI_Aint at = end->at != NULL ? end->at[i] : i * end->stride;
         if (count * size == 0)
             continue;
-        mpi_errno = MPIR_TSP_sched_localcopy(from, count * size, MPI_BYTE, (char *)end->user + at, count,
-                                             end->type, sched, 0, NULL, &id);
+        mpi_errno = MPIR_TSP_sched_localcopy(from, count * size, MPI_BYTE, (char *)end->user + at,
+                                             count, end->type, sched, 0, NULL, &id);
         MPIR_ERR_CHECK(mpi_errno);
         from += count * size;
     }
@@ -216,8 +224,10 @@ void *MPIR_Coll_rows(MPI_Aint count, MPI_Datatype datatype, MPIR_TSP_sched_t sch
 {
     MPI_Aint true_lb, true_extent;
     MPIR_Type_get_true_extent_impl(datatype, &true_lb, &true_extent);
-    const MPI_Aint stride = extent_of(datatype), before = stride < 0 && count > 1 ? -stride * (count - 1) : 0;
-    const MPI_Aint length = (count > 1 ? (stride < 0 ? before : stride * (count - 1)) : 0) + true_extent;
+    const MPI_Aint stride = extent_of(datatype),
+                   before = stride < 0 && count > 1 ? -stride * (count - 1) : 0;
+    const MPI_Aint length =
+        (count > 1 ? (stride < 0 ? before : stride * (count - 1)) : 0) + true_extent;
     char *const memory = MPIR_TSP_sched_malloc(length > 0 ? length : 1, sched);
     return memory != NULL ? memory + before - true_lb : NULL;
 }

@@ -8,8 +8,8 @@
 
 using namespace heddle;
 
-int heddle_pack(const void *inbuf, int64_t count, const heddle_type *type, int64_t offset, void *outbuf,
-                int64_t max_bytes, int64_t *actual)
+int heddle_pack(const void *inbuf, int64_t count, const heddle_type *type, int64_t offset,
+                void *outbuf, int64_t max_bytes, int64_t *actual)
 {
     Message m;
     if (int e = m.set(count, type))
@@ -26,8 +26,8 @@ int heddle_pack(const void *inbuf, int64_t count, const heddle_type *type, int64
     return HEDDLE_SUCCESS;
 }
 
-int heddle_unpack(const void *inbuf, int64_t insize, void *outbuf, int64_t count, const heddle_type *type,
-                  int64_t offset, int64_t *actual)
+int heddle_unpack(const void *inbuf, int64_t insize, void *outbuf, int64_t count,
+                  const heddle_type *type, int64_t offset, int64_t *actual)
 {
     Message m;
     if (int e = m.set(count, type))
@@ -42,8 +42,9 @@ int heddle_unpack(const void *inbuf, int64_t insize, void *outbuf, int64_t count
     return HEDDLE_SUCCESS;
 }
 
-int heddle_copy(const void *inbuf, int64_t incount, const heddle_type *intype, void *outbuf, int64_t outcount,
-                const heddle_type *outtype, int64_t offset, int64_t length, int64_t *actual)
+int heddle_copy(const void *inbuf, int64_t incount, const heddle_type *intype, void *outbuf,
+                int64_t outcount, const heddle_type *outtype, int64_t offset, int64_t length,
+                int64_t *actual)
 {
     Message in, out;
     if (int e = in.set(incount, intype))
@@ -62,7 +63,8 @@ int heddle_copy(const void *inbuf, int64_t incount, const heddle_type *intype, v
     return HEDDLE_SUCCESS;
 }
 
-int heddle_locate(int64_t count, const heddle_type *type, int64_t offset, int64_t *displ, int64_t *run)
+int heddle_locate(int64_t count, const heddle_type *type, int64_t offset, int64_t *displ,
+                  int64_t *run)
 {
     Message m;
     if (int e = m.set(count, type))
@@ -83,7 +85,8 @@ int heddle_locate(int64_t count, const heddle_type *type, int64_t offset, int64_
     return HEDDLE_SUCCESS;
 }
 
-int heddle_iov_len(int64_t count, const heddle_type *type, int64_t max_bytes, int64_t *len, int64_t *bytes)
+int heddle_iov_len(int64_t count, const heddle_type *type, int64_t max_bytes, int64_t *len,
+                   int64_t *bytes)
 {
     Message m;
     if (int e = m.set(count, type))
@@ -110,23 +113,25 @@ int heddle_iov_len(int64_t count, const heddle_type *type, int64_t max_bytes, in
 namespace {
 
 // Lists runs of packed bytes [lo, hi) until the list is full; returns its length.
-int64_t list_runs(const void *buf, const Message &m, int64_t lo, int64_t hi, struct iovec *iov, int64_t max_len)
+int64_t list_runs(const void *buf, const Message &m, int64_t lo, int64_t hi, struct iovec *iov,
+                  int64_t max_len)
 {
     int64_t n = 0;
     const auto base = reinterpret_cast<uintptr_t>(buf);
     if (max_len > 0)
-        visit_instances(*m.plan, false, m.count, lo, hi, [&](int64_t displ, int64_t bytes, uint8_t) {
-            iov[n].iov_base = reinterpret_cast<void *>(base + static_cast<uintptr_t>(displ));
-            iov[n].iov_len = static_cast<size_t>(bytes);
-            return ++n < max_len;
-        });
+        visit_instances(
+            *m.plan, false, m.count, lo, hi, [&](int64_t displ, int64_t bytes, uint8_t) {
+                iov[n].iov_base = reinterpret_cast<void *>(base + static_cast<uintptr_t>(displ));
+                iov[n].iov_len = static_cast<size_t>(bytes);
+                return ++n < max_len;
+            });
     return n;
 }
 
 } // namespace
 
-int heddle_iov(const void *buf, int64_t count, const heddle_type *type, int64_t first, struct iovec *iov,
-               int64_t max_len, int64_t *actual_len)
+int heddle_iov(const void *buf, int64_t count, const heddle_type *type, int64_t first,
+               struct iovec *iov, int64_t max_len, int64_t *actual_len)
 {
     Message m;
     if (int e = m.set(count, type))
@@ -151,8 +156,9 @@ int heddle_iov(const void *buf, int64_t count, const heddle_type *type, int64_t 
     return HEDDLE_SUCCESS;
 }
 
-int heddle_iov_bytes(const void *buf, int64_t count, const heddle_type *type, int64_t offset, struct iovec *iov,
-                     int64_t max_len, int64_t max_bytes, int64_t *actual_len, int64_t *actual_bytes)
+int heddle_iov_bytes(const void *buf, int64_t count, const heddle_type *type, int64_t offset,
+                     struct iovec *iov, int64_t max_len, int64_t max_bytes, int64_t *actual_len,
+                     int64_t *actual_bytes)
 {
     Message m;
     if (int e = m.set(count, type))

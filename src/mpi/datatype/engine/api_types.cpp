@@ -33,7 +33,8 @@ const char *heddle_strerror(int error)
     case HEDDLE_ERR_OP:
         return "the reduction operator is not defined for this datatype";
     case HEDDLE_ERR_FORMAT:
-        return "bytes from another process are damaged (a flattened datatype, or a header of a message)";
+        return "bytes from another process are damaged (a flattened datatype, or a header of a "
+               "message)";
     case HEDDLE_ERR_VERSION:
         return "bytes from another process are of an incompatible version of Heddle";
     case HEDDLE_ERR_DEPTH:
@@ -57,17 +58,11 @@ const char *heddle_strerror(int error)
     }
 }
 
-const char *heddle_version(void)
-{
-    return HEDDLE_VERSION;
-}
+const char *heddle_version(void) { return HEDDLE_VERSION; }
 
 namespace {
 
-bool bad(int64_t count, const int64_t *array)
-{
-    return count > 0 && !array;
-}
+bool bad(int64_t count, const int64_t *array) { return count > 0 && !array; }
 
 // Negative block lengths are errors; negative counts were seen before.
 int check_lens(int64_t count, const int64_t *lens)
@@ -92,15 +87,9 @@ template <class F> int construct(const heddle_type *old, heddle_type **out, F &&
     });
 }
 
-std::span<const int64_t> view(const int64_t *a, int64_t n)
-{
-    return {a, static_cast<size_t>(n)};
-}
+std::span<const int64_t> view(const int64_t *a, int64_t n) { return {a, static_cast<size_t>(n)}; }
 
-std::vector<int64_t> copy(const int64_t *a, int64_t n)
-{
-    return {a, a + n};
-}
+std::vector<int64_t> copy(const int64_t *a, int64_t n) { return {a, a + n}; }
 
 std::vector<int64_t> in_bytes(const int64_t *displs, int64_t n, int64_t extent)
 {
@@ -118,7 +107,8 @@ heddle_type *heddle_type_predefined(heddle_predefined which)
         std::array<TypePtr, HEDDLE_PREDEFINED_COUNT> t;
         for (int i = 0; i < HEDDLE_PREDEFINED_COUNT; ++i)
             t[static_cast<size_t>(i)] = make_predefined(static_cast<heddle_predefined>(i));
-        return new std::array<TypePtr, HEDDLE_PREDEFINED_COUNT>(std::move(t)); // outlives static destructors
+        return new std::array<TypePtr, HEDDLE_PREDEFINED_COUNT>(std::move(t)); // outlives static
+                                                                               // destructors
     }();
     const auto i = static_cast<size_t>(which);
     return i < types->size() ? (*types)[i].get() : nullptr;
@@ -136,7 +126,8 @@ int heddle_type_hvector(int64_t count, int64_t blocklength, int64_t hstride, hed
 {
     if (count < 0 || blocklength < 0)
         return HEDDLE_ERR_COUNT;
-    return construct(oldtype, newtype, [&] { return make_stream(count, blocklength, hstride, *oldtype); });
+    return construct(oldtype, newtype,
+                     [&] { return make_stream(count, blocklength, hstride, *oldtype); });
 }
 
 int heddle_type_vector(int64_t count, int64_t blocklength, int64_t stride, heddle_type *oldtype,
@@ -158,8 +149,9 @@ int heddle_type_hindexed(int64_t count, const int64_t *blocklengths, const int64
         return HEDDLE_ERR_ARG;
     if (int e = check_lens(count, blocklengths))
         return e;
-    return construct(oldtype, newtype,
-                     [&] { return make_blocks(copy(hdisplacements, count), view(blocklengths, count), 0, *oldtype); });
+    return construct(oldtype, newtype, [&] {
+        return make_blocks(copy(hdisplacements, count), view(blocklengths, count), 0, *oldtype);
+    });
 }
 
 int heddle_type_indexed(int64_t count, const int64_t *blocklengths, const int64_t *displacements,
@@ -172,8 +164,8 @@ int heddle_type_indexed(int64_t count, const int64_t *blocklengths, const int64_
     if (int e = check_lens(count, blocklengths))
         return e;
     return construct(oldtype, newtype, [&] {
-        return make_blocks(in_bytes(displacements, count, oldtype->bounds.extent()), view(blocklengths, count), 0,
-                           *oldtype);
+        return make_blocks(in_bytes(displacements, count, oldtype->bounds.extent()),
+                           view(blocklengths, count), 0, *oldtype);
     });
 }
 
@@ -184,8 +176,9 @@ int heddle_type_hindexed_block(int64_t count, int64_t blocklength, const int64_t
         return HEDDLE_ERR_COUNT;
     if (bad(count, hdisplacements))
         return HEDDLE_ERR_ARG;
-    return construct(oldtype, newtype,
-                     [&] { return make_blocks(copy(hdisplacements, count), {}, blocklength, *oldtype); });
+    return construct(oldtype, newtype, [&] {
+        return make_blocks(copy(hdisplacements, count), {}, blocklength, *oldtype);
+    });
 }
 
 int heddle_type_indexed_block(int64_t count, int64_t blocklength, const int64_t *displacements,
@@ -196,7 +189,8 @@ int heddle_type_indexed_block(int64_t count, int64_t blocklength, const int64_t 
     if (bad(count, displacements))
         return HEDDLE_ERR_ARG;
     return construct(oldtype, newtype, [&] {
-        return make_blocks(in_bytes(displacements, count, oldtype->bounds.extent()), {}, blocklength, *oldtype);
+        return make_blocks(in_bytes(displacements, count, oldtype->bounds.extent()), {},
+                           blocklength, *oldtype);
     });
 }
 
@@ -205,7 +199,8 @@ int heddle_type_struct(int64_t count, const int64_t *blocklengths, const int64_t
 {
     if (count < 0)
         return HEDDLE_ERR_COUNT;
-    if (bad(count, blocklengths) || bad(count, hdisplacements) || (count > 0 && !oldtypes) || !newtype)
+    if (bad(count, blocklengths) || bad(count, hdisplacements) || (count > 0 && !oldtypes) ||
+        !newtype)
         return HEDDLE_ERR_ARG;
     if (int e = check_lens(count, blocklengths))
         return e;
@@ -237,13 +232,16 @@ int heddle_type_dup(heddle_type *oldtype, heddle_type **newtype)
     return HEDDLE_SUCCESS;
 }
 
-int heddle_type_subarray(int ndims, const int64_t *sizes, const int64_t *subsizes, const int64_t *starts, int order,
-                         heddle_type *oldtype, heddle_type **newtype)
+int heddle_type_subarray(int ndims, const int64_t *sizes, const int64_t *subsizes,
+                         const int64_t *starts, int order, heddle_type *oldtype,
+                         heddle_type **newtype)
 {
-    if (ndims < 1 || !sizes || !subsizes || !starts || (order != HEDDLE_ORDER_C && order != HEDDLE_ORDER_FORTRAN))
+    if (ndims < 1 || !sizes || !subsizes || !starts ||
+        (order != HEDDLE_ORDER_C && order != HEDDLE_ORDER_FORTRAN))
         return HEDDLE_ERR_ARG;
     for (int i = 0; i < ndims; ++i)
-        if (subsizes[i] < 0 || starts[i] < 0 || sizes[i] < subsizes[i] || starts[i] > sizes[i] - subsizes[i])
+        if (subsizes[i] < 0 || starts[i] < 0 || sizes[i] < subsizes[i] ||
+            starts[i] > sizes[i] - subsizes[i])
             return HEDDLE_ERR_ARG;
     return construct(oldtype, newtype, [&] {
         return make_subarray(view(sizes, ndims), view(subsizes, ndims), view(starts, ndims),
@@ -269,7 +267,8 @@ void heddle_type_retain(heddle_type *type)
 
 void heddle_type_release(heddle_type *type)
 {
-    if (!check_type(type) && !type->predefined && type->references.fetch_sub(1, std::memory_order_acq_rel) == 1)
+    if (!check_type(type) && !type->predefined &&
+        type->references.fetch_sub(1, std::memory_order_acq_rel) == 1)
         delete type;
 }
 

@@ -41,7 +41,8 @@ template <size_t Half> struct UpTo {
     template <Dir D> void block(Address m, Address p) const
     {
         if constexpr (Half <= 16) {
-            char low[Half], high[Half]; // both loaded before either is stored: `m` and `p` may alias for gcc
+            char low[Half], high[Half]; // both loaded before either is stored: `m` and `p` may
+                                        // alias for gcc
             const auto *from = reinterpret_cast<const char *>(D == Dir::unpack ? p : m);
             auto *to = reinterpret_cast<char *>(D == Dir::unpack ? m : p);
             std::memcpy(low, from, Half);
@@ -61,8 +62,9 @@ struct AnySize {
     template <Dir D> void block(Address m, Address p) const { move<D>(m, p, bytes); }
 };
 
-// A block of exactly 2 * B bytes, stored as two pieces. Where every block goes to a cache line of its own,
-// Zen 5 takes a line that is stored to twice from the second-level cache in less than half of the time.
+// A block of exactly 2 * B bytes, stored as two pieces. Where every block goes to a cache line of
+// its own, Zen 5 takes a line that is stored to twice from the second-level cache in less than half
+// of the time.
 template <class Half> struct Twice {
     template <Dir D> void block(Address m, Address p) const
     {
@@ -124,9 +126,9 @@ struct Strides {
     int64_t ps;
 };
 
-// How many blocks ahead to prefetch: strides beyond a cache line defeat the hardware's prefetcher at
-// every page, and a load from memory takes as long as some dozens of these copies. What the second-level
-// cache may hold already is only slowed by it.
+// How many blocks ahead to prefetch: strides beyond a cache line defeat the hardware's prefetcher
+// at every page, and a load from memory takes as long as some dozens of these copies. What the
+// second-level cache may hold already is only slowed by it.
 constexpr int64_t prefetch_blocks = 32;
 constexpr int64_t prefetch_stride = 128;
 constexpr int64_t prefetch_span = int64_t{2} << 20; // of reads
@@ -150,8 +152,8 @@ inline void copy_row(Mover mover, Strides s, Address m, Address p)
     }
 }
 
-template <Dir D, class Mover>
-inline void copy_plane(Mover mover, bool prefetch, Strides outer, Strides inner, Address m, Address p)
+template <Dir D, class Mover> inline void copy_plane(Mover mover, bool prefetch, Strides outer,
+                                                     Strides inner, Address m, Address p)
 {
     for (; outer.n > 0; --outer.n) {
         if (prefetch)
@@ -164,7 +166,8 @@ inline void copy_plane(Mover mover, bool prefetch, Strides outer, Strides inner,
 }
 
 // Blocks of `bytes` in two dimensions, `inner` varying fastest.
-template <Dir D> inline void copy_blocks(int64_t bytes, Strides outer, Strides inner, Address m, Address p)
+template <Dir D>
+inline void copy_blocks(int64_t bytes, Strides outer, Strides inner, Address m, Address p)
 {
     constexpr int64_t span = D == Dir::unpack ? prefetch_write_span : prefetch_span;
     const int64_t step = magnitude(inner.ms);
@@ -216,7 +219,8 @@ template <class F> inline void with_row(int64_t bytes, int64_t length, F &&f)
     });
 }
 
-// Two blocks of 8 bytes, which follow each other in the packed form: one access there instead of two.
+// Two blocks of 8 bytes, which follow each other in the packed form: one access there instead of
+// two.
 template <Dir D> inline void move_pair(Address m0, Address m1, Address p)
 {
     using Pair = double __attribute__((vector_size(16)));
@@ -241,11 +245,12 @@ template <Dir D> inline void move_pair(Address m0, Address m1, Address p)
 // Rows that are copied so.
 template <Dir D, class Mover, class Length> constexpr bool in_pairs = false;
 template <Dir D, int64_t N>
-constexpr bool in_pairs<D, Exactly<8>, std::integral_constant<int64_t, N>> = D != Dir::same && N % 2 == 0;
+constexpr bool in_pairs<D, Exactly<8>, std::integral_constant<int64_t, N>> =
+    D != Dir::same &&N % 2 == 0;
 
-template <Dir D, class Mover, class Length> inline void copy_rows(Mover mover, Length length, Strides outer,
-                                                                  const int64_t *displs, int64_t rows,
-                                                                  int64_t ms, Address m, Address p)
+template <Dir D, class Mover, class Length>
+inline void copy_rows(Mover mover, Length length, Strides outer, const int64_t *displs,
+                      int64_t rows, int64_t ms, Address m, Address p)
 {
     for (; outer.n > 0; --outer.n) {
         Address pr = p;
@@ -260,7 +265,8 @@ template <Dir D, class Mover, class Length> inline void copy_rows(Mover mover, L
                     move_pair<D>(at(mr, j * ms), at(mr, (j + 1) * ms), at(pr, j * mover.size()));
             else
                 for (int64_t j = 0; j < length; ++j)
-                    mover.template block<D>(at(mr, j * ms), at(pr, j * (D == Dir::same ? ms : mover.size())));
+                    mover.template block<D>(at(mr, j * ms),
+                                            at(pr, j * (D == Dir::same ? ms : mover.size())));
             pr = at(pr, length * mover.size());
         }
         m = at(m, outer.ms);
@@ -268,17 +274,19 @@ template <Dir D, class Mover, class Length> inline void copy_rows(Mover mover, L
     }
 }
 
-// `outer.n` groups of `rows` rows; row r begins at memory + displs[r] and has `length` blocks of `bytes`,
-// `ms` apart. In the packed form all of a group's blocks follow one another.
-template <Dir D> inline void copy_rows(int64_t bytes, Strides outer, const int64_t *displs, int64_t rows,
-                                       int64_t length, int64_t ms, Address m, Address p)
+// `outer.n` groups of `rows` rows; row r begins at memory + displs[r] and has `length` blocks of
+// `bytes`, `ms` apart. In the packed form all of a group's blocks follow one another.
+template <Dir D> inline void copy_rows(int64_t bytes, Strides outer, const int64_t *displs,
+                                       int64_t rows, int64_t length, int64_t ms, Address m,
+                                       Address p)
 {
     with_row(bytes, length,
              [=](auto mover, auto n) { copy_rows<D>(mover, n, outer, displs, rows, ms, m, p); });
 }
 
-template <Dir D, class Mover, class Length>
-inline void copy_columns(Mover mover, Length length, Strides along, Strides across, Address m, Address p)
+template <Dir D, class Mover, class Length> inline void copy_columns(Mover mover, Length length,
+                                                                     Strides along, Strides across,
+                                                                     Address m, Address p)
 {
     for (; along.n > 0; --along.n) {
         for (int64_t j = 0; j < length; ++j)
@@ -289,13 +297,16 @@ inline void copy_columns(Mover mover, Length length, Strides along, Strides acro
 }
 
 // Blocks of `bytes` in two dimensions, few `across`, at each step `along`.
-template <Dir D> inline void copy_columns(int64_t bytes, Strides along, Strides across, Address m, Address p)
+template <Dir D>
+inline void copy_columns(int64_t bytes, Strides along, Strides across, Address m, Address p)
 {
-    with_row(bytes, across.n, [=](auto mover, auto n) { copy_columns<D>(mover, n, along, across, m, p); });
+    with_row(bytes, across.n,
+             [=](auto mover, auto n) { copy_columns<D>(mover, n, along, across, m, p); });
 }
 
-template <Dir D, class Mover>
-inline void copy_gathered(Mover mover, int64_t bytes, const int64_t *displs, int64_t n, Address m, Address p)
+template <Dir D, class Mover> inline void copy_gathered(Mover mover, int64_t bytes,
+                                                        const int64_t *displs, int64_t n, Address m,
+                                                        Address p)
 {
     for (int64_t i = 0; i < n; ++i) {
         const int64_t displ = displs[i];

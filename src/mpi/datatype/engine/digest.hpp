@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Digests of sequences of words, by which layouts are compared: a polynomial modulo the prime 2^127 - 1, at a
-// secret point. Two different sequences of n words, chosen without knowing the point, have equal digests with
-// a probability of at most n / 2^126. No digest leaves the process, so nobody learns the point.
+// Digests of sequences of words, by which layouts are compared: a polynomial modulo the prime 2^127
+// - 1, at a secret point. Two different sequences of n words, chosen without knowing the point,
+// have equal digests with a probability of at most n / 2^126. No digest leaves the process, so
+// nobody learns the point.
 #pragma once
 
 #include "checked.hpp"
@@ -53,7 +54,8 @@ private:
     // The same modulo the prime; at most 2^127.
     static wide folded(wide a) { return (a & prime) + (a >> 127); }
 
-    // No sum exceeds 128 bits: `a` is folded to at most 2^127, `b` is below it, and each summand is folded.
+    // No sum exceeds 128 bits: `a` is folded to at most 2^127, `b` is below it, and each summand is
+    // folded.
     static wide times(wide a, wide b)
     {
         a = folded(a);

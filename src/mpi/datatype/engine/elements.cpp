@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counting: how many predefined elements the first bytes of a packed form hold, and how many bytes the first
-// elements take. A pair is two elements.
+// Counting: how many predefined elements the first bytes of a packed form hold, and how many bytes
+// the first elements take. A pair is two elements.
 #include "guard.hpp"
 #include "measure.hpp"
 
@@ -126,7 +126,8 @@ int heddle_bytes_of_elements(const heddle_type *type, int64_t elements, int64_t 
     return guard([&] {
         const int64_t whole = elements / type->elements;
         const int64_t rest = elements % type->elements;
-        const int64_t last = rest > 0 ? bytes_in_instance(Measure(m.plan->typed_image(), worth), rest) : 0;
+        const int64_t last =
+            rest > 0 ? bytes_in_instance(Measure(m.plan->typed_image(), worth), rest) : 0;
         int64_t sum;
         if (__builtin_mul_overflow(whole, m.bytes, &sum) || __builtin_add_overflow(sum, last, &sum))
             return static_cast<int>(HEDDLE_ERR_OVERFLOW);

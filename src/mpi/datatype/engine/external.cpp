@@ -19,12 +19,10 @@ namespace {
 constexpr int64_t tile_bytes = 8192;
 
 // Bytes in external32.
-int64_t external_size(const PredefinedInfo &p)
-{
-    return p.external_size;
-}
+int64_t external_size(const PredefinedInfo &p) { return p.external_size; }
 
-// The packed size of the elements that the first `bytes` bytes, in external32, of `n` instances of node k hold whole.
+// The packed size of the elements that the first `bytes` bytes, in external32, of `n` instances of
+// node k hold whole.
 int64_t whole_elements(const Measure &format, int32_t k, int64_t n, int64_t bytes)
 {
     const ImageNode &node = format.node(k);
@@ -63,15 +61,22 @@ enum class Direction { pack, unpack };
 template <Direction D> class Conversion {
 public:
     // `packed`: the buffer holds the packed form.
-    Conversion(const Measure &format, const Message &message, void *buffer, bool packed, char *external)
-        : format_(format), plan_(*message.plan), count_(message.count), buffer_(buffer), external_(external),
-          dense_(packed || plan_.contiguous), displ_(packed ? 0 : plan_.displ)
+    Conversion(const Measure &format, const Message &message, void *buffer, bool packed,
+               char *external)
+        : format_(format),
+          plan_(*message.plan),
+          count_(message.count),
+          buffer_(buffer),
+          external_(external),
+          dense_(packed || plan_.contiguous),
+          displ_(packed ? 0 : plan_.displ)
     {
     }
 
     void run() { stream(0, count_); }
 
-    // Unpacks no more than the first `packed` bytes of the packed form, of which `external` bytes are there.
+    // Unpacks no more than the first `packed` bytes of the packed form, of which `external` bytes
+    // are there.
     void run_part(int64_t packed, int64_t external)
     {
         limit_ = packed;
@@ -135,8 +140,8 @@ private:
         }
     }
 
-    // Calls `work` on the next bytes of both sides, and goes on behind them. The packed ones are in a
-    // tile unless memory holds them as they are.
+    // Calls `work` on the next bytes of both sides, and goes on behind them. The packed ones are in
+    // a tile unless memory holds them as they are.
     template <class Work> void in_tile(int64_t packed, int64_t external, Work &&work)
     {
         if (offset_ + packed > limit_) {
@@ -144,7 +149,8 @@ private:
                 in_last_tile(external, work);
         } else if (dense_) {
             const auto base = reinterpret_cast<uintptr_t>(buffer_); // which may be null
-            work({reinterpret_cast<char *>(base + static_cast<uintptr_t>(displ_ + offset_)), external_});
+            work({reinterpret_cast<char *>(base + static_cast<uintptr_t>(displ_ + offset_)),
+                  external_});
         } else if constexpr (D == Direction::pack) {
             pack_range(plan_, count_, buffer_, tile_.data(), offset_, offset_ + packed);
             work({tile_.data(), external_});
@@ -182,16 +188,18 @@ private:
         const int64_t repeats = repetitions(format_.view(), node);
         if (repeats >= n) {
             for (int64_t i = 0; i < n; ++i)
-                convert(node.child, repeats, packed, external, at.after(i * packed_step, i * external_step));
+                convert(node.child, repeats, packed, external,
+                        at.after(i * packed_step, i * external_step));
         } else {
             for (int64_t i = 0; i < repeats; ++i)
-                convert(node.child, n, packed_step, external_step, at.after(i * packed, i * external));
+                convert(node.child, n, packed_step, external_step,
+                        at.after(i * packed, i * external));
         }
     }
 
     // Members [i, j) of `n` concats, member i of the first at `at`.
-    void convert_members(const ImageNode &node, int64_t i, int64_t j, int64_t n, int64_t packed_step,
-                         int64_t external_step, Sides at)
+    void convert_members(const ImageNode &node, int64_t i, int64_t j, int64_t n,
+                         int64_t packed_step, int64_t external_step, Sides at)
     {
         const int64_t *links = format_.view().links(node);
         for (; i < j; ++i) {
@@ -201,8 +209,8 @@ private:
         }
     }
 
-    static void convert_elements(heddle_predefined kind, int64_t elements, int64_t n, int64_t packed_step,
-                                 int64_t external_step, const Sides &at)
+    static void convert_elements(heddle_predefined kind, int64_t elements, int64_t n,
+                                 int64_t packed_step, int64_t external_step, const Sides &at)
     {
         if constexpr (D == Direction::pack)
             to_external(kind)(at.external, external_step, at.packed, packed_step, elements, n);
@@ -214,18 +222,18 @@ private:
     const Plan &plan_;
     const int64_t count_;
     void *const buffer_;
-    char *external_;     // the next byte in external32
-    const bool dense_;   // the buffer holds the packed form as it is, from displ_ on
+    char *external_;   // the next byte in external32
+    const bool dense_; // the buffer holds the packed form as it is, from displ_ on
     const int64_t displ_;
-    int64_t offset_ = 0; // the next byte of the packed form
+    int64_t offset_ = 0;        // the next byte of the packed form
     int64_t limit_ = INT64_MAX; // where the packed form ends
     const char *end_ = nullptr; // and the bytes in external32, if before all of them
     alignas(64) std::array<char, tile_bytes> tile_;
 };
 
-template <Direction D>
-int convert_all(void *buffer, bool packed, int64_t count, const heddle_type *type, void *external,
-                int64_t external_bytes, int64_t *actual)
+template <Direction D> int convert_all(void *buffer, bool packed, int64_t count,
+                                       const heddle_type *type, void *external,
+                                       int64_t external_bytes, int64_t *actual)
 {
     Message m;
     if (int e = m.set(count, type))
@@ -280,14 +288,16 @@ int heddle_unpack_external(const void *inbuf, int64_t insize, void *outbuf, int6
     return convert_all<Direction::unpack>(outbuf, false, count, type, external, insize, actual);
 }
 
-int heddle_external_from_packed(const void *packed, int64_t count, const heddle_type *type, void *external)
+int heddle_external_from_packed(const void *packed, int64_t count, const heddle_type *type,
+                                void *external)
 {
     int64_t actual;
     auto *buffer = const_cast<void *>(packed); // only read
     return convert_all<Direction::pack>(buffer, true, count, type, external, INT64_MAX, &actual);
 }
 
-int heddle_external_to_packed(const void *external, void *packed, int64_t count, const heddle_type *type)
+int heddle_external_to_packed(const void *external, void *packed, int64_t count,
+                              const heddle_type *type)
 {
     int64_t actual;
     auto *source = const_cast<void *>(external); // only read

@@ -8,13 +8,13 @@
 
 namespace heddle {
 
-// Converts `n` groups of `elements` elements each. A group lies without gaps on both sides; groups lie
-// `to_step` and `from_step` bytes apart, so that a member of an array of structs takes one call. Any
-// alignment will do; the two sides must not overlap.
+// Converts `n` groups of `elements` elements each. A group lies without gaps on both sides; groups
+// lie `to_step` and `from_step` bytes apart, so that a member of an array of structs takes one
+// call. Any alignment will do; the two sides must not overlap.
 //
-// What does not fit is truncated: a long outside 32 bits to its low 32, a wchar_t outside 16 to its low
-// 16 (MPI 4.0, section 14.5.2, leaves it to the user not to send such), and a long double loses nothing
-// on the way out, on the way back what the machine's format cannot hold.
+// What does not fit is truncated: a long outside 32 bits to its low 32, a wchar_t outside 16 to its
+// low 16 (MPI 4.0, section 14.5.2, leaves it to the user not to send such), and a long double loses
+// nothing on the way out, on the way back what the machine's format cannot hold.
 using ConvertKernel = void (*)(void *to, int64_t to_step, const void *from, int64_t from_step,
                                int64_t elements, int64_t n);
 

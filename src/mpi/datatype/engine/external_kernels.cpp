@@ -14,8 +14,8 @@ __extension__ typedef unsigned __int128 uint128;
 
 // ---- one number ----
 
-// How a number crosses: Native is what memory holds, Bits what stands in external32, in this machine's
-// byte order. Numbers of the same format on both sides cross as bits.
+// How a number crosses: Native is what memory holds, Bits what stands in external32, in this
+// machine's byte order. Numbers of the same format on both sides cross as bits.
 template <class Unsigned> struct SameFormat {
     using Native = Unsigned;
     using Bits = Unsigned;
@@ -110,7 +110,8 @@ inline void convert_block(char *__restrict to, const char *__restrict from)
         convert_number<N, direction>(to + i * to_size, from + i * from_size);
 }
 
-template <class N, Direction direction> inline void convert_array(char *to, const char *from, int64_t numbers)
+template <class N, Direction direction>
+inline void convert_array(char *to, const char *from, int64_t numbers)
 {
     constexpr bool encodes = direction == Direction::Encode;
     constexpr int64_t to_size = encodes ? sizeof(typename N::Bits) : sizeof(typename N::Native);
@@ -124,7 +125,8 @@ template <class N, Direction direction> inline void convert_array(char *to, cons
 }
 
 template <heddle_predefined kind, Direction direction>
-void convert(void *to, int64_t to_step, const void *from, int64_t from_step, int64_t elements, int64_t n)
+void convert(void *to, int64_t to_step, const void *from, int64_t from_step, int64_t elements,
+             int64_t n)
 {
     using N = Number<kind>;
     // A complex number is two numbers.

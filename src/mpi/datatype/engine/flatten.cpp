@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Types as bytes: 64-bit words of the machine. A header; then the nodes of the typed layout, each after
-// the nodes that it refers to, the root last. Reading trusts nothing: nodes are made anew by the layout
-// algebra, sizes and bounds are computed again, and what does not fit together is refused.
+// Types as bytes: 64-bit words of the machine. A header; then the nodes of the typed layout, each
+// after the nodes that it refers to, the root last. Reading trusts nothing: nodes are made anew by
+// the layout algebra, sizes and bounds are computed again, and what does not fit together is
+// refused.
 #include "guard.hpp"
 #include "predefined.hpp"
 
@@ -24,7 +25,8 @@ constexpr int64_t byte_child = -1; // runs of bytes: no child node
 
 bool spans(const Node &n)
 {
-    return n.form == Form::runs && n.stride == 1 && n.child->form == Form::dense && n.child->bytes == 1;
+    return n.form == Form::runs && n.stride == 1 && n.child->form == Form::dense &&
+           n.child->bytes == 1;
 }
 
 class Writer {
@@ -58,7 +60,8 @@ private:
                 links.push_back(write(*m.node));
         const int64_t child = n.child && !spans(n) ? write(*n.child) : byte_child;
         const int64_t count = n.form == Form::dense ? n.bytes : n.count;
-        words_.insert(words_.end(), {static_cast<int64_t>(n.form), n.label, count, n.stride, child});
+        words_.insert(words_.end(),
+                      {static_cast<int64_t>(n.form), n.label, count, n.stride, child});
         if (n.form == Form::concat)
             for (size_t i = 0; i < links.size(); ++i)
                 words_.insert(words_.end(), {n.blocks->members[i].displ, links[i]});
@@ -76,10 +79,7 @@ private:
     std::unordered_map<const Node *, int64_t> index_;
 };
 
-[[noreturn]] void damaged()
-{
-    throw Error{HEDDLE_ERR_FORMAT};
-}
+[[noreturn]] void damaged() { throw Error{HEDDLE_ERR_FORMAT}; }
 
 // A node that was read: its layout, and what a type knows beyond it.
 struct Part {
@@ -139,7 +139,8 @@ private:
         const auto which = static_cast<heddle_predefined>(b);
         const PredefinedInfo &p = predefined_info(which);
         const int label = t.layout.node->label;
-        if (t.size() % p.size != 0 || (p.pair ? p.value != p.index && label != HEDDLE_MIXED : label != b))
+        if (t.size() % p.size != 0 ||
+            (p.pair ? p.value != p.index && label != HEDDLE_MIXED : label != b))
             damaged();
         return which;
     }
@@ -172,10 +173,11 @@ private:
     }
 
     // Blocks of `lens` children each; the children of a block are `stride` apart.
-    static Part repeat(std::span<const int64_t> displs, std::span<const int64_t> lens, int64_t stride,
-                       const Part &child)
+    static Part repeat(std::span<const int64_t> displs, std::span<const int64_t> lens,
+                       int64_t stride, const Part &child)
     {
-        Part r{blocks({displs.begin(), displs.end()}, lens, 1, stride, child.layout), INT64_MAX, INT64_MIN, 0};
+        Part r{blocks({displs.begin(), displs.end()}, lens, 1, stride, child.layout), INT64_MAX,
+               INT64_MIN, 0};
         for (size_t i = 0; i < displs.size(); ++i) {
             const int64_t n = lens.empty() ? 1 : lens[i];
             if (n <= 0)
@@ -208,7 +210,8 @@ private:
         case static_cast<int64_t>(Form::runs): {
             const auto displs = take(count);
             const auto lens = take(count);
-            return child == byte_child ? spans_of(displs, lens, label) : repeat(displs, lens, stride, part(child));
+            return child == byte_child ? spans_of(displs, lens, label)
+                                       : repeat(displs, lens, stride, part(child));
         }
         case static_cast<int64_t>(Form::concat):
             if (count > INT64_MAX / 2)
@@ -219,7 +222,8 @@ private:
         }
     }
 
-    static Part spans_of(std::span<const int64_t> displs, std::span<const int64_t> lens, int64_t label)
+    static Part spans_of(std::span<const int64_t> displs, std::span<const int64_t> lens,
+                         int64_t label)
     {
         const Part unit = leaf(predefined_info(checked_label(label)).size, label);
         const int64_t size = unit.ub;

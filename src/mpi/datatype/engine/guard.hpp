@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What every function of the C API begins and ends with: checks that answer with an error's code, and
-// the place where the engine's own exceptions end.
+// What every function of the C API begins and ends with: checks that answer with an error's code,
+// and the place where the engine's own exceptions end.
 #pragma once
 
 #include "checked.hpp"
@@ -64,7 +64,8 @@ struct Message {
         int64_t span, furthest; // the furthest displacement must exist, too
         if (__builtin_mul_overflow(count, plan->bytes, &bytes) ||
             __builtin_mul_overflow(count - (count > 0), plan->extent, &span) ||
-            __builtin_add_overflow(span, span < 0 ? type->bounds.true_lb : type->bounds.true_ub, &furthest))
+            __builtin_add_overflow(span, span < 0 ? type->bounds.true_lb : type->bounds.true_ub,
+                                   &furthest))
             return HEDDLE_ERR_OVERFLOW;
         return HEDDLE_SUCCESS;
     }

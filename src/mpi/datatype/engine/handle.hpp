@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What callers hold by pointers. The memory of such an object is never given back, but kept for the next one of its kind, and
-// says whether one is there: so a pointer to one that was freed is an error of its own, until its place is another one's.
-// Places are used again in the order in which they became free, after many others.
+// What callers hold by pointers. The memory of such an object is never given back, but kept for the
+// next one of its kind, and says whether one is there: so a pointer to one that was freed is an
+// error of its own, until its place is another one's. Places are used again in the order in which
+// they became free, after many others.
 #pragma once
 
 #include <atomic>
@@ -56,7 +57,8 @@ private:
 
     static Place &place_of(void *object) noexcept
     {
-        return *reinterpret_cast<Place *>(static_cast<std::byte *>(object) - offsetof(Place, object));
+        return *reinterpret_cast<Place *>(static_cast<std::byte *>(object) -
+                                          offsetof(Place, object));
     }
 
     static Place *free_place() noexcept

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Images: a layout serialized for traversal (papers 000 and 001). The fixed block is an array of nodes
-// of one size, in preorder, that a thread block can cache; the lookaside buffer holds what has no
-// fixed size: displacements, prefix sums, child links. Plain data and pure functions, for the host and
-// for device code alike.
+// Images: a layout serialized for traversal (papers 000 and 001). The fixed block is an array of
+// nodes of one size, in preorder, that a thread block can cache; the lookaside buffer holds what
+// has no fixed size: displacements, prefix sums, child links. Plain data and pure functions, for
+// the host and for device code alike.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,9 @@
 
 namespace heddle {
 
-// Division of nonnegative 63-bit numbers by a divisor known beforehand: one multiplication and a shift
-// (Granlund and Montgomery, "Division by invariant integers using multiplication", PLDI 1994).
+// Division of nonnegative 63-bit numbers by a divisor known beforehand: one multiplication and a
+// shift (Granlund and Montgomery, "Division by invariant integers using multiplication", PLDI
+// 1994).
 struct Divisor {
     uint64_t magic; // 0: the divisor is a power of two
     int shift;
@@ -30,7 +31,8 @@ struct Divisor {
         return static_cast<int64_t>(__umul64hi(u, magic) >> shift);
 #else
         __extension__ using wide = unsigned __int128;
-        return static_cast<int64_t>(static_cast<uint64_t>((static_cast<wide>(u) * magic) >> 64) >> shift);
+        return static_cast<int64_t>(static_cast<uint64_t>((static_cast<wide>(u) * magic) >> 64) >>
+                                    shift);
 #endif
     }
 
@@ -40,7 +42,8 @@ struct Divisor {
         int log = 63 - __builtin_clzll(u);
         if ((u & (u - 1)) == 0)
             return {0, log};
-        // n < 2^63, so the multiplier ceil(2^(64 + log) / d) fits 64 bits and errs by less than 1/d.
+        // n < 2^63, so the multiplier ceil(2^(64 + log) / d) fits 64 bits and errs by less than
+        // 1/d.
         __extension__ using wide = unsigned __int128;
         return {static_cast<uint64_t>((static_cast<wide>(1) << (64 + log)) / u) + 1, log};
     }
@@ -51,34 +54,41 @@ enum class NodeKind : uint8_t {
     stream, // `count` children, `stride` apart
     gather, // `count` children at displs[i]
     spans,  // `count` blocks of bytes: prefix[i + 1] - prefix[i] of them at displs[i]
-    runs,   // `count` blocks of children: prefix[i + 1] - prefix[i] of them at displs[i], `stride` apart
+    runs,   // `count` blocks of children: prefix[i + 1] - prefix[i] of them at displs[i], `stride`
+            // apart
     concat  // `count` members: child links[i] at displs[i], packed bytes from prefix[i] on
 };
 
 struct ImageNode {
     int64_t count;
     int64_t stride;
-    int64_t bytes;       // packed bytes of one child; dense: its own; spans: 1
-    int64_t runs;        // contiguous runs of one child; dense, spans: 1
-    int64_t side;        // where in the lookaside buffer its arrays begin (see ImageView)
-    Divisor by_bytes;    // divides by `bytes`
-    int32_t child;       // index of the child node
+    int64_t bytes;    // packed bytes of one child; dense: its own; spans: 1
+    int64_t runs;     // contiguous runs of one child; dense, spans: 1
+    int64_t side;     // where in the lookaside buffer its arrays begin (see ImageView)
+    Divisor by_bytes; // divides by `bytes`
+    int32_t child;    // index of the child node
     NodeKind kind;
-    uint8_t label;       // heddle_predefined of the leaves below, or HEDDLE_MIXED
+    uint8_t label; // heddle_predefined of the leaves below, or HEDDLE_MIXED
 };
 
 static_assert(sizeof(ImageNode) == 64, "the fixed block is meant to be small");
 
-// What a traversal needs of an image, and how a node's arrays lie one after the other: displs[count];
-// prefix[count + 1]; of a concat also run_prefix[count + 1] and links[count].
+// What a traversal needs of an image, and how a node's arrays lie one after the other:
+// displs[count]; prefix[count + 1]; of a concat also run_prefix[count + 1] and links[count].
 struct ImageView {
     const ImageNode *nodes;
     const int64_t *side;
 
     HEDDLE_HD const int64_t *displs(const ImageNode &n) const { return side + n.side; }
     HEDDLE_HD const int64_t *prefix(const ImageNode &n) const { return side + n.side + n.count; }
-    HEDDLE_HD const int64_t *run_prefix(const ImageNode &n) const { return side + n.side + 2 * n.count + 1; }
-    HEDDLE_HD const int64_t *links(const ImageNode &n) const { return side + n.side + 3 * n.count + 2; }
+    HEDDLE_HD const int64_t *run_prefix(const ImageNode &n) const
+    {
+        return side + n.side + 2 * n.count + 1;
+    }
+    HEDDLE_HD const int64_t *links(const ImageNode &n) const
+    {
+        return side + n.side + 3 * n.count + 2;
+    }
 };
 
 // Packed bytes of one instance of a node.
@@ -147,7 +157,8 @@ HEDDLE_HD inline Location locate(const ImageView &image, int64_t id)
         case NodeKind::spans: {
             const int64_t *prefix = image.prefix(n);
             const int64_t i = find_block(prefix, n.count, id);
-            return {displ + image.displs(n)[i] + (id - prefix[i]), prefix[i + 1] - id, id - prefix[i], n.label};
+            return {displ + image.displs(n)[i] + (id - prefix[i]), prefix[i + 1] - id,
+                    id - prefix[i], n.label};
         }
         case NodeKind::runs: {
             const int64_t *prefix = image.prefix(n);

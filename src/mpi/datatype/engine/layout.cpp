@@ -12,7 +12,8 @@ namespace heddle {
 
 namespace {
 
-// A block seen as a run of units: what blocks, runs and concat merge by. A dense block is a run of bytes.
+// A block seen as a run of units: what blocks, runs and concat merge by. A dense block is a run of
+// bytes.
 struct Run {
     int64_t len;
     int64_t stride;
@@ -40,10 +41,7 @@ const NodePtr &byte_unit(uint8_t label)
     return units[label];
 }
 
-bool is_byte_unit(const NodePtr &n)
-{
-    return n->form == Form::dense && n->bytes == 1;
-}
+bool is_byte_unit(const NodePtr &n) { return n->form == Form::dense && n->bytes == 1; }
 
 std::shared_ptr<Node> make(Form form, uint8_t label, int64_t bytes, int64_t runs, int depth)
 {
@@ -88,7 +86,8 @@ bool continues(int64_t displ, const Run &r, int64_t next)
 }
 
 // The steps of the first group of a nested arithmetic progression: m displacements one step apart,
-// then the next group. Returns m where every group looks so and none continues the one before, else 1.
+// then the next group. Returns m where every group looks so and none continues the one before,
+// else 1.
 size_t period(std::span<const int64_t> d)
 {
     const int64_t step = sub(d[1], d[0]);
@@ -138,7 +137,8 @@ Placed gather(std::vector<int64_t> d, const NodePtr &block)
             x = sub(x, first);
     d.shrink_to_fit();
     const auto n = static_cast<int64_t>(d.size());
-    auto node = make(Form::gather, child->label, mul(n, child->bytes), mul(n, child->runs), child->depth + 1);
+    auto node = make(Form::gather, child->label, mul(n, child->bytes), mul(n, child->runs),
+                     child->depth + 1);
     node->count = n;
     node->child = std::move(child);
     node->blocks = std::make_unique<Blocks>();
@@ -146,8 +146,10 @@ Placed gather(std::vector<int64_t> d, const NodePtr &block)
     return {first, node};
 }
 
-// Blocks of `lens[i]` units, nonempty all: neighbours that touch merge, then the simplest form serves.
-Placed runs(std::vector<int64_t> displs, std::vector<int64_t> lens, int64_t stride, const NodePtr &unit)
+// Blocks of `lens[i]` units, nonempty all: neighbours that touch merge, then the simplest form
+// serves.
+Placed runs(std::vector<int64_t> displs, std::vector<int64_t> lens, int64_t stride,
+            const NodePtr &unit)
 {
     size_t n = 0;
     bool alike = true;
@@ -238,8 +240,8 @@ Placed stream(int64_t count, int64_t stride, const Placed &child)
     return {child.displ, n};
 }
 
-Placed blocks(std::vector<int64_t> displs, std::span<const int64_t> lens, int64_t len, int64_t stride,
-              const Placed &child)
+Placed blocks(std::vector<int64_t> displs, std::span<const int64_t> lens, int64_t len,
+              int64_t stride, const Placed &child)
 {
     if (child.node->bytes == 0 || (lens.empty() && len == 0))
         return empty();
@@ -262,7 +264,8 @@ Placed blocks(std::vector<int64_t> displs, std::span<const int64_t> lens, int64_
     if (child.displ != 0)
         for (int64_t &d : displs)
             d = add(d, child.displ);
-    // The units of a block: the children themselves, or their parts where these follow one another evenly.
+    // The units of a block: the children themselves, or their parts where these follow one another
+    // evenly.
     Run unit = as_run(child.node);
     if (!single && (unit.stride == 0 || stride != mul(unit.len, unit.stride)))
         unit = {1, stride, &child.node};
@@ -430,7 +433,8 @@ struct Eraser {
 
     Placed rebuild(const std::vector<Placed> &members)
     {
-        if (std::all_of(members.begin(), members.end(), [](const Placed &m) { return m.node->form == Form::dense; }))
+        if (std::all_of(members.begin(), members.end(),
+                        [](const Placed &m) { return m.node->form == Form::dense; }))
             return runs_of_bytes(members);
         std::vector<Placed> erased;
         erased.reserve(members.size());
@@ -470,7 +474,8 @@ Digest digest_of(const Node &n);
 Digest compute_digest(const Node &n)
 {
     Digester d;
-    d.add(static_cast<uint64_t>(n.form) | static_cast<uint64_t>(n.label) << 8 | static_cast<uint64_t>(n.depth) << 16);
+    d.add(static_cast<uint64_t>(n.form) | static_cast<uint64_t>(n.label) << 8 |
+          static_cast<uint64_t>(n.depth) << 16);
     for (const int64_t word : {n.bytes, n.runs, n.count, n.stride})
         d.add(word);
     if (n.child)
@@ -503,8 +508,8 @@ Digest digest_of(const Node &n)
 
 bool look_alike(const Node &a, const Node &b)
 {
-    return a.form == b.form && a.label == b.label && a.bytes == b.bytes && a.runs == b.runs && a.count == b.count &&
-           a.stride == b.stride && a.depth == b.depth;
+    return a.form == b.form && a.label == b.label && a.bytes == b.bytes && a.runs == b.runs &&
+           a.count == b.count && a.stride == b.stride && a.depth == b.depth;
 }
 
 } // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the nodes of a labelled image add up to where every predefined element is worth so much: its bytes in
-// external32, or one.
+// What the nodes of a labelled image add up to where every predefined element is worth so much: its
+// bytes in external32, or one.
 #pragma once
 
 #include "plan.hpp"
@@ -16,10 +16,13 @@ inline int64_t repetitions(const ImageView &v, const ImageNode &n)
     return n.kind == NodeKind::runs ? v.prefix(n)[n.count] : n.count;
 }
 
-inline heddle_predefined label(const ImageNode &n) { return static_cast<heddle_predefined>(n.label); }
+inline heddle_predefined label(const ImageNode &n)
+{
+    return static_cast<heddle_predefined>(n.label);
+}
 
-// Only the order of the elements matters: what holds one predefined type is an array of it, however irregular
-// its layout. A node that several members share is measured once.
+// Only the order of the elements matters: what holds one predefined type is an array of it, however
+// irregular its layout. A node that several members share is measured once.
 class Measure {
 public:
     using Worth = int64_t (*)(const PredefinedInfo &);

@@ -18,7 +18,8 @@ struct Repeats {
     std::unordered_map<const Node *, int32_t> done;
 };
 
-// Serializes a layout in preorder. What occurs several times is written once; only members of a concat can.
+// Serializes a layout in preorder. What occurs several times is written once; only members of a
+// concat can.
 class Serializer {
 public:
     explicit Serializer(Image &image) : image_(image) {}
@@ -72,7 +73,8 @@ private:
             f.side = append(n.blocks->displs);
             break;
         case Form::runs:
-            f.kind = c.form == Form::dense && c.bytes == 1 && n.stride == 1 ? NodeKind::spans : NodeKind::runs;
+            f.kind = c.form == Form::dense && c.bytes == 1 && n.stride == 1 ? NodeKind::spans
+                                                                            : NodeKind::runs;
             reserve(n.blocks->displs.size() + n.blocks->prefix.size());
             f.side = append(n.blocks->displs);
             append(n.blocks->prefix);
@@ -180,18 +182,28 @@ Image::Image(const NodePtr &layout)
 
 int64_t Image::memory() const
 {
-    return static_cast<int64_t>(nodes.capacity() * sizeof(ImageNode) + side.capacity() * sizeof(int64_t));
+    return static_cast<int64_t>(nodes.capacity() * sizeof(ImageNode) +
+                                side.capacity() * sizeof(int64_t));
 }
 
 Plan::Plan(const Placed &layout, const Placed &erased, int64_t extent_)
-    : image(erased.node), displ(erased.displ), typed_displ(layout.displ), bytes(layout.node->bytes),
-      runs(erased.node->runs), extent(extent_), grain(0), dimensions(0), kind(HEDDLE_PLAN_GENERAL), word(0),
+    : image(erased.node),
+      displ(erased.displ),
+      typed_displ(layout.displ),
+      bytes(layout.node->bytes),
+      runs(erased.node->runs),
+      extent(extent_),
+      grain(0),
+      dimensions(0),
+      kind(HEDDLE_PLAN_GENERAL),
+      word(0),
       contiguous(false)
 {
     if (layout.node->label == HEDDLE_MIXED && bytes > 0)
         typed = std::make_unique<Image>(layout.node);
     else if (bytes > 0)
-        grain = static_cast<int16_t>(predefined_info(static_cast<heddle_predefined>(layout.node->label)).size);
+        grain = static_cast<int16_t>(
+            predefined_info(static_cast<heddle_predefined>(layout.node->label)).size);
 
     const ImageNode *n = image.nodes.data();
     while (n->kind == NodeKind::stream)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Plans: how a committed type is moved. A plan is the image of the type's layout with what was learnt
-// about it; mixed types have a second image whose leaves keep their labels.
+// Plans: how a committed type is moved. A plan is the image of the type's layout with what was
+// learnt about it; mixed types have a second image whose leaves keep their labels.
 #pragma once
 
 #include "image.hpp"
@@ -40,13 +40,13 @@ struct Plan {
     std::unique_ptr<Image> typed; // only where the type holds more than one predefined type
     int64_t displ;                // of the image's first packed byte
     int64_t typed_displ;
-    int64_t bytes;                // of one instance
-    int64_t runs;                 // of one instance
+    int64_t bytes; // of one instance
+    int64_t runs;  // of one instance
     int64_t extent;
     Divisor by_bytes{};
     int16_t grain; // bytes of a primitive where all are alike, else 0
     int16_t dimensions;
-    uint8_t kind;  // enum heddle_plan_kind
+    uint8_t kind; // enum heddle_plan_kind
     uint8_t word;
     bool contiguous; // any number of instances are one block
 
@@ -59,12 +59,14 @@ struct Plan {
             delete each.load(std::memory_order_relaxed);
     }
     Plan(const Placed &layout, const Placed &erased, int64_t extent);
-    // Plans that are no more. While it stays the same, what was a committed type's address is that type's still.
+    // Plans that are no more. While it stays the same, what was a committed type's address is that
+    // type's still.
     static inline std::atomic<uint64_t> ended{0};
     int64_t memory() const;
     const Image &typed_image() const { return typed ? *typed : image; }
 
-    // What is kept with it: a T, made by the first who asks; of threads that do so at once, by one of them.
+    // What is kept with it: a T, made by the first who asks; of threads that do so at once, by one
+    // of them.
     template <class T, class Make> T &attached(Attached kind, Make make) const
     {
         std::atomic<Attachment *> &place = attachments_[static_cast<size_t>(kind)];
@@ -78,7 +80,8 @@ struct Plan {
     }
 
 private:
-    mutable std::array<std::atomic<Attachment *>, static_cast<size_t>(Attached::count)> attachments_{}; // owned; set once
+    mutable std::array<std::atomic<Attachment *>, static_cast<size_t>(Attached::count)>
+        attachments_{}; // owned; set once
 };
 
 } // namespace heddle

@@ -10,10 +10,12 @@ namespace {
 
 using Table = std::array<PredefinedInfo, HEDDLE_PREDEFINED_COUNT>;
 
-template <heddle_predefined kind> constexpr void set_basic(Table &table, const char *name, int external_size)
+template <heddle_predefined kind>
+constexpr void set_basic(Table &table, const char *name, int external_size)
 {
     using T = Stored<kind>;
-    table[kind] = {name, sizeof(T), sizeof(T), alignof(T), external_size, false, kind, HEDDLE_MIXED, 0};
+    table[kind] = {name,  sizeof(T), sizeof(T),    alignof(T), external_size,
+                   false, kind,      HEDDLE_MIXED, 0};
 }
 
 // Relies on the members' entries being set.
@@ -81,9 +83,6 @@ static_assert(std::all_of(predefined_table.begin(), predefined_table.end(),
 
 } // namespace
 
-const PredefinedInfo &predefined_info(heddle_predefined which)
-{
-    return predefined_table[which];
-}
+const PredefinedInfo &predefined_info(heddle_predefined which) { return predefined_table[which]; }
 
 } // namespace heddle

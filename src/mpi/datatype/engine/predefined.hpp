@@ -34,9 +34,9 @@ template <heddle_predefined value_kind, heddle_predefined index_kind> struct Pai
     Stored<index_kind> index;
 };
 
-#define HEDDLE_STORED(kind, ...)                                                                           \
-    template <> struct StoredType<kind> {                                                                  \
-        using type = __VA_ARGS__;                                                                          \
+#define HEDDLE_STORED(kind, ...)                                                                   \
+    template <> struct StoredType<kind> {                                                          \
+        using type = __VA_ARGS__;                                                                  \
     }
 HEDDLE_STORED(HEDDLE_BYTE, unsigned char);
 HEDDLE_STORED(HEDDLE_CHAR, char);
@@ -75,11 +75,11 @@ HEDDLE_STORED(HEDDLE_LONG_DOUBLE_INT, Pair<HEDDLE_LONG_DOUBLE, HEDDLE_INT32>);
 #undef HEDDLE_STORED
 
 struct PredefinedInfo {
-    const char *name;        // the enumerator without its prefix
-    int size;                // bytes of data; of a pair, of its two members
-    int extent;              // sizeof
-    int alignment;           // alignof
-    int external_size;       // bytes in external32
+    const char *name;  // the enumerator without its prefix
+    int size;          // bytes of data; of a pair, of its two members
+    int extent;        // sizeof
+    int alignment;     // alignof
+    int external_size; // bytes in external32
     bool pair;
     heddle_predefined value; // of a pair, its first member; else the type itself
     heddle_predefined index; // of a pair, its second member; else HEDDLE_MIXED

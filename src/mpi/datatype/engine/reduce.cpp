@@ -14,8 +14,9 @@ namespace heddle {
 
 namespace {
 
-// Bytes that are packed, combined and unpacked at a time: one tile of either side fits a first-level
-// cache, and is long enough that finding its place in a large irregular type does not count.
+// Bytes that are packed, combined and unpacked at a time: one tile of either side fits a
+// first-level cache, and is long enough that finding its place in a large irregular type does not
+// count.
 constexpr int64_t tile_bytes = 16384;
 
 // Types whose contiguous runs have this mean length are combined where they lie. Shorter runs are
@@ -35,7 +36,8 @@ struct Operand {
     char *address(int64_t displ) const
     {
         // By way of an integer: null is a valid buffer for a type of absolute addresses.
-        return reinterpret_cast<char *>(reinterpret_cast<uintptr_t>(buffer) + static_cast<uintptr_t>(displ));
+        return reinterpret_cast<char *>(reinterpret_cast<uintptr_t>(buffer) +
+                                        static_cast<uintptr_t>(displ));
     }
 };
 
@@ -44,7 +46,8 @@ struct Window {
     int64_t bytes; // 0: nothing worth combining in place
 };
 
-// Where the elements from byte `offset` on can be used in place: all of `wanted` bytes, or a long run.
+// Where the elements from byte `offset` on can be used in place: all of `wanted` bytes, or a long
+// run.
 Window find_window(const Operand &o, int64_t offset, int64_t wanted, int64_t element)
 {
     if (o.contiguous())
@@ -76,9 +79,11 @@ void combine(const Operand &source, const Operand &target, ReduceKernel kernel, 
         if (to.bytes > 0) {
             kernel(to.at, from.at, step / element);
         } else {
-            pack_range(*target.plan, target.count, target.buffer, target_tile.data(), lo, lo + step);
+            pack_range(*target.plan, target.count, target.buffer, target_tile.data(), lo,
+                       lo + step);
             kernel(target_tile.data(), from.at, step / element);
-            unpack_range(*target.plan, target.count, target.buffer, target_tile.data(), lo, lo + step);
+            unpack_range(*target.plan, target.count, target.buffer, target_tile.data(), lo,
+                         lo + step);
         }
     }
 }
@@ -86,8 +91,8 @@ void combine(const Operand &source, const Operand &target, ReduceKernel kernel, 
 void replace(const Operand &source, const Operand &target)
 {
     if (source.plan)
-        copy_range(*source.plan, source.count, source.buffer, *target.plan, target.count, target.buffer, 0,
-                   source.bytes);
+        copy_range(*source.plan, source.count, source.buffer, *target.plan, target.count,
+                   target.buffer, 0, source.bytes);
     else
         unpack_range(*target.plan, target.count, target.buffer, source.buffer, 0, source.bytes);
 }
@@ -114,10 +119,7 @@ int set_packed(Operand &o, int64_t element, const Operand &target)
     return o.bytes > 0 && !o.buffer ? HEDDLE_ERR_ARG : HEDDLE_SUCCESS;
 }
 
-bool moves_only(heddle_op op)
-{
-    return op == HEDDLE_OP_REPLACE || op == HEDDLE_OP_NO_OP;
-}
+bool moves_only(heddle_op op) { return op == HEDDLE_OP_REPLACE || op == HEDDLE_OP_NO_OP; }
 
 } // namespace
 

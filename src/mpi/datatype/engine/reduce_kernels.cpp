@@ -131,10 +131,7 @@ template <class T> inline T load(const char *from)
     return value;
 }
 
-template <class T> inline void store(char *to, T value)
-{
-    std::memcpy(to, &value, sizeof value);
-}
+template <class T> inline void store(char *to, T value) { std::memcpy(to, &value, sizeof value); }
 
 template <heddle_op op, heddle_predefined kind, int64_t count>
 inline void reduce_block(char *__restrict inout, const char *__restrict in)
@@ -144,7 +141,8 @@ inline void reduce_block(char *__restrict inout, const char *__restrict in)
         store(inout + i, combine<op, category(kind)>(load<T>(inout + i), load<T>(in + i)));
 }
 
-template <heddle_op op, heddle_predefined kind> void reduce_basic(void *inout, const void *in, int64_t n)
+template <heddle_op op, heddle_predefined kind>
+void reduce_basic(void *inout, const void *in, int64_t n)
 {
     constexpr int64_t size = sizeof(Stored<kind>);
     // Blocks of a constant length: g++ -O2 vectorizes no loop of unknown length.
@@ -202,7 +200,8 @@ template <heddle_op op, heddle_predefined kind> constexpr ReduceKernel select_ke
 
 using KernelRow = std::array<ReduceKernel, HEDDLE_PREDEFINED_COUNT>;
 
-template <heddle_op op, std::size_t... kind> constexpr KernelRow kernel_row(std::index_sequence<kind...>)
+template <heddle_op op, std::size_t... kind>
+constexpr KernelRow kernel_row(std::index_sequence<kind...>)
 {
     return {select_kernel<op, static_cast<heddle_predefined>(kind)>()...};
 }
@@ -210,7 +209,8 @@ template <heddle_op op, std::size_t... kind> constexpr KernelRow kernel_row(std:
 template <std::size_t... op>
 constexpr std::array<KernelRow, HEDDLE_OP_COUNT> kernel_table(std::index_sequence<op...>)
 {
-    return {kernel_row<static_cast<heddle_op>(op)>(std::make_index_sequence<HEDDLE_PREDEFINED_COUNT>())...};
+    return {kernel_row<static_cast<heddle_op>(op)>(
+        std::make_index_sequence<HEDDLE_PREDEFINED_COUNT>())...};
 }
 
 constexpr auto kernels = kernel_table(std::make_index_sequence<HEDDLE_OP_COUNT>());

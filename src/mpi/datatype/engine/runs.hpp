@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The contiguous runs of memory that an image names, in pack order: one traversal by byte range, and
-// the way from a byte to its run's number and back. Each is O(depth), O(log n) per irregular node,
-// before it reaches the first run.
+// The contiguous runs of memory that an image names, in pack order: one traversal by byte range,
+// and the way from a byte to its run's number and back. Each is O(depth), O(log n) per irregular
+// node, before it reaches the first run.
 #pragma once
 
 #include "image.hpp"
@@ -11,8 +11,8 @@
 
 namespace heddle {
 
-// Calls sink(displ, bytes, label) for each run of bytes [lo, hi) of one instance of node k at `displ`,
-// the first and the last cut to fit, until it returns false. Returns whether it never did.
+// Calls sink(displ, bytes, label) for each run of bytes [lo, hi) of one instance of node k at
+// `displ`, the first and the last cut to fit, until it returns false. Returns whether it never did.
 template <class Sink>
 bool visit_runs(const ImageView &v, int32_t k, int64_t lo, int64_t hi, int64_t displ, Sink &&sink)
 {
@@ -67,8 +67,8 @@ bool visit_runs(const ImageView &v, int32_t k, int64_t lo, int64_t hi, int64_t d
 
 // The same for `count` instances of a planned type, `typed` choosing the image whose runs do not
 // span leaves of different predefined types.
-template <class Sink>
-bool visit_instances(const Plan &plan, bool typed, int64_t count, int64_t lo, int64_t hi, Sink &&sink)
+template <class Sink> bool visit_instances(const Plan &plan, bool typed, int64_t count, int64_t lo,
+                                           int64_t hi, Sink &&sink)
 {
     const Image &image = typed ? plan.typed_image() : plan.image;
     const int64_t displ = typed ? plan.typed_displ : plan.displ;

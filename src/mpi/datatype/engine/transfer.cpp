@@ -11,7 +11,8 @@ namespace heddle {
 
 namespace {
 
-template <Dir D> void transfer(const Plan &plan, int64_t count, Address memory, Address packed, int64_t lo, int64_t hi)
+template <Dir D> void transfer(const Plan &plan, int64_t count, Address memory, Address packed,
+                               int64_t lo, int64_t hi)
 {
     if (lo >= hi)
         return;
@@ -29,25 +30,26 @@ template <Dir D> void transfer(const Plan &plan, int64_t count, Address memory, 
 constexpr int64_t long_run = 2048;
 constexpr int64_t tile_bytes = 16384;
 
-bool has_long_runs(const Plan &p)
-{
-    return p.contiguous || p.bytes / p.runs >= long_run;
-}
+bool has_long_runs(const Plan &p) { return p.contiguous || p.bytes / p.runs >= long_run; }
 
 } // namespace
 
-void pack_range(const Plan &plan, int64_t count, const void *memory, void *packed, int64_t lo, int64_t hi)
+void pack_range(const Plan &plan, int64_t count, const void *memory, void *packed, int64_t lo,
+                int64_t hi)
 {
-    transfer<Dir::pack>(plan, count, reinterpret_cast<Address>(memory), reinterpret_cast<Address>(packed), lo, hi);
+    transfer<Dir::pack>(plan, count, reinterpret_cast<Address>(memory),
+                        reinterpret_cast<Address>(packed), lo, hi);
 }
 
-void unpack_range(const Plan &plan, int64_t count, void *memory, const void *packed, int64_t lo, int64_t hi)
+void unpack_range(const Plan &plan, int64_t count, void *memory, const void *packed, int64_t lo,
+                  int64_t hi)
 {
-    transfer<Dir::unpack>(plan, count, reinterpret_cast<Address>(memory), reinterpret_cast<Address>(packed), lo, hi);
+    transfer<Dir::unpack>(plan, count, reinterpret_cast<Address>(memory),
+                          reinterpret_cast<Address>(packed), lo, hi);
 }
 
-void copy_range(const Plan &from, int64_t from_count, const void *source, const Plan &to, int64_t to_count,
-                void *target, int64_t lo, int64_t hi)
+void copy_range(const Plan &from, int64_t from_count, const void *source, const Plan &to,
+                int64_t to_count, void *target, int64_t lo, int64_t hi)
 {
     const auto s = reinterpret_cast<Address>(source);
     const auto t = reinterpret_cast<Address>(target);
@@ -56,17 +58,19 @@ void copy_range(const Plan &from, int64_t from_count, const void *source, const 
     if (&from == &to && !from.contiguous) {
         const Walk<Dir::same> walk(from.image.view());
         const Strides instances{std::min(from_count, to_count), from.extent, from.extent};
-        walk.repeated(0, from.bytes, from.by_bytes, instances, lo, hi, at(s, from.displ), at(t, from.displ));
+        walk.repeated(0, from.bytes, from.by_bytes, instances, lo, hi, at(s, from.displ),
+                      at(t, from.displ));
         return;
     }
     if (to.contiguous)
         return transfer<Dir::pack>(from, from_count, s, at(t, to.displ + lo), lo, hi);
     if (has_long_runs(from)) {
-        visit_instances(from, false, from_count, lo, hi, [&](int64_t displ, int64_t bytes, uint8_t) {
-            transfer<Dir::unpack>(to, to_count, t, at(s, displ), lo, lo + bytes);
-            lo += bytes;
-            return true;
-        });
+        visit_instances(from, false, from_count, lo, hi,
+                        [&](int64_t displ, int64_t bytes, uint8_t) {
+                            transfer<Dir::unpack>(to, to_count, t, at(s, displ), lo, lo + bytes);
+                            lo += bytes;
+                            return true;
+                        });
         return;
     }
     if (has_long_runs(to)) {

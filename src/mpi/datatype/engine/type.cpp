@@ -21,7 +21,8 @@ public:
         const int64_t high = add(displ, std::max<int64_t>(last, 0));
         include(b_.lb, b_.ub, any_, add(low, t.bounds.lb), add(high, t.bounds.ub));
         if (t.size() > 0)
-            include(b_.true_lb, b_.true_ub, any_data_, add(low, t.bounds.true_lb), add(high, t.bounds.true_ub));
+            include(b_.true_lb, b_.true_ub, any_data_, add(low, t.bounds.true_lb),
+                    add(high, t.bounds.true_ub));
     }
 
     heddle_bounds bounds() const
@@ -69,7 +70,8 @@ TypePtr make_predefined(heddle_predefined which)
     if (p.pair) {
         const int value = predefined_info(p.value).size;
         const int index = predefined_info(p.index).size;
-        t->layout = concat({{0, dense(value, p.value).node}, {p.index_displ, dense(index, p.index).node}});
+        t->layout =
+            concat({{0, dense(value, p.value).node}, {p.index_displ, dense(index, p.index).node}});
         t->bounds.true_ub = p.index_displ + index;
     } else {
         t->layout = dense(p.size, which);
@@ -88,7 +90,8 @@ TypePtr make_stream(int64_t count, int64_t blocklength, int64_t stride, const he
         hull.add_block(mul(count - 1, stride), blocklength, old);
     }
     Placed layout = blocklength == 1 ? stream(count, stride, old.layout)
-                                     : stream(count, stride, stream(blocklength, old.bounds.extent(), old.layout));
+                                     : stream(count, stride,
+                                              stream(blocklength, old.bounds.extent(), old.layout));
     return make(std::move(layout), hull.bounds(), mul(n, old.elements), old);
 }
 
@@ -142,7 +145,8 @@ private:
 
 } // namespace
 
-TypePtr make_blocks(std::vector<int64_t> displs, std::span<const int64_t> lens, int64_t len, const heddle_type &old)
+TypePtr make_blocks(std::vector<int64_t> displs, std::span<const int64_t> lens, int64_t len,
+                    const heddle_type &old)
 {
     Reach reach(old.bounds.extent());
     if (lens.empty())
@@ -167,7 +171,8 @@ public:
             return type.layout;
         if (known_.empty())
             return stream(len, type.bounds.extent(), type.layout);
-        const auto which = reinterpret_cast<uintptr_t>(&type) / sizeof(heddle_type) + static_cast<uintptr_t>(len) * 37;
+        const auto which = reinterpret_cast<uintptr_t>(&type) / sizeof(heddle_type) +
+                           static_cast<uintptr_t>(len) * 37;
         Known &k = known_[which % places];
         if (k.type != &type || k.len != len)
             k = {&type, len, stream(len, type.bounds.extent(), type.layout)};
@@ -192,9 +197,10 @@ bool same_data(const heddle_type &a, const heddle_type &b)
            equal(a.layout.node, b.layout.node);
 }
 
-// The layout of a struct whose members with data all have `like`'s: as that of a struct of one type.
-Placed blocks_of(const heddle_type &like, std::span<const int64_t> lens, std::span<const int64_t> displs,
-                 std::span<heddle_type *const> types)
+// The layout of a struct whose members with data all have `like`'s: as that of a struct of one
+// type.
+Placed blocks_of(const heddle_type &like, std::span<const int64_t> lens,
+                 std::span<const int64_t> displs, std::span<heddle_type *const> types)
 {
     std::vector<int64_t> d, l;
     for (size_t i = 0; i < types.size(); ++i)
@@ -210,7 +216,8 @@ Placed blocks_of(const heddle_type &like, std::span<const int64_t> lens, std::sp
 TypePtr make_struct(std::span<const int64_t> lens, std::span<const int64_t> displs,
                     std::span<heddle_type *const> types)
 {
-    if (!types.empty() && std::all_of(types.begin(), types.end(), [&](auto *t) { return t == types[0]; }))
+    if (!types.empty() &&
+        std::all_of(types.begin(), types.end(), [&](auto *t) { return t == types[0]; }))
         return make_blocks({displs.begin(), displs.end()}, lens, 0, *types[0]);
 
     auto t = std::make_unique<heddle_type>();
@@ -291,8 +298,9 @@ void commit(heddle_type &type)
     if (type.plan.load(std::memory_order_acquire))
         return;
     const bool mixed = type.layout.node->label == HEDDLE_MIXED; // else it is its own erasure
-    auto plan = mixed ? std::make_unique<Plan>(type.layout, erase(type.layout), type.bounds.extent())
-                      : std::make_unique<Plan>(type.layout, type.layout, type.bounds.extent());
+    auto plan = mixed
+                    ? std::make_unique<Plan>(type.layout, erase(type.layout), type.bounds.extent())
+                    : std::make_unique<Plan>(type.layout, type.layout, type.bounds.extent());
     const Plan *none = nullptr;
     if (type.plan.compare_exchange_strong(none, plan.get(), std::memory_order_acq_rel))
         plan.release(); // else another thread was first
@@ -314,10 +322,7 @@ int64_t own_memory(const NodePtr &n)
 
 } // namespace
 
-void count_memory(heddle_type &type)
-{
-    type.own_memory = own_memory(type.layout.node);
-}
+void count_memory(heddle_type &type) { type.own_memory = own_memory(type.layout.node); }
 
 } // namespace heddle
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Types: MPI's constructors on layouts. A type holds its canonical layout, not the calls that made it,
-// and the bounds that only MPI knows of. Immutable but for its plan, which commit adds once.
+// Types: MPI's constructors on layouts. A type holds its canonical layout, not the calls that made
+// it, and the bounds that only MPI knows of. Immutable but for its plan, which commit adds once.
 #pragma once
 
 #include "handle.hpp"

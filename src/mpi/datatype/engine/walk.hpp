@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The host's traversal of an image. One law: every step serves n instances of a node at once, at
-// constant strides on both sides. What is repeated (an array of structs, a vector of indexed blocks)
-// so reaches the loops of copy.hpp with n as large as it gets, and never one call per element.
+// constant strides on both sides. What is repeated (an array of structs, a vector of indexed
+// blocks) so reaches the loops of copy.hpp with n as large as it gets, and never one call per
+// element.
 #pragma once
 
 #include "copy.hpp"
@@ -38,19 +39,21 @@ public:
                 if (grid.strided && grid.rows <= few)
                     return grid_rows(grid, s, m, p);
                 if (!grid.strided && n.count < s.n && n.count <= few)
-                    return tiles(s, n.bytes * n.count, m, p, [&](Strides t, Address mt, Address pt) {
-                        for (int64_t i = 0; i < n.count; ++i)
-                            whole(n.child, t, at(mt, i * children.ms), at(pt, i * children.ps));
-                    });
+                    return tiles(
+                        s, n.bytes * n.count, m, p, [&](Strides t, Address mt, Address pt) {
+                            for (int64_t i = 0; i < n.count; ++i)
+                                whole(n.child, t, at(mt, i * children.ms), at(pt, i * children.ps));
+                        });
                 for (int64_t i = 0; i < s.n; ++i)
                     whole(n.child, children, at(m, i * s.ms), at(p, i * s.ps));
                 return;
             }
             default:
                 if (n.count <= few && s.n > 1)
-                    return tiles(s, packed_size(image_, n), m, p, [&](Strides t, Address mt, Address pt) {
-                        blocks(n, 0, n.count, t, mt, pt);
-                    });
+                    return tiles(s, packed_size(image_, n), m, p,
+                                 [&](Strides t, Address mt, Address pt) {
+                                     blocks(n, 0, n.count, t, mt, pt);
+                                 });
                 for (int64_t i = 0; i < s.n; ++i)
                     blocks(n, 0, n.count, {1, 0, 0}, at(m, i * s.ms), at(p, i * s.ps));
                 return;
@@ -58,8 +61,8 @@ public:
         }
     }
 
-    // Packed bytes [lo, hi) of one instance of node k, which lies at memory m; packed byte 0 would lie
-    // at p.
+    // Packed bytes [lo, hi) of one instance of node k, which lies at memory m; packed byte 0 would
+    // lie at p.
     void part(int32_t k, int64_t lo, int64_t hi, Address m, Address p) const
     {
         const ImageNode &n = image_.nodes[k];
@@ -68,8 +71,8 @@ public:
             move<D>(at(m, lo), at(p, lo), static_cast<size_t>(hi - lo));
             return;
         case NodeKind::stream:
-            return repeated(n.child, n.bytes, n.by_bytes, {n.count, n.stride, packed_step(n.stride, n.bytes)},
-                            lo, hi, m, p);
+            return repeated(n.child, n.bytes, n.by_bytes,
+                            {n.count, n.stride, packed_step(n.stride, n.bytes)}, lo, hi, m, p);
         case NodeKind::gather: {
             int64_t i = n.by_bytes.divide(lo);
             const int64_t j = n.by_bytes.divide(hi);
@@ -90,8 +93,8 @@ public:
     }
 
     // Packed bytes [lo, hi) of `s.n` instances of node k, of `bytes` each, the first at m and p.
-    void repeated(int32_t k, int64_t bytes, Divisor by_bytes, Strides s, int64_t lo, int64_t hi, Address m,
-                  Address p) const
+    void repeated(int32_t k, int64_t bytes, Divisor by_bytes, Strides s, int64_t lo, int64_t hi,
+                  Address m, Address p) const
     {
         int64_t i = by_bytes.divide(lo);
         const int64_t j = by_bytes.divide(hi);
@@ -158,7 +161,8 @@ private:
         return D == Dir::same ? memory_step : bytes;
     }
 
-    template <class F> void tiles(const Strides &s, int64_t bytes, Address m, Address p, F &&f) const
+    template <class F>
+    void tiles(const Strides &s, int64_t bytes, Address m, Address p, F &&f) const
     {
         const int64_t t = std::max<int64_t>(tile_bytes / bytes, 8);
         for (int64_t i = 0; i < s.n; i += t)
@@ -166,11 +170,13 @@ private:
     }
 
     // Two dimensions of dense blocks.
-    void planes(int64_t bytes, const Strides &outer, const Strides &inner, Address m, Address p) const
+    void planes(int64_t bytes, const Strides &outer, const Strides &inner, Address m,
+                Address p) const
     {
         if (outer.n > inner.n && inner.n <= short_row)
             return copy_columns<D>(bytes, outer, inner, m, p);
-        // Neighbours that share a cache line which the inner loop leaves: a transpose, by columns of eight.
+        // Neighbours that share a cache line which the inner loop leaves: a transpose, by columns
+        // of eight.
         int64_t i = 0;
         if (magnitude(outer.ms) <= cache_line / 2 && magnitude(inner.ms) >= cache_line)
             for (; i + short_row <= outer.n; i += short_row)
@@ -181,7 +187,8 @@ private:
     }
 
     // Blocks [i, j) of an irregular node, each over `s.n` instances of it.
-    void blocks(const ImageNode &n, int64_t i, int64_t j, const Strides &s, Address m, Address p) const
+    void blocks(const ImageNode &n, int64_t i, int64_t j, const Strides &s, Address m,
+                Address p) const
     {
         const int64_t *displs = image_.displs(n);
         switch (n.kind) {
@@ -246,7 +253,8 @@ private:
     {
         const int64_t *prefix = image_.prefix(n);
         const int64_t unit = n.kind == NodeKind::runs ? n.bytes : 1;
-        int64_t i = find_block(prefix, n.count, n.kind == NodeKind::runs ? n.by_bytes.divide(lo) : lo);
+        int64_t i =
+            find_block(prefix, n.count, n.kind == NodeKind::runs ? n.by_bytes.divide(lo) : lo);
         if (lo > prefix[i] * unit) {
             const int64_t end = prefix[i + 1] * unit;
             piece(n, i, lo - prefix[i] * unit, std::min(hi, end) - prefix[i] * unit, m, p);
@@ -261,8 +269,8 @@ private:
             piece(n, j, 0, hi - prefix[j] * unit, m, p);
     }
 
-    // How many of the blocks from the first on end within the first `hi` bytes. Gallops: the answer is
-    // near where a tile begins, and far probes would miss every cache.
+    // How many of the blocks from the first on end within the first `hi` bytes. Gallops: the answer
+    // is near where a tile begins, and far probes would miss every cache.
     static int64_t whole_blocks(const int64_t *prefix, int64_t count, int64_t unit, int64_t hi)
     {
         const int64_t units = unit == 1 ? hi : hi / unit;
@@ -286,8 +294,8 @@ private:
         }
         const Address pi = at(p, packed_step(displ, image_.prefix(n)[i] * n.bytes));
         const int64_t units = image_.prefix(n)[i + 1] - image_.prefix(n)[i];
-        repeated(n.child, n.bytes, n.by_bytes, {units, n.stride, packed_step(n.stride, n.bytes)}, lo, hi, mi,
-                 pi);
+        repeated(n.child, n.bytes, n.by_bytes, {units, n.stride, packed_step(n.stride, n.bytes)},
+                 lo, hi, mi, pi);
     }
 
     ImageView image_;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Data calls on files in external32: the buffer is converted as a whole, and bytes are read or written in its
- * place.
+ * Data calls on files in external32: the buffer is converted as a whole, and bytes are read or
+ * written in its place.
  */
 #include "heddle_files.h"
 #include "mpioimpl.h"
@@ -11,7 +11,8 @@
 
 static int fail(MPI_File file, int class, const char *text)
 {
-    int error = MPIO_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, "MPI_FILE", __LINE__, class, text, 0);
+    int error = MPIO_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, "MPI_FILE", __LINE__, class,
+                                     text, 0);
     return MPIO_Err_return_file(file, error);
 }
 
@@ -52,8 +53,8 @@ static int describe_bytes(struct MPIO_External32 *x, MPI_Aint bytes)
     return err == MPI_SUCCESS ? MPI_Type_commit(&x->type) : err;
 }
 
-int MPIO_External32_begin(MPI_File file, const void *buf, int count, MPI_Datatype datatype, int reads,
-                          struct MPIO_External32 **conversion)
+int MPIO_External32_begin(MPI_File file, const void *buf, int count, MPI_Datatype datatype,
+                          int reads, struct MPIO_External32 **conversion)
 {
     MPI_Aint bytes = 0, position = 0;
     struct MPIO_External32 *x = MPL_calloc(1, sizeof *x, MPL_MEM_IO);
@@ -66,7 +67,8 @@ int MPIO_External32_begin(MPI_File file, const void *buf, int count, MPI_Datatyp
     x->user_type = datatype;
     x->reads = reads;
 
-    int err = count > 0 ? PMPI_Pack_external_size("external32", count, datatype, &bytes) : MPI_SUCCESS;
+    int err =
+        count > 0 ? PMPI_Pack_external_size("external32", count, datatype, &bytes) : MPI_SUCCESS;
     if (err == MPI_SUCCESS)
         err = describe_bytes(x, bytes);
     if (err == MPI_SUCCESS && bytes > 0) {
@@ -75,7 +77,8 @@ int MPIO_External32_begin(MPI_File file, const void *buf, int count, MPI_Datatyp
             err = MPIO_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, "MPI_FILE", __LINE__,
                                        MPI_ERR_NO_MEM, "**nomem", 0);
         else if (!reads)
-            err = PMPI_Pack_external("external32", buf, count, datatype, x->bytes, bytes, &position);
+            err =
+                PMPI_Pack_external("external32", buf, count, datatype, x->bytes, bytes, &position);
     }
     if (err != MPI_SUCCESS) {
         drop(x);
@@ -97,10 +100,10 @@ static int finish(struct MPIO_External32 *x, MPI_Count bytes)
     if (bytes == 0 || !x->reads)
         return MPI_SUCCESS;
     if (bytes == all)
-        return PMPI_Unpack_external("external32", x->bytes, bytes, &position, x->user, x->user_count,
-                                    x->user_type);
-    int err =
-        MPIR_Typerep_unpack_external_part(x->bytes, bytes, x->user, x->user_count, x->user_type, &moved);
+        return PMPI_Unpack_external("external32", x->bytes, bytes, &position, x->user,
+                                    x->user_count, x->user_type);
+    int err = MPIR_Typerep_unpack_external_part(x->bytes, bytes, x->user, x->user_count,
+                                                x->user_type, &moved);
     x->moved = moved;
     return err;
 }
@@ -125,8 +128,8 @@ int MPIO_External32_split(struct MPIO_External32 *x, int error, MPI_Status *stat
     return MPIO_External32_end(x, error, status);
 }
 
-/* ---- nonblocking calls: a generalized request that ends when the one on bytes has ended, and the buffer is
- * converted */
+/* ---- nonblocking calls: a generalized request that ends when the one on bytes has ended, and the
+ * buffer is converted */
 
 static int poll_one(void *state, MPI_Status *status)
 {

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A datatype as it lies in a file in external32, where some elements have other sizes than in memory
- * (MPI 4.0, 14.5.1): displacements in extents follow, those in bytes are the program's, and stay.
+ * A datatype as it lies in a file in external32, where some elements have other sizes than in
+ * memory (MPI 4.0, 14.5.1): displacements in extents follow, those in bytes are the program's, and
+ * stay.
  */
 #include "adio.h"
 #include "heddle_files.h"
 
 #include <stdlib.h>
 
-/* What a type was made of. Numbers are in the order of the constructor's arguments, but for arrays: there
- * those that may be large stand alone. */
+/* What a type was made of. Numbers are in the order of the constructor's arguments, but for arrays:
+ * there those that may be large stand alone. */
 struct contents {
     MPI_Count integers, addresses, counts, types;
     int combiner;
@@ -29,8 +30,8 @@ static void drop_contents(struct contents *c)
     MPL_free(c->type);
 }
 
-/* The large numbers of small constructors are integers and addresses: they are moved to where those of large
- * ones are. */
+/* The large numbers of small constructors are integers and addresses: they are moved to where those
+ * of large ones are. */
 static void unify(struct contents *c)
 {
     if (c->counts > 0)
@@ -58,18 +59,19 @@ static void unify(struct contents *c)
 static int get_contents(MPI_Datatype type, struct contents *c)
 {
     *c = (struct contents){0};
-    int err =
-        PMPI_Type_get_envelope_c(type, &c->integers, &c->addresses, &c->counts, &c->types, &c->combiner);
+    int err = PMPI_Type_get_envelope_c(type, &c->integers, &c->addresses, &c->counts, &c->types,
+                                       &c->combiner);
     if (err != MPI_SUCCESS || c->combiner == MPI_COMBINER_NAMED)
         return err;
     c->integer = MPL_calloc(c->integers + 1, sizeof *c->integer, MPL_MEM_IO);
     c->address = MPL_calloc(c->addresses + 1, sizeof *c->address, MPL_MEM_IO);
-    c->number = MPL_calloc(c->integers + c->addresses + c->counts + 1, sizeof *c->number, MPL_MEM_IO);
+    c->number =
+        MPL_calloc(c->integers + c->addresses + c->counts + 1, sizeof *c->number, MPL_MEM_IO);
     MPI_Datatype *types = MPL_calloc(c->types + 1, sizeof *types, MPL_MEM_IO);
     err = MPI_ERR_NO_MEM;
     if (c->integer != NULL && c->address != NULL && c->number != NULL && types != NULL)
-        err = PMPI_Type_get_contents_c(type, c->integers, c->addresses, c->counts, c->types, c->integer,
-                                       c->address, c->number, types);
+        err = PMPI_Type_get_contents_c(type, c->integers, c->addresses, c->counts, c->types,
+                                       c->integer, c->address, c->number, types);
     if (err != MPI_SUCCESS) {
         MPL_free(types);
         return err;
@@ -106,7 +108,8 @@ static int rebuild(const struct contents *c, const MPI_Datatype *types, MPI_Data
         return PMPI_Type_create_resized_c(types[0], n[0], n[1], newtype);
     case MPI_COMBINER_SUBARRAY:
         dims = i[0];
-        return PMPI_Type_create_subarray_c(dims, n, n + dims, n + 2 * dims, i[1], types[0], newtype);
+        return PMPI_Type_create_subarray_c(dims, n, n + dims, n + 2 * dims, i[1], types[0],
+                                           newtype);
     case MPI_COMBINER_DARRAY:
         dims = i[2];
         return PMPI_Type_create_darray_c(i[0], i[1], dims, n, i + 3, i + 3 + dims, i + 3 + 2 * dims,
@@ -146,8 +149,8 @@ int MPIO_External32_type(MPI_Datatype native, MPI_Datatype *external)
         return err;
 
     if (c.types > 0)
-        err =
-            size == external_size ? PMPI_Type_contiguous_c(1, native, external) : convert_parts(&c, external);
+        err = size == external_size ? PMPI_Type_contiguous_c(1, native, external)
+                                    : convert_parts(&c, external);
     else if (size == external_size && c.combiner == MPI_COMBINER_NAMED)
         *external = native;
     else

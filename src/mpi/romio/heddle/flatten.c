@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A datatype's blocks as ROMIO's file code goes through them, taken from the datatype engine. It takes the
- * place of adio/common/flatten.c, which followed the constructors of a type.
+ * A datatype's blocks as ROMIO's file code goes through them, taken from the datatype engine. It
+ * takes the place of adio/common/flatten.c, which followed the constructors of a type.
  *
- * The list holds the runs of memory of one instance, in the type's order; runs that touch are one. Bounds are
- * no part of it: who repeats a type goes on by its extent. A type without data has one block, without bytes.
+ * The list holds the runs of memory of one instance, in the type's order; runs that touch are one.
+ * Bounds are no part of it: who repeats a type goes on by its extent. A type without data has one
+ * block, without bytes.
  */
 #include "adio.h"
 #include "adio_extern.h"
@@ -14,9 +15,11 @@
 #include <sys/uio.h>
 
 /* MPICH also provides these (src/mpi/datatype/typerep). */
-int MPIR_Typerep_iov_len(MPI_Aint count, MPI_Datatype type, MPI_Aint max_iov_bytes, MPI_Aint *iov_len);
-int MPIR_Typerep_to_iov_offset(const void *buf, MPI_Aint count, MPI_Datatype type, MPI_Aint iov_offset,
-                               struct iovec *iov, MPI_Aint max_iov_len, MPI_Aint *actual_iov_len);
+int MPIR_Typerep_iov_len(MPI_Aint count, MPI_Datatype type, MPI_Aint max_iov_bytes,
+                         MPI_Aint *iov_len);
+int MPIR_Typerep_to_iov_offset(const void *buf, MPI_Aint count, MPI_Datatype type,
+                               MPI_Aint iov_offset, struct iovec *iov, MPI_Aint max_iov_len,
+                               MPI_Aint *actual_iov_len);
 
 enum { RUNS_AT_ONCE = 256 };
 
@@ -52,7 +55,8 @@ static void release(ADIOI_Flatlist_node *list)
 }
 
 /* One more block, or a longer last one. `*end` is where all blocks so far end. */
-static void append(ADIOI_Flatlist_node *list, ADIO_Offset offset, ADIO_Offset bytes, ADIO_Offset *end)
+static void append(ADIOI_Flatlist_node *list, ADIO_Offset offset, ADIO_Offset bytes,
+                   ADIO_Offset *end)
 {
     const MPI_Count last = list->count - 1;
     if (offset < 0)

@@ -1,36 +1,42 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Reads and writes of one process. The nonblocking ones are over when they return, as those of ROMIO are
- * where the file or the buffer has gaps.
+ * Reads and writes of one process. The nonblocking ones are over when they return, as those of
+ * ROMIO are where the file or the buffer has gaps.
  */
 #include "pieces.h"
 
 #include "adio_extern.h"
 
-/* ---- to and from one place of the file, whose offset is in bytes ------------------------------------- */
+/* ---- to and from one place of the file, whose offset is in bytes
+ * ------------------------------------- */
 
-/* Bytes of a piece to write: as many as of one to read, unless a hint says otherwise. ROMIO's default for writes is an eighth
- * of that; each piece costs a launch and a wait (H100, tmpfs: 0.96 of the time of a copy and a write, with 4 MiB 0.81). */
+/* Bytes of a piece to write: as many as of one to read, unless a hint says otherwise. ROMIO's
+ * default for writes is an eighth of that; each piece costs a launch and a wait (H100, tmpfs: 0.96
+ * of the time of a copy and a write, with 4 MiB 0.81). */
 static int write_bytes(ADIO_File fd)
 {
     const int bytes = fd->hints->ind_wr_buffer_size;
-    return bytes == atoi(ADIOI_IND_WR_BUFFER_SIZE_DFLT) ? atoi(ADIOI_IND_RD_BUFFER_SIZE_DFLT) : bytes;
+    return bytes == atoi(ADIOI_IND_WR_BUFFER_SIZE_DFLT) ? atoi(ADIOI_IND_RD_BUFFER_SIZE_DFLT)
+                                                        : bytes;
 }
 
-void ADIO_Any_ReadContig(ADIO_File fd, void *buf, int count, MPI_Datatype datatype, int file_ptr_type,
-                         ADIO_Offset offset, ADIO_Status *status, int *error_code)
+void ADIO_Any_ReadContig(ADIO_File fd, void *buf, int count, MPI_Datatype datatype,
+                         int file_ptr_type, ADIO_Offset offset, ADIO_Status *status,
+                         int *error_code)
 {
     struct pieces p;
     if (!ADIOI_Buffer_is_staged(buf, count, datatype)) {
         ADIO_ReadContig(fd, buf, count, datatype, file_ptr_type, offset, status, error_code);
         return;
     }
-    ADIOI_Pieces_init(&p, fd, buf, count, datatype, file_ptr_type, offset, 1, fd->hints->ind_rd_buffer_size);
+    ADIOI_Pieces_init(&p, fd, buf, count, datatype, file_ptr_type, offset, 1,
+                      fd->hints->ind_rd_buffer_size);
     ADIOI_Pieces_read(&p, fd->fns->ADIOI_xxx_ReadContig, p.bytes, status, error_code);
 }
 
-void ADIO_Any_WriteContig(ADIO_File fd, const void *buf, int count, MPI_Datatype datatype, int file_ptr_type,
-                          ADIO_Offset offset, ADIO_Status *status, int *error_code)
+void ADIO_Any_WriteContig(ADIO_File fd, const void *buf, int count, MPI_Datatype datatype,
+                          int file_ptr_type, ADIO_Offset offset, ADIO_Status *status,
+                          int *error_code)
 {
     struct pieces p;
     if (!ADIOI_Buffer_is_staged(buf, count, datatype)) {
@@ -41,23 +47,26 @@ void ADIO_Any_WriteContig(ADIO_File fd, const void *buf, int count, MPI_Datatype
     ADIOI_Pieces_write(&p, fd->fns->ADIOI_xxx_WriteContig, status, error_code);
 }
 
-/* ---- where the buffer, the file, or both have gaps; the offset is in etypes ---------------------------- */
+/* ---- where the buffer, the file, or both have gaps; the offset is in etypes
+ * ---------------------------- */
 
 /* Where only the buffer has gaps, its packed form goes to one place of the file. */
 struct place {
     int is_one;
     ADIO_Offset offset; /* in bytes */
-    MPI_Count
-        locked; /* so many bytes. In atomic mode ROMIO locks for its callers only what has no gaps at all. */
+    MPI_Count locked; /* so many bytes. In atomic mode ROMIO locks for its callers only what has no
+                         gaps at all. */
 };
 
-static struct place place_begin(ADIO_File fd, MPI_Count bytes, int file_ptr_type, ADIO_Offset offset)
+static struct place place_begin(ADIO_File fd, MPI_Count bytes, int file_ptr_type,
+                                ADIO_Offset offset)
 {
     struct place place = {0, 0, 0};
     ADIOI_Datatype_iscontig(fd->filetype, &place.is_one);
     if (!place.is_one)
         return place;
-    place.offset = file_ptr_type == ADIO_INDIVIDUAL ? fd->fp_ind : fd->disp + fd->etype_size * offset;
+    place.offset =
+        file_ptr_type == ADIO_INDIVIDUAL ? fd->fp_ind : fd->disp + fd->etype_size * offset;
     if (fd->atomicity && ADIO_Feature(fd, ADIO_LOCKS)) {
         place.locked = bytes;
         ADIOI_WRITE_LOCK(fd, place.offset, SEEK_SET, place.locked);
@@ -71,44 +80,52 @@ static void place_end(ADIO_File fd, const struct place *place)
         ADIOI_UNLOCK(fd, place->offset, SEEK_SET, place->locked);
 }
 
-/* Each call of ROMIO's looks for its place in the view, so that pieces are long. In atomic mode it also
- * locks, so that there is one. */
-static void strided(struct pieces *p, ADIO_File fd, const void *buf, int count, MPI_Datatype datatype,
-                    int file_ptr_type, ADIO_Offset offset)
+/* Each call of ROMIO's looks for its place in the view, so that pieces are long. In atomic mode it
+ * also locks, so that there is one. */
+static void strided(struct pieces *p, ADIO_File fd, const void *buf, int count,
+                    MPI_Datatype datatype, int file_ptr_type, ADIO_Offset offset)
 {
-    const MPI_Count most = fd->atomicity ? ADIOI_Buffer_bytes(count, datatype) : fd->hints->cb_buffer_size;
+    const MPI_Count most =
+        fd->atomicity ? ADIOI_Buffer_bytes(count, datatype) : fd->hints->cb_buffer_size;
     ADIOI_Pieces_init(p, fd, buf, count, datatype, file_ptr_type, offset, fd->etype_size, most);
 }
 
-void ADIO_Any_ReadStrided(ADIO_File fd, void *buf, int count, MPI_Datatype datatype, int file_ptr_type,
-                          ADIO_Offset offset, ADIO_Status *status, int *error_code)
+void ADIO_Any_ReadStrided(ADIO_File fd, void *buf, int count, MPI_Datatype datatype,
+                          int file_ptr_type, ADIO_Offset offset, ADIO_Status *status,
+                          int *error_code)
 {
     struct pieces p;
     if (!ADIOI_Buffer_is_staged(buf, count, datatype)) {
         ADIO_ReadStrided(fd, buf, count, datatype, file_ptr_type, offset, status, error_code);
         return;
     }
-    const struct place place = place_begin(fd, ADIOI_Buffer_bytes(count, datatype), file_ptr_type, offset);
+    const struct place place =
+        place_begin(fd, ADIOI_Buffer_bytes(count, datatype), file_ptr_type, offset);
     if (place.is_one) {
-        ADIO_Any_ReadContig(fd, buf, count, datatype, file_ptr_type, place.offset, status, error_code);
+        ADIO_Any_ReadContig(fd, buf, count, datatype, file_ptr_type, place.offset, status,
+                            error_code);
     } else {
         strided(&p, fd, buf, count, datatype, file_ptr_type, offset);
-        ADIOI_Pieces_read(&p, fd->fns->ADIOI_xxx_ReadStrided, ADIOI_Pieces_in_file(&p), status, error_code);
+        ADIOI_Pieces_read(&p, fd->fns->ADIOI_xxx_ReadStrided, ADIOI_Pieces_in_file(&p), status,
+                          error_code);
     }
     place_end(fd, &place);
 }
 
-void ADIO_Any_WriteStrided(ADIO_File fd, const void *buf, int count, MPI_Datatype datatype, int file_ptr_type,
-                           ADIO_Offset offset, ADIO_Status *status, int *error_code)
+void ADIO_Any_WriteStrided(ADIO_File fd, const void *buf, int count, MPI_Datatype datatype,
+                           int file_ptr_type, ADIO_Offset offset, ADIO_Status *status,
+                           int *error_code)
 {
     struct pieces p;
     if (!ADIOI_Buffer_is_staged(buf, count, datatype)) {
         ADIO_WriteStrided(fd, buf, count, datatype, file_ptr_type, offset, status, error_code);
         return;
     }
-    const struct place place = place_begin(fd, ADIOI_Buffer_bytes(count, datatype), file_ptr_type, offset);
+    const struct place place =
+        place_begin(fd, ADIOI_Buffer_bytes(count, datatype), file_ptr_type, offset);
     if (place.is_one) {
-        ADIO_Any_WriteContig(fd, buf, count, datatype, file_ptr_type, place.offset, status, error_code);
+        ADIO_Any_WriteContig(fd, buf, count, datatype, file_ptr_type, place.offset, status,
+                             error_code);
     } else {
         strided(&p, fd, buf, count, datatype, file_ptr_type, offset);
         ADIOI_Pieces_write(&p, fd->fns->ADIOI_xxx_WriteStrided, status, error_code);
@@ -116,18 +133,21 @@ void ADIO_Any_WriteStrided(ADIO_File fd, const void *buf, int count, MPI_Datatyp
     place_end(fd, &place);
 }
 
-/* ---- nonblocking ------------------------------------------------------------------------------------- */
+/* ---- nonblocking
+ * ------------------------------------------------------------------------------------- */
 
 /* A request that is complete, and says how much was moved. */
-static void completed(ADIO_File fd, const ADIO_Status *status, ADIO_Request *request, int *error_code)
+static void completed(ADIO_File fd, const ADIO_Status *status, ADIO_Request *request,
+                      int *error_code)
 {
     *request = MPI_REQUEST_NULL;
     if (*error_code == MPI_SUCCESS)
         MPIO_Completed_request_create(&fd, ADIOI_Status_bytes(status), error_code, request);
 }
 
-void ADIO_Any_IreadContig(ADIO_File fd, void *buf, int count, MPI_Datatype datatype, int file_ptr_type,
-                          ADIO_Offset offset, ADIO_Request *request, int *error_code)
+void ADIO_Any_IreadContig(ADIO_File fd, void *buf, int count, MPI_Datatype datatype,
+                          int file_ptr_type, ADIO_Offset offset, ADIO_Request *request,
+                          int *error_code)
 {
     ADIO_Status status;
     if (!ADIOI_Buffer_is_staged(buf, count, datatype)) {
@@ -138,8 +158,9 @@ void ADIO_Any_IreadContig(ADIO_File fd, void *buf, int count, MPI_Datatype datat
     completed(fd, &status, request, error_code);
 }
 
-void ADIO_Any_IwriteContig(ADIO_File fd, const void *buf, int count, MPI_Datatype datatype, int file_ptr_type,
-                           ADIO_Offset offset, ADIO_Request *request, int *error_code)
+void ADIO_Any_IwriteContig(ADIO_File fd, const void *buf, int count, MPI_Datatype datatype,
+                           int file_ptr_type, ADIO_Offset offset, ADIO_Request *request,
+                           int *error_code)
 {
     ADIO_Status status;
     if (!ADIOI_Buffer_is_staged(buf, count, datatype)) {
@@ -150,8 +171,9 @@ void ADIO_Any_IwriteContig(ADIO_File fd, const void *buf, int count, MPI_Datatyp
     completed(fd, &status, request, error_code);
 }
 
-void ADIO_Any_IreadStrided(ADIO_File fd, void *buf, int count, MPI_Datatype datatype, int file_ptr_type,
-                           ADIO_Offset offset, ADIO_Request *request, int *error_code)
+void ADIO_Any_IreadStrided(ADIO_File fd, void *buf, int count, MPI_Datatype datatype,
+                           int file_ptr_type, ADIO_Offset offset, ADIO_Request *request,
+                           int *error_code)
 {
     ADIO_Status status;
     if (!ADIOI_Buffer_is_staged(buf, count, datatype)) {
@@ -163,7 +185,8 @@ void ADIO_Any_IreadStrided(ADIO_File fd, void *buf, int count, MPI_Datatype data
 }
 
 void ADIO_Any_IwriteStrided(ADIO_File fd, const void *buf, int count, MPI_Datatype datatype,
-                            int file_ptr_type, ADIO_Offset offset, ADIO_Request *request, int *error_code)
+                            int file_ptr_type, ADIO_Offset offset, ADIO_Request *request,
+                            int *error_code)
 {
     ADIO_Status status;
     if (!ADIOI_Buffer_is_staged(buf, count, datatype)) {

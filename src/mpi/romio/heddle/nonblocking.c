@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Nonblocking collective reads and writes. They must not wait for other processes, nor call ROMIO more often
- * than those do: so all of the data is staged, a write's when it begins, a read's until it has ended. A
- * generalized request around ROMIO's own sees to that.
+ * Nonblocking collective reads and writes. They must not wait for other processes, nor call ROMIO
+ * more often than those do: so all of the data is staged, a write's when it begins, a read's until
+ * it has ended. A generalized request around ROMIO's own sees to that.
  */
 #include "pieces.h"
 
@@ -21,7 +21,8 @@ struct pending {
 
 static MPIX_Grequest_class pending_class = 0;
 
-/* ---- the request ----------------------------------------------------------------------------------- */
+/* ---- the request
+ * ----------------------------------------------------------------------------------- */
 
 /* ROMIO's operation has ended. */
 static void finish(struct pending *op)
@@ -85,7 +86,8 @@ static int free_pending(void *state)
     return MPI_SUCCESS;
 }
 
-/* ---- how it begins ---------------------------------------------------------------------------------- */
+/* ---- how it begins
+ * ---------------------------------------------------------------------------------- */
 
 static struct pending *begin(const struct pieces *p, int is_read)
 {
@@ -128,16 +130,17 @@ static void staged(struct pieces *p, int is_read, ADIO_Request *request, int *er
     int count;
     ADIOI_Bytes_type(op->error == MPI_SUCCESS ? p->bytes : 0, &op->inner_type, &count);
     if (is_read)
-        ADIO_IreadStridedColl(p->fd, op->staging.memory, count, op->inner_type, p->file_ptr_type, p->offset,
-                              &op->inner, error_code);
+        ADIO_IreadStridedColl(p->fd, op->staging.memory, count, op->inner_type, p->file_ptr_type,
+                              p->offset, &op->inner, error_code);
     else
-        ADIO_IwriteStridedColl(p->fd, op->staging.memory, count, op->inner_type, p->file_ptr_type, p->offset,
-                               &op->inner, error_code);
+        ADIO_IwriteStridedColl(p->fd, op->staging.memory, count, op->inner_type, p->file_ptr_type,
+                               p->offset, &op->inner, error_code);
     started(op, request, error_code);
 }
 
-void ADIO_Any_IreadStridedColl(ADIO_File fd, void *buf, int count, MPI_Datatype datatype, int file_ptr_type,
-                               ADIO_Offset offset, ADIO_Request *request, int *error_code)
+void ADIO_Any_IreadStridedColl(ADIO_File fd, void *buf, int count, MPI_Datatype datatype,
+                               int file_ptr_type, ADIO_Offset offset, ADIO_Request *request,
+                               int *error_code)
 {
     struct pieces p;
     if (!ADIOI_Buffer_is_staged(buf, count, datatype)) {
@@ -149,11 +152,13 @@ void ADIO_Any_IreadStridedColl(ADIO_File fd, void *buf, int count, MPI_Datatype 
 }
 
 void ADIO_Any_IwriteStridedColl(ADIO_File fd, const void *buf, int count, MPI_Datatype datatype,
-                                int file_ptr_type, ADIO_Offset offset, ADIO_Request *request, int *error_code)
+                                int file_ptr_type, ADIO_Offset offset, ADIO_Request *request,
+                                int *error_code)
 {
     struct pieces p;
     if (!ADIOI_Buffer_is_staged(buf, count, datatype)) {
-        ADIO_IwriteStridedColl(fd, buf, count, datatype, file_ptr_type, offset, request, error_code);
+        ADIO_IwriteStridedColl(fd, buf, count, datatype, file_ptr_type, offset, request,
+                               error_code);
         return;
     }
     ADIOI_Pieces_init(&p, fd, buf, count, datatype, file_ptr_type, offset, fd->etype_size, 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What fails amid ROMIO's nonblocking operations, which knew of no errors: a request never ended, or said
- * that all was written. Now it ends, and its error is that of the call which waits for it.
+ * What fails amid ROMIO's nonblocking operations, which knew of no errors: a request never ended,
+ * or said that all was written. Now it ends, and its error is that of the call which waits for it.
  */
 #include "any_memory.h"
 
@@ -42,8 +42,8 @@ int ADIO_Any_aio_error(MPI_Offset moved)
 {
     if (moved >= 0)
         return MPI_SUCCESS;
-    return MPIO_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__, MPI_ERR_IO, "**io",
-                                "**io %s", strerror((int)-moved));
+    return MPIO_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__, MPI_ERR_IO,
+                                "**io", "**io %s", strerror((int)-moved));
 }
 
 int ADIO_Any_note(ADIOI_NBC_Request *request, int error)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * One call's data as pieces: where each lies in the buffer, in staging memory and in the file, and how they
- * take turns.
+ * One call's data as pieces: where each lies in the buffer, in staging memory and in the file, and
+ * how they take turns.
  */
 #include "pieces.h"
 
@@ -22,8 +22,9 @@ int ADIOI_Buffer_is_staged(const void *buf, int count, MPI_Datatype datatype)
            MPIR_Staging_is_needed(buf, datatype);
 }
 
-void ADIOI_Pieces_init(struct pieces *p, ADIO_File fd, const void *buf, int count, MPI_Datatype datatype,
-                       int file_ptr_type, ADIO_Offset offset, MPI_Count unit, MPI_Count most)
+void ADIOI_Pieces_init(struct pieces *p, ADIO_File fd, const void *buf, int count,
+                       MPI_Datatype datatype, int file_ptr_type, ADIO_Offset offset, MPI_Count unit,
+                       MPI_Count most)
 {
     memset(p, 0, sizeof *p);
     p->fd = fd;
@@ -37,7 +38,8 @@ void ADIOI_Pieces_init(struct pieces *p, ADIO_File fd, const void *buf, int coun
     p->piece = MPL_MAX(most / unit, 1) * unit;
 }
 
-/* ---- one piece, which begins at packed byte `at` ---------------------------------------------------- */
+/* ---- one piece, which begins at packed byte `at`
+ * ---------------------------------------------------- */
 
 static MPI_Count length_of(const struct pieces *p, MPI_Count at)
 {
@@ -49,7 +51,10 @@ static ADIO_Offset offset_of(const struct pieces *p, MPI_Count at)
     return p->offset + MPL_MIN(at, p->bytes) / p->unit;
 }
 
-static struct MPIR_Staging *block_of(struct pieces *p, MPI_Count at) { return &p->block[at / p->piece % 2]; }
+static struct MPIR_Staging *block_of(struct pieces *p, MPI_Count at)
+{
+    return &p->block[at / p->piece % 2];
+}
 
 static int pack(struct pieces *p, MPI_Count at)
 {
@@ -58,7 +63,8 @@ static int pack(struct pieces *p, MPI_Count at)
 }
 
 /* Between its block and the file; behind the end: a call without data. `*bytes` were moved. */
-static int move(struct pieces *p, MPI_Count at, ADIOI_Read *read, ADIOI_Write *write, MPI_Count *bytes)
+static int move(struct pieces *p, MPI_Count at, ADIOI_Read *read, ADIOI_Write *write,
+                MPI_Count *bytes)
 {
     void *const memory = at < p->bytes ? block_of(p, at)->memory : NULL;
     ADIO_Status status;
@@ -75,7 +81,8 @@ static int move(struct pieces *p, MPI_Count at, ADIOI_Read *read, ADIOI_Write *w
     return error;
 }
 
-/* ---- all of them ---------------------------------------------------------------------------------- */
+/* ---- all of them
+ * ---------------------------------------------------------------------------------- */
 
 static int alloc(struct pieces *p)
 {
@@ -151,7 +158,8 @@ void ADIOI_Pieces_read(struct pieces *p, ADIOI_Read *read, MPI_Count in_file, AD
         MPIR_Status_set_bytes(status, p->buffer.datatype, done);
 }
 
-/* ---- the file's end ------------------------------------------------------------------------------- */
+/* ---- the file's end
+ * ------------------------------------------------------------------------------- */
 
 /* How many bytes of the view's data lie before byte `position` of the file. */
 static ADIO_Offset view_bytes_before(ADIO_File fd, ADIO_Offset position)
@@ -187,12 +195,14 @@ MPI_Count ADIOI_Pieces_in_file(const struct pieces *p)
     ADIO_Fcntl(p->fd, ADIO_FCNTL_GET_FSIZE, &file, &error_code);
     if (error_code != MPI_SUCCESS)
         return p->bytes;
-    const ADIO_Offset first =
-        p->file_ptr_type == ADIO_INDIVIDUAL ? view_bytes_before(p->fd, p->fd->fp_ind) : p->offset * p->unit;
+    const ADIO_Offset first = p->file_ptr_type == ADIO_INDIVIDUAL
+                                  ? view_bytes_before(p->fd, p->fd->fp_ind)
+                                  : p->offset * p->unit;
     return MPL_MIN(MPL_MAX(view_bytes_before(p->fd, file.fsize) - first, 0), p->bytes);
 }
 
-/* ---- what ROMIO counts by --------------------------------------------------------------------------- */
+/* ---- what ROMIO counts by
+ * --------------------------------------------------------------------------- */
 
 void ADIOI_Bytes_type(MPI_Count bytes, MPI_Datatype *type, int *count)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * MPI_File_set_view's work. It takes the place of adio/common/ad_set_view.c, which gave up the old view
- * before it had looked at the new one, and told one process alone of an error.
+ * MPI_File_set_view's work. It takes the place of adio/common/ad_set_view.c, which gave up the old
+ * view before it had looked at the new one, and told one process alone of an error.
  */
 #include "adio.h"
 #include "adio_extern.h"
@@ -44,9 +44,10 @@ static int remember_native(MPI_Datatype external, MPI_Datatype native)
     if (attribute == NULL)
         return MPI_ERR_NO_MEM;
     *attribute = native;
-    int err = native_keyval != MPI_KEYVAL_INVALID
-                  ? MPI_SUCCESS
-                  : MPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, drop_native, &native_keyval, NULL);
+    int err =
+        native_keyval != MPI_KEYVAL_INVALID
+            ? MPI_SUCCESS
+            : MPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, drop_native, &native_keyval, NULL);
     if (err == MPI_SUCCESS && !is_predefined(native))
         err = MPI_Type_contiguous(1, native, attribute);
     if (err == MPI_SUCCESS)
@@ -107,8 +108,8 @@ static int check_type(MPI_Datatype type, int access_mode, const char *kind)
     const char *fault = NULL;
     const ADIOI_Flatlist_node *flat = ADIOI_Flatten_and_find(type);
     if (flat == NULL)
-        return MPIO_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, "MPI_FILE_SET_VIEW", __LINE__,
-                                    MPI_ERR_NO_MEM, "**nomem", 0);
+        return MPIO_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, "MPI_FILE_SET_VIEW",
+                                    __LINE__, MPI_ERR_NO_MEM, "**nomem", 0);
     if (flat->flag & ADIOI_TYPE_NEGATIVE)
         fault = "displacements of %s must be non-negative";
     else if (flat->flag & ADIOI_TYPE_DECREASE)
@@ -118,11 +119,12 @@ static int check_type(MPI_Datatype type, int access_mode, const char *kind)
     if (fault == NULL)
         return MPI_SUCCESS;
     snprintf(text, sizeof text, fault, kind);
-    return MPIO_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, "MPI_FILE_SET_VIEW", __LINE__, MPI_ERR_IO,
-                                "**iobadoverlap", " **iobadoverlap %s", text);
+    return MPIO_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, "MPI_FILE_SET_VIEW", __LINE__,
+                                MPI_ERR_IO, "**iobadoverlap", " **iobadoverlap %s", text);
 }
 
-/* The error of this process, or that of another one: the view is new for all of them or for none. */
+/* The error of this process, or that of another one: the view is new for all of them or for none.
+ */
 static int agree(MPI_Comm comm, int error)
 {
     int class = MPI_SUCCESS, worst;

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A device that fails amid one-sided or partitioned communication. Stock takes no notice of what packing and unpacking
- * return there. The law here: every protocol runs to its end, so that nobody waits in vain, and the failure goes with it.
+ * A device that fails amid one-sided or partitioned communication. Stock takes no notice of what
+ * packing and unpacking return there. The law here: every protocol runs to its end, so that nobody
+ * waits in vain, and the failure goes with it.
  *
- * What fails stands in the status of its request (at either end). A message of a request that failed goes without data
- * (MPIDI_UCX_am_pack), and who gets it, a null pointer, writes nothing and has failed as well; answers without data say so in
- * a field. The origin is told: its window remembers the failure of its operations until a synchronization returns it; requests
- * return their own as well.
+ * What fails stands in the status of its request (at either end). A message of a request that
+ * failed goes without data (MPIDI_UCX_am_pack), and who gets it, a null pointer, writes nothing and
+ * has failed as well; answers without data say so in a field. The origin is told: its window
+ * remembers the failure of its operations until a synchronization returns it; requests return their
+ * own as well.
  */
 #ifndef MPIDIG_FAILURES_H_INCLUDED
 #define MPIDIG_FAILURES_H_INCLUDED
@@ -20,26 +22,30 @@ MPL_STATIC_INLINE_PREFIX void MPIDIG_fail(MPIR_Request *req, int error)
 
 MPL_STATIC_INLINE_PREFIX void MPIDIG_fail_elsewhere(MPIR_Request *req)
 {
-    MPIDIG_fail(req, MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__, MPI_ERR_OTHER,
-                                          "**heddleoperation", 0));
+    MPIDIG_fail(req, MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
+                                          MPI_ERR_OTHER, "**heddleoperation", 0));
 }
 
 /* MPIR_Typerep_copy of what came. */
-MPL_STATIC_INLINE_PREFIX void MPIDIG_place(MPIR_Request *rreq, void *to, const void *from, MPI_Aint bytes)
+MPL_STATIC_INLINE_PREFIX void MPIDIG_place(MPIR_Request *rreq, void *to, const void *from,
+                                           MPI_Aint bytes)
 {
     MPIDIG_fail(rreq, MPIR_Typerep_copy(to, from, bytes));
 }
 
 /* MPIR_Typerep_unpack of what came. */
-MPL_STATIC_INLINE_PREFIX void MPIDIG_place_typed(MPIR_Request *rreq, const void *from, MPI_Aint bytes, void *buf,
-                                                 MPI_Aint count, MPI_Datatype datatype, MPI_Aint offset, MPI_Aint *placed)
+MPL_STATIC_INLINE_PREFIX void MPIDIG_place_typed(MPIR_Request *rreq, const void *from,
+                                                 MPI_Aint bytes, void *buf, MPI_Aint count,
+                                                 MPI_Datatype datatype, MPI_Aint offset,
+                                                 MPI_Aint *placed)
 {
     *placed = 0;
     MPIDIG_fail(rreq, MPIR_Typerep_unpack(from, bytes, buf, count, datatype, offset, placed));
 }
 
 /* Whether two values are the same. */
-MPL_STATIC_INLINE_PREFIX int MPIDIG_equal(MPIR_Request *rreq, const void *one, const void *other, MPI_Datatype datatype)
+MPL_STATIC_INLINE_PREFIX int MPIDIG_equal(MPIR_Request *rreq, const void *one, const void *other,
+                                          MPI_Datatype datatype)
 {
     int error = MPI_SUCCESS;
     const int equal = MPIR_Typerep_equal(one, other, datatype, &error);
@@ -47,7 +53,8 @@ MPL_STATIC_INLINE_PREFIX int MPIDIG_equal(MPIR_Request *rreq, const void *one, c
     return equal;
 }
 
-/* An operation is over, at its origin. The window keeps no error code, for MPICH forgets those after 128 others. */
+/* An operation is over, at its origin. The window keeps no error code, for MPICH forgets those
+ * after 128 others. */
 MPL_STATIC_INLINE_PREFIX void MPIDIG_win_note(MPIR_Win *win, const MPIR_Request *req)
 {
     if (unlikely(req->status.MPI_ERROR != MPI_SUCCESS))
@@ -60,8 +67,8 @@ MPL_STATIC_INLINE_PREFIX int MPIDIG_win_result(MPIR_Win *win, int mpi_errno)
     if (unlikely(MPL_atomic_load_int(&MPIDIG_WIN(win, failed)))) {
         const int failed = MPL_atomic_swap_int(&MPIDIG_WIN(win, failed), 0);
         if (mpi_errno == MPI_SUCCESS && failed)
-            mpi_errno = MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__, MPI_ERR_OTHER,
-                                             "**heddleoperation", 0);
+            mpi_errno = MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
+                                             MPI_ERR_OTHER, "**heddleoperation", 0);
     }
     return mpi_errno;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Fortran's array sections as buffers, where MPICH's own nested vectors do not describe them: any datatype,
- * and any number of elements. Compiled in the bindings' library.
+ * Fortran's array sections as buffers, where MPICH's own nested vectors do not describe them: any
+ * datatype, and any number of elements. Compiled in the bindings' library.
  */
 #ifndef CDESC_SECTION_H_INCLUDED
 #define CDESC_SECTION_H_INCLUDED
@@ -11,8 +11,9 @@
 #include <limits.h>
 #include <stdbool.h>
 
-int MPIR_Typerep_section(int rank, const MPI_Aint *extents, const MPI_Aint *strides, MPI_Aint element,
-                         MPI_Aint count, MPI_Datatype oldtype, MPI_Datatype *newtype);
+int MPIR_Typerep_section(int rank, const MPI_Aint *extents, const MPI_Aint *strides,
+                         MPI_Aint element, MPI_Aint count, MPI_Datatype oldtype,
+                         MPI_Datatype *newtype);
 
 /* Whether `count` of `oldtype` are whole rows, planes and so on of the section's own elements. */
 static inline bool cdesc_is_regular(const CFI_cdesc_t *cdesc, MPI_Aint count, MPI_Datatype oldtype)
@@ -42,8 +43,8 @@ static inline int cdesc_section(const CFI_cdesc_t *cdesc, MPI_Aint count, MPI_Da
         extents[i] = cdesc->dim[i].extent;
         strides[i] = cdesc->dim[i].sm;
     }
-    const int mpi_errno = MPIR_Typerep_section(cdesc->rank, extents, strides, (MPI_Aint)cdesc->elem_len,
-                                               count, oldtype, newtype);
+    const int mpi_errno = MPIR_Typerep_section(cdesc->rank, extents, strides,
+                                               (MPI_Aint)cdesc->elem_len, count, oldtype, newtype);
     if (mpi_errno != MPI_SUCCESS)
         *newtype = MPI_DATATYPE_NULL; /* for the call that gets it to tell */
     return mpi_errno;

@@ -16,7 +16,8 @@ void MPIR_Typerep_let_go(MPI_Datatype datatype);
 
 /* Unpacks the elements that `insize` bytes in external32 hold whole, if there are fewer than all.
  * `*actual_unpack_bytes` is their size in memory. */
-int MPIR_Typerep_unpack_external_part(const void *inbuf, MPI_Aint insize, void *outbuf, MPI_Aint outcount,
-                                      MPI_Datatype datatype, MPI_Aint *actual_unpack_bytes);
+int MPIR_Typerep_unpack_external_part(const void *inbuf, MPI_Aint insize, void *outbuf,
+                                      MPI_Aint outcount, MPI_Datatype datatype,
+                                      MPI_Aint *actual_unpack_bytes);
 
 #endif

@@ -3,8 +3,8 @@
  * Datatypes as bytes, for the target of an RMA call or the receiver of a message through shared
  * memory: a header with what MPICH keeps of a datatype, then the engine's own form.
  *
- * Both processes run the same build: the header has its native layout and MPI handles mean the same.
- * Its first two fields refuse bytes that another build made.
+ * Both processes run the same build: the header has its native layout and MPI handles mean the
+ * same. Its first two fields refuse bytes that another build made.
  */
 #include "typerep_internal.h"
 
@@ -83,8 +83,8 @@ int MPIR_Typerep_flatten_size(MPIR_Datatype *datatype_ptr, int *flattened_type_s
     *flattened_type_size = 0;
     mpi_errno = engine_flatten_size(datatype_ptr, &engine_size);
     MPIR_ERR_CHECK(mpi_errno);
-    MPIR_ERR_CHKANDJUMP(engine_size > INT_MAX - (int64_t)sizeof(struct header), mpi_errno, MPI_ERR_TYPE,
-                        "**heddleflatsize");
+    MPIR_ERR_CHKANDJUMP(engine_size > INT_MAX - (int64_t)sizeof(struct header), mpi_errno,
+                        MPI_ERR_TYPE, "**heddleflatsize");
     *flattened_type_size = (int)(sizeof(struct header) + engine_size);
 
 fn_exit:
@@ -137,9 +137,10 @@ int MPIR_Typerep_unflatten(MPIR_Datatype *datatype_ptr, void *flattened_type)
     datatype_ptr->size = 0;
     datatype_ptr->is_contig = 1;
 
-    MPIR_ERR_CHKANDJUMP(header.magic != FLATTENED_MAGIC || header.version != FLATTENED_VERSION, mpi_errno,
-                        MPI_ERR_INTERN, "**heddleflat");
-    mpi_errno = engine_unflatten(datatype_ptr, (char *)flattened_type + sizeof(header), header.engine_size);
+    MPIR_ERR_CHKANDJUMP(header.magic != FLATTENED_MAGIC || header.version != FLATTENED_VERSION,
+                        mpi_errno, MPI_ERR_INTERN, "**heddleflat");
+    mpi_errno =
+        engine_unflatten(datatype_ptr, (char *)flattened_type + sizeof(header), header.engine_size);
     MPIR_ERR_CHECK(mpi_errno);
 
     datatype_ptr->size = header.size;

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Arguments that MPICH does not look at: of arrays' types, of packing, and the operators of one-sided calls.
+ * Arguments that MPICH does not look at: of arrays' types, of packing, and the operators of
+ * one-sided calls.
  */
 #include "typerep_internal.h"
 
 static int too_small(const char *argument, MPI_Aint value, MPI_Aint least)
 {
     return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__, MPI_ERR_ARG,
-                                "**argtoosmall", "**argtoosmall %s %d %d", argument, (int)value, (int)least);
+                                "**argtoosmall", "**argtoosmall %s %d %d", argument, (int)value,
+                                (int)least);
 }
 
 static int wrong(const char *argument)
 {
-    return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__, MPI_ERR_ARG, "**arg",
-                                "**arg %s", argument);
+    return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__, MPI_ERR_ARG,
+                                "**arg", "**arg %s", argument);
 }
 
 /* MPI 4.0, section 5.1.3 */
@@ -45,7 +47,8 @@ static int check_distribution(MPI_Aint gsize, int distribution, int darg, int ps
         return too_small("array_of_psizes", psize, 1);
     switch (distribution) {
     case MPI_DISTRIBUTE_BLOCK:
-        return chosen && (darg < 1 || (MPI_Aint)darg * psize < gsize) ? wrong("array_of_dargs") : MPI_SUCCESS;
+        return chosen && (darg < 1 || (MPI_Aint)darg * psize < gsize) ? wrong("array_of_dargs")
+                                                                      : MPI_SUCCESS;
     case MPI_DISTRIBUTE_CYCLIC:
         return chosen && darg < 1 ? too_small("array_of_dargs", darg, 1) : MPI_SUCCESS;
     case MPI_DISTRIBUTE_NONE:
@@ -90,8 +93,8 @@ static int check_packed(const void *buf, MPI_Datatype datatype, const void *pack
     return MPI_SUCCESS;
 }
 
-int MPIR_Typerep_check_pack(const void *buf, MPI_Aint count, MPI_Datatype datatype, const void *packed,
-                            MPI_Aint position, MPI_Aint size)
+int MPIR_Typerep_check_pack(const void *buf, MPI_Aint count, MPI_Datatype datatype,
+                            const void *packed, MPI_Aint position, MPI_Aint size)
 {
     MPI_Aint bytes;
     MPIR_Datatype_get_size_macro(datatype, bytes);
@@ -100,12 +103,14 @@ int MPIR_Typerep_check_pack(const void *buf, MPI_Aint count, MPI_Datatype dataty
     return check_packed(buf, datatype, packed, bytes, position, size);
 }
 
-int MPIR_Typerep_check_external(const char *datarep, const void *buf, MPI_Aint count, MPI_Datatype datatype,
-                                const void *packed, MPI_Aint position, MPI_Aint size)
+int MPIR_Typerep_check_external(const char *datarep, const void *buf, MPI_Aint count,
+                                MPI_Datatype datatype, const void *packed, MPI_Aint position,
+                                MPI_Aint size)
 {
     MPI_Aint bytes;
     const int mpi_errno = MPIR_Typerep_external_size(datarep, count, datatype, &bytes);
-    return mpi_errno != MPI_SUCCESS ? mpi_errno : check_packed(buf, datatype, packed, bytes, position, size);
+    return mpi_errno != MPI_SUCCESS ? mpi_errno
+                                    : check_packed(buf, datatype, packed, bytes, position, size);
 }
 
 /* The one predefined type that a datatype consists of: MPI_DATATYPE_NULL if there are several. */
@@ -118,7 +123,8 @@ static MPI_Datatype basic_type(MPI_Datatype datatype)
     return dtp->basic_type;
 }
 
-/* MPI 4.0, section 12.3.4: all types of the call consist of one predefined type, which has the operator. */
+/* MPI 4.0, section 12.3.4: all types of the call consist of one predefined type, which has the
+ * operator. */
 int MPIR_Typerep_check_op(MPI_Op op, MPI_Datatype origin, MPI_Datatype target)
 {
     MPI_Aint size, origin_size;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the bytes of a status are in elements: MPI_Get_elements and MPI_Status_set_elements, by the engine's
- * count.
+ * What the bytes of a status are in elements: MPI_Get_elements and MPI_Status_set_elements, by the
+ * engine's count.
  */
 #include "typerep_internal.h"
 
@@ -37,7 +37,8 @@ int MPIR_Typerep_set_elements(MPI_Status *status, MPI_Datatype datatype, MPI_Cou
     int64_t bytes = 0;
     int rc = HEDDLE_SUCCESS;
     if (is_element(datatype)) {
-        if (__builtin_mul_overflow(elements, (MPI_Aint)MPIR_Datatype_get_basic_size(datatype), &bytes))
+        if (__builtin_mul_overflow(elements, (MPI_Aint)MPIR_Datatype_get_basic_size(datatype),
+                                   &bytes))
             rc = HEDDLE_ERR_OVERFLOW;
     } else {
         heddle_type *type = MPII_heddle_type(datatype);

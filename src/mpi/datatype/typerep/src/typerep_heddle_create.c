@@ -6,8 +6,8 @@
 
 /* What MPICH keeps about the predefined types inside a datatype, for MPI_Get_elements and for
  * accumulates. `type`: the one predefined type, or MPI_DATATYPE_NULL; `size`: its size, or -1 where
- * there is no one builtin type (a pair such as MPI_FLOAT_INT is not builtin: it is two); `count`: how
- * many of them. */
+ * there is no one builtin type (a pair such as MPI_FLOAT_INT is not builtin: it is two); `count`:
+ * how many of them. */
 struct elements {
     MPI_Datatype type;
     MPI_Aint size;
@@ -102,19 +102,19 @@ int MPIR_Typerep_create_contig(MPI_Aint count, MPI_Datatype oldtype, MPIR_Dataty
     return typerep_create(rc, newtype, elements_times(elements_of(oldtype), count));
 }
 
-int MPIR_Typerep_create_vector(MPI_Aint count, MPI_Aint blocklength, MPI_Aint stride, MPI_Datatype oldtype,
-                               MPIR_Datatype *newtype)
+int MPIR_Typerep_create_vector(MPI_Aint count, MPI_Aint blocklength, MPI_Aint stride,
+                               MPI_Datatype oldtype, MPIR_Datatype *newtype)
 {
-    int rc =
-        heddle_type_vector(count, blocklength, stride, MPII_heddle_type(oldtype), &newtype->typerep.handle);
+    int rc = heddle_type_vector(count, blocklength, stride, MPII_heddle_type(oldtype),
+                                &newtype->typerep.handle);
     return typerep_create(rc, newtype, elements_times(elements_of(oldtype), count * blocklength));
 }
 
-int MPIR_Typerep_create_hvector(MPI_Aint count, MPI_Aint blocklength, MPI_Aint stride, MPI_Datatype oldtype,
-                                MPIR_Datatype *newtype)
+int MPIR_Typerep_create_hvector(MPI_Aint count, MPI_Aint blocklength, MPI_Aint stride,
+                                MPI_Datatype oldtype, MPIR_Datatype *newtype)
 {
-    int rc =
-        heddle_type_hvector(count, blocklength, stride, MPII_heddle_type(oldtype), &newtype->typerep.handle);
+    int rc = heddle_type_hvector(count, blocklength, stride, MPII_heddle_type(oldtype),
+                                 &newtype->typerep.handle);
     return typerep_create(rc, newtype, elements_times(elements_of(oldtype), count * blocklength));
 }
 
@@ -122,8 +122,8 @@ int MPIR_Typerep_create_indexed_block(MPI_Aint count, MPI_Aint blocklength,
                                       const MPI_Aint *array_of_displacements, MPI_Datatype oldtype,
                                       MPIR_Datatype *newtype)
 {
-    int rc = heddle_type_indexed_block(count, blocklength, array_of_displacements, MPII_heddle_type(oldtype),
-                                       &newtype->typerep.handle);
+    int rc = heddle_type_indexed_block(count, blocklength, array_of_displacements,
+                                       MPII_heddle_type(oldtype), &newtype->typerep.handle);
     return typerep_create(rc, newtype, elements_times(elements_of(oldtype), count * blocklength));
 }
 
@@ -131,8 +131,8 @@ int MPIR_Typerep_create_hindexed_block(MPI_Aint count, MPI_Aint blocklength,
                                        const MPI_Aint *array_of_displacements, MPI_Datatype oldtype,
                                        MPIR_Datatype *newtype)
 {
-    int rc = heddle_type_hindexed_block(count, blocklength, array_of_displacements, MPII_heddle_type(oldtype),
-                                        &newtype->typerep.handle);
+    int rc = heddle_type_hindexed_block(count, blocklength, array_of_displacements,
+                                        MPII_heddle_type(oldtype), &newtype->typerep.handle);
     return typerep_create(rc, newtype, elements_times(elements_of(oldtype), count * blocklength));
 }
 
@@ -157,8 +157,8 @@ int MPIR_Typerep_create_hindexed(MPI_Aint count, const MPI_Aint *array_of_blockl
 }
 
 int MPIR_Typerep_create_struct(MPI_Aint count, const MPI_Aint *array_of_blocklengths,
-                               const MPI_Aint *array_of_displacements, const MPI_Datatype *array_of_types,
-                               MPIR_Datatype *newtype)
+                               const MPI_Aint *array_of_displacements,
+                               const MPI_Datatype *array_of_types, MPIR_Datatype *newtype)
 {
     heddle_type *few[32] = {NULL};
     heddle_type **types = few;
@@ -174,7 +174,8 @@ int MPIR_Typerep_create_struct(MPI_Aint count, const MPI_Aint *array_of_blocklen
                                 &newtype->typerep.handle);
     if (types != few)
         MPL_free(types);
-    return typerep_create(rc, newtype, elements_of_struct(count, array_of_blocklengths, array_of_types));
+    return typerep_create(rc, newtype,
+                          elements_of_struct(count, array_of_blocklengths, array_of_types));
 }
 
 /* MPICH makes arrays of vectors, whose strides it computes itself. */
@@ -187,7 +188,8 @@ int MPIR_Typerep_check_array(int ndims, const MPI_Aint sizes[], MPI_Aint extent)
     return MPI_SUCCESS;
 }
 
-int MPIR_Typerep_create_resized(MPI_Datatype oldtype, MPI_Aint lb, MPI_Aint extent, MPIR_Datatype *newtype)
+int MPIR_Typerep_create_resized(MPI_Datatype oldtype, MPI_Aint lb, MPI_Aint extent,
+                                MPIR_Datatype *newtype)
 {
     int rc = heddle_type_resized(MPII_heddle_type(oldtype), lb, extent, &newtype->typerep.handle);
     return typerep_create(rc, newtype, elements_of(oldtype));
@@ -209,7 +211,7 @@ int MPIR_Typerep_create_pairtype(MPI_Datatype type, MPIR_Datatype *newtype)
     newtype->builtin_element_size = -1;
 
     int mpi_errno = set_layout(newtype);
-    MPIR_Assertp(mpi_errno != MPI_SUCCESS ||
-                 (newtype->size == size && newtype->extent == extent && newtype->true_ub == true_ub));
+    MPIR_Assertp(mpi_errno != MPI_SUCCESS || (newtype->size == size && newtype->extent == extent &&
+                                              newtype->true_ub == true_ub));
     return mpi_errno;
 }

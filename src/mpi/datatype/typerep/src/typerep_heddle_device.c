@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Data in device memory: what the rest of the glue does by host code, the engine's transfers do on any memory.
+ * Data in device memory: what the rest of the glue does by host code, the engine's transfers do on
+ * any memory.
  */
 #include "typerep_internal.h"
 
@@ -9,20 +10,25 @@
 #include <unistd.h>
 
 /* The functions that MPL's backend asks (src/mpl/src/gpu/mpl_gpu_heddle.c). */
-static int memory_kind(const void *ptr, int *device) { return (int)heddle_memory_kind(ptr, device); }
+static int memory_kind(const void *ptr, int *device)
+{
+    return (int)heddle_memory_kind(ptr, device);
+}
 
-/* The program, its heap (brk) and its first thread's stack: no driver ever maps anything there, so that nobody needs to be
- * asked, which takes as long as a tenth of a message within a node does. Empty where it is not known. */
+/* The program, its heap (brk) and its first thread's stack: no driver ever maps anything there, so
+ * that nobody needs to be asked, which takes as long as a tenth of a message within a node does.
+ * Empty where it is not known. */
 static struct {
     uintptr_t program;
     uintptr_t stack, stack_end;
 } own = {UINTPTR_MAX, 0, 0};
 
-/* Below the first lies heap, or did, where no driver went meanwhile; from the second on there is none, as long as what lies
- * there is mapped, and a driver is asked. Asking for the heap's end is a system call: with UCX's hooks, two. */
+/* Below the first lies heap, or did, where no driver went meanwhile; from the second on there is
+ * none, as long as what lies there is mapped, and a driver is asked. Asking for the heap's end is a
+ * system call: with UCX's hooks, two. */
 static struct {
     MPL_atomic_ptr_t end, beyond;
-} heap = {MPL_ATOMIC_PTR_T_INITIALIZER(NULL), MPL_ATOMIC_PTR_T_INITIALIZER((void *) UINTPTR_MAX)};
+} heap = {MPL_ATOMIC_PTR_T_INITIALIZER(NULL), MPL_ATOMIC_PTR_T_INITIALIZER((void *)UINTPTR_MAX)};
 
 static void find_own(void)
 {
@@ -40,29 +46,31 @@ static void find_own(void)
 
 static bool is_own(const void *ptr)
 {
-    const uintptr_t far_away = (uintptr_t) 1 << 30; /* what was freed at the heap's end is none of a driver's */
-    const uintptr_t at = (uintptr_t) ptr;
+    const uintptr_t far_away = (uintptr_t)1 << 30; /* what was freed at the heap's end is none of a
+                                                      driver's */
+    const uintptr_t at = (uintptr_t)ptr;
     if (at >= own.stack && at < own.stack_end)
         return true;
-    if (at < own.program || at >= (uintptr_t) MPL_atomic_relaxed_load_ptr(&heap.beyond))
+    if (at < own.program || at >= (uintptr_t)MPL_atomic_relaxed_load_ptr(&heap.beyond))
         return false;
-    if (at < (uintptr_t) MPL_atomic_relaxed_load_ptr(&heap.end))
+    if (at < (uintptr_t)MPL_atomic_relaxed_load_ptr(&heap.end))
         return true;
     void *const end = sbrk(0);
-    if (end == (void *) -1)
+    if (end == (void *)-1)
         return false;
     MPL_atomic_relaxed_store_ptr(&heap.end, end);
-    if (at < (uintptr_t) end)
+    if (at < (uintptr_t)end)
         return true;
-    if (at - (uintptr_t) end > far_away)
-        MPL_atomic_relaxed_store_ptr(&heap.beyond, (void *) at);
+    if (at - (uintptr_t)end > far_away)
+        MPL_atomic_relaxed_store_ptr(&heap.beyond, (void *)at);
     return false;
 }
 
 void MPII_heddle_device_init(void)
 {
-    static const struct MPL_gpu_heddle functions = {heddle_device_open, heddle_device_plugin, memory_kind,
-                                                    heddle_staging_alloc, heddle_staging_free};
+    static const struct MPL_gpu_heddle functions = {heddle_device_open, heddle_device_plugin,
+                                                    memory_kind, heddle_staging_alloc,
+                                                    heddle_staging_free};
     find_own();
     if (MPIR_TYPEREP_TAKES_DEVICES)
         MPL_gpu_use_heddle(&functions);
@@ -72,12 +80,12 @@ static bool points_to_device(const void *ptr)
 {
     if (is_own(ptr))
         return false;
-    const enum heddle_memory_kind kind = (enum heddle_memory_kind) heddle_memory_kind(ptr, NULL);
+    const enum heddle_memory_kind kind = (enum heddle_memory_kind)heddle_memory_kind(ptr, NULL);
     return kind == HEDDLE_MEMORY_DEVICE || kind == HEDDLE_MEMORY_MANAGED;
 }
 
-/* A buffer begins where its first byte is, which need not be where its pointer points. A type of absolute
- * addresses can name memory of any kind: the engine looks at each. */
+/* A buffer begins where its first byte is, which need not be where its pointer points. A type of
+ * absolute addresses can name memory of any kind: the engine looks at each. */
 int MPIR_Typerep_is_on_device(const void *buf, MPI_Datatype datatype)
 {
     MPI_Aint true_lb = 0;
@@ -100,7 +108,8 @@ int MPIR_Typerep_is_device_only(const void *buf)
     return attr.type == MPL_GPU_POINTER_DEV;
 }
 
-int MPII_heddle_transfer(const heddle_side *from, const heddle_side *to, MPI_Aint bytes, heddle_op op)
+int MPII_heddle_transfer(const heddle_side *from, const heddle_side *to, MPI_Aint bytes,
+                         heddle_op op)
 {
     const heddle_move move = {*from, *to, bytes, op};
     int rc = heddle_transfer(&move, 1);
@@ -114,7 +123,8 @@ int MPII_heddle_transfer(const heddle_side *from, const heddle_side *to, MPI_Ain
     return MPII_HEDDLE_RESULT(rc);
 }
 
-heddle_side MPII_heddle_side(const void *buf, MPI_Aint count, MPI_Datatype datatype, MPI_Aint offset)
+heddle_side MPII_heddle_side(const void *buf, MPI_Aint count, MPI_Datatype datatype,
+                             MPI_Aint offset)
 {
     const heddle_side side = {(void *)buf, count, MPII_heddle_type(datatype), offset};
     return side;
@@ -125,16 +135,18 @@ heddle_side MPII_heddle_packed(const void *buf, MPI_Aint bytes)
     return MPII_heddle_side(buf, bytes, MPI_BYTE, 0);
 }
 
-int MPIR_Typerep_read(const void *buf, MPI_Aint count, MPI_Datatype datatype, void *to, MPI_Aint bytes)
+int MPIR_Typerep_read(const void *buf, MPI_Aint count, MPI_Datatype datatype, void *to,
+                      MPI_Aint bytes)
 {
-    const heddle_side from = MPII_heddle_side(buf, count, datatype, 0), packed = MPII_heddle_packed(to, bytes);
+    const heddle_side from = MPII_heddle_side(buf, count, datatype, 0),
+                      packed = MPII_heddle_packed(to, bytes);
     return MPII_heddle_transfer(&from, &packed, bytes, HEDDLE_OP_REPLACE);
 }
 
 heddle_type *MPIR_Typerep_committed(MPI_Datatype datatype)
 {
     heddle_type *type = MPII_heddle_type(datatype);
-    (void) heddle_type_commit(type); /* who uses it finds out if it could not be */
+    (void)heddle_type_commit(type); /* who uses it finds out if it could not be */
     return type;
 }
 
@@ -142,7 +154,7 @@ int MPIR_Typerep_error(int error) { return MPII_heddle_error(error, __func__, __
 
 /* MPIR_Localcopy, without its bounce buffer: from one layout to the other. */
 int MPIR_Typerep_localcopy(const void *inbuf, MPI_Aint incount, MPI_Datatype intype, void *outbuf,
-                            MPI_Aint outcount, MPI_Datatype outtype, MPI_Aint bytes, int *mpi_errno)
+                           MPI_Aint outcount, MPI_Datatype outtype, MPI_Aint bytes, int *mpi_errno)
 {
     if (!MPII_heddle_on_device(inbuf, intype) && !MPII_heddle_on_device(outbuf, outtype))
         return false;
@@ -154,9 +166,11 @@ int MPIR_Typerep_localcopy(const void *inbuf, MPI_Aint incount, MPI_Datatype int
     return true;
 }
 
-/* ---- what only the host can do ------------------------------------------------------------------ */
+/* ---- what only the host can do ------------------------------------------------------------------
+ */
 
-int MPII_heddle_shadow(const void *buf, MPI_Aint count, MPI_Datatype datatype, bool copy, struct MPII_heddle_shadow *shadow)
+int MPII_heddle_shadow(const void *buf, MPI_Aint count, MPI_Datatype datatype, bool copy,
+                       struct MPII_heddle_shadow *shadow)
 {
     shadow->buf = (void *)buf;
     shadow->memory = NULL;
@@ -168,7 +182,8 @@ int MPII_heddle_shadow(const void *buf, MPI_Aint count, MPI_Datatype datatype, b
     MPIR_Datatype_get_extent_macro(datatype, extent);
     const MPI_Aint span = (count - 1) * extent; /* may be negative */
     const MPI_Aint first = true_lb + MPL_MIN(span, 0);
-    const int rc = heddle_staging_alloc(true_extent + MPL_MAX(span, -span), MPIR_get_contig_ptr(buf, true_lb), &shadow->memory);
+    const int rc = heddle_staging_alloc(true_extent + MPL_MAX(span, -span),
+                                        MPIR_get_contig_ptr(buf, true_lb), &shadow->memory);
     if (rc != HEDDLE_SUCCESS)
         return MPII_HEDDLE_RESULT(rc);
     shadow->buf = (char *)shadow->memory - first;
@@ -186,7 +201,8 @@ void MPII_heddle_shadow_drop(struct MPII_heddle_shadow *shadow)
     shadow->memory = NULL;
 }
 
-int MPII_heddle_shadow_store(struct MPII_heddle_shadow *shadow, void *buf, MPI_Aint count, MPI_Datatype datatype)
+int MPII_heddle_shadow_store(struct MPII_heddle_shadow *shadow, void *buf, MPI_Aint count,
+                             MPI_Datatype datatype)
 {
     int mpi_errno = MPI_SUCCESS;
     if (shadow->memory != NULL)
@@ -208,10 +224,10 @@ int MPIR_Typerep_equal(const void *one, const void *other, MPI_Datatype datatype
     return equal;
 }
 
-/* MPIR_Reduce_local, where a buffer is a device's: by a kernel, where the engine has the operator for the type;
- * otherwise on copies in host memory. */
-int MPIR_Typerep_reduce_local(const void *inbuf, void *inoutbuf, MPI_Aint count, MPI_Datatype datatype, MPI_Op op,
-                               int *mpi_errno)
+/* MPIR_Reduce_local, where a buffer is a device's: by a kernel, where the engine has the operator
+ * for the type; otherwise on copies in host memory. */
+int MPIR_Typerep_reduce_local(const void *inbuf, void *inoutbuf, MPI_Aint count,
+                              MPI_Datatype datatype, MPI_Op op, int *mpi_errno)
 {
     if (!MPII_heddle_on_device(inbuf, datatype) && !MPII_heddle_on_device(inoutbuf, datatype))
         return false;
@@ -244,12 +260,13 @@ int MPIR_Typerep_reduce_local(const void *inbuf, void *inoutbuf, MPI_Aint count,
     return true;
 }
 
-/* ---- messages that are packed before they are sent ------------------------------------------------ */
+/* ---- messages that are packed before they are sent
+ * ------------------------------------------------ */
 
 char MPIR_Typerep_no_data[1];
 
-int MPIR_Typerep_pack_message(const void *buf, MPI_Aint count, MPI_Datatype datatype, void **to, MPI_Aint bytes,
-                              MPI_Aint *packed)
+int MPIR_Typerep_pack_message(const void *buf, MPI_Aint count, MPI_Datatype datatype, void **to,
+                              MPI_Aint bytes, MPI_Aint *packed)
 {
     const int mpi_errno = MPIR_Typerep_pack(buf, count, datatype, 0, *to, bytes, packed);
     if (mpi_errno == MPI_SUCCESS || !MPIR_TYPEREP_IS_NO_DATA(MPIR_Typerep_no_data))
@@ -259,13 +276,15 @@ int MPIR_Typerep_pack_message(const void *buf, MPI_Aint count, MPI_Datatype data
     return MPI_SUCCESS;
 }
 
-int MPIR_Typerep_pack_or_tell(const void *buf, MPI_Aint count, MPI_Datatype datatype, void *to, MPI_Aint bytes,
-                              MPI_Aint *packed, int rank, int tag, struct MPIR_Comm *comm)
+int MPIR_Typerep_pack_or_tell(const void *buf, MPI_Aint count, MPI_Datatype datatype, void *to,
+                              MPI_Aint bytes, MPI_Aint *packed, int rank, int tag,
+                              struct MPIR_Comm *comm)
 {
     MPIR_Request *sreq = NULL;
     const int mpi_errno = MPIR_Typerep_pack(buf, count, datatype, 0, to, bytes, packed);
-    if (mpi_errno != MPI_SUCCESS && MPIR_TYPEREP_IS_NO_DATA(MPIR_Typerep_no_data)
-        && MPID_Isend(MPIR_Typerep_no_data, bytes, MPI_BYTE, rank, tag, comm, MPIR_CONTEXT_INTRA_PT2PT, &sreq) == MPI_SUCCESS)
+    if (mpi_errno != MPI_SUCCESS && MPIR_TYPEREP_IS_NO_DATA(MPIR_Typerep_no_data) &&
+        MPID_Isend(MPIR_Typerep_no_data, bytes, MPI_BYTE, rank, tag, comm, MPIR_CONTEXT_INTRA_PT2PT,
+                   &sreq) == MPI_SUCCESS)
         MPIR_Request_free(sreq);
     return mpi_errno;
 }

@@ -4,21 +4,23 @@
  */
 #include "typerep_internal.h"
 
-int MPIR_Typerep_external_size(const char *datarep, MPI_Aint count, MPI_Datatype datatype, MPI_Aint *bytes)
+int MPIR_Typerep_external_size(const char *datarep, MPI_Aint count, MPI_Datatype datatype,
+                               MPI_Aint *bytes)
 {
     heddle_type *type = MPII_heddle_type(datatype);
     int64_t size = 0;
     int rc;
     if (strcmp(datarep, "external32") != 0)
-        return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__, MPI_ERR_ARG, "**arg",
-                                    "**arg %s", "datarep");
+        return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
+                                    MPI_ERR_ARG, "**arg", "**arg %s", "datarep");
     MPII_HEDDLE_CALL(rc, type, heddle_external_size(count, type, &size));
     *bytes = size;
     return MPII_HEDDLE_RESULT(rc);
 }
 
-/* What is on its way between a device and external32, whose conversion is the host's: the data in packed form, which
- * may come from several memories, and the converted bytes, where they are not on the host. */
+/* What is on its way between a device and external32, whose conversion is the host's: the data in
+ * packed form, which may come from several memories, and the converted bytes, where they are not on
+ * the host. */
 struct conversion {
     heddle_type *type;
     MPI_Aint count;
@@ -28,7 +30,8 @@ struct conversion {
     struct MPII_heddle_shadow converted;
 };
 
-static int begin(struct conversion *c, MPI_Aint count, MPI_Datatype datatype, const void *external, bool copy)
+static int begin(struct conversion *c, MPI_Aint count, MPI_Datatype datatype, const void *external,
+                 bool copy)
 {
     MPI_Aint size;
     MPIR_Datatype_get_size_macro(datatype, size);
@@ -64,7 +67,8 @@ static int pack_on_device(const void *inbuf, MPI_Aint incount, MPI_Datatype data
         return mpi_errno;
     mpi_errno = MPIR_Typerep_read(inbuf, incount, datatype, c.packed, c.bytes);
     if (mpi_errno == MPI_SUCCESS)
-        mpi_errno = MPII_HEDDLE_RESULT(heddle_external_from_packed(c.packed, incount, c.type, c.converted.buf));
+        mpi_errno = MPII_HEDDLE_RESULT(
+            heddle_external_from_packed(c.packed, incount, c.type, c.converted.buf));
     if (mpi_errno == MPI_SUCCESS)
         mpi_errno = MPII_heddle_shadow_store(&c.converted, outbuf, c.external, MPI_BYTE);
     *actual_pack_bytes = c.external;
@@ -72,14 +76,15 @@ static int pack_on_device(const void *inbuf, MPI_Aint incount, MPI_Datatype data
     return mpi_errno;
 }
 
-static int unpack_on_device(const void *inbuf, void *outbuf, MPI_Aint outcount, MPI_Datatype datatype,
-                            MPI_Aint *actual_unpack_bytes)
+static int unpack_on_device(const void *inbuf, void *outbuf, MPI_Aint outcount,
+                            MPI_Datatype datatype, MPI_Aint *actual_unpack_bytes)
 {
     struct conversion c;
     int mpi_errno = begin(&c, outcount, datatype, inbuf, true);
     if (mpi_errno != MPI_SUCCESS)
         return mpi_errno;
-    mpi_errno = MPII_HEDDLE_RESULT(heddle_external_to_packed(c.converted.buf, c.packed, outcount, c.type));
+    mpi_errno =
+        MPII_HEDDLE_RESULT(heddle_external_to_packed(c.converted.buf, c.packed, outcount, c.type));
     if (mpi_errno == MPI_SUCCESS) {
         const heddle_side from = MPII_heddle_packed(c.packed, c.bytes);
         const heddle_side to = MPII_heddle_side(outbuf, outcount, datatype, 0);
@@ -92,8 +97,8 @@ static int unpack_on_device(const void *inbuf, void *outbuf, MPI_Aint outcount, 
 
 /* Of both, the packed buffer is large enough (MPIR_Typerep_check_external). */
 
-int MPIR_Typerep_pack_external(const void *inbuf, MPI_Aint incount, MPI_Datatype datatype, void *outbuf,
-                               MPI_Aint *actual_pack_bytes)
+int MPIR_Typerep_pack_external(const void *inbuf, MPI_Aint incount, MPI_Datatype datatype,
+                               void *outbuf, MPI_Aint *actual_pack_bytes)
 {
     heddle_type *type = MPII_heddle_type(datatype);
     MPI_Aint size;
@@ -105,13 +110,14 @@ int MPIR_Typerep_pack_external(const void *inbuf, MPI_Aint incount, MPI_Datatype
         return MPI_SUCCESS;
     if (unlikely(MPII_heddle_on_device(inbuf, datatype) || MPII_heddle_on_device(outbuf, MPI_BYTE)))
         return pack_on_device(inbuf, incount, datatype, outbuf, actual_pack_bytes);
-    MPII_HEDDLE_CALL(rc, type, heddle_pack_external(inbuf, incount, type, outbuf, INT64_MAX, &actual));
+    MPII_HEDDLE_CALL(rc, type,
+                     heddle_pack_external(inbuf, incount, type, outbuf, INT64_MAX, &actual));
     *actual_pack_bytes = actual;
     return MPII_HEDDLE_RESULT(rc);
 }
 
-int MPIR_Typerep_unpack_external(const void *inbuf, void *outbuf, MPI_Aint outcount, MPI_Datatype datatype,
-                                 MPI_Aint *actual_unpack_bytes)
+int MPIR_Typerep_unpack_external(const void *inbuf, void *outbuf, MPI_Aint outcount,
+                                 MPI_Datatype datatype, MPI_Aint *actual_unpack_bytes)
 {
     heddle_type *type = MPII_heddle_type(datatype);
     MPI_Aint size;
@@ -123,7 +129,8 @@ int MPIR_Typerep_unpack_external(const void *inbuf, void *outbuf, MPI_Aint outco
         return MPI_SUCCESS;
     if (unlikely(MPII_heddle_on_device(inbuf, MPI_BYTE) || MPII_heddle_on_device(outbuf, datatype)))
         return unpack_on_device(inbuf, outbuf, outcount, datatype, actual_unpack_bytes);
-    MPII_HEDDLE_CALL(rc, type, heddle_unpack_external(inbuf, INT64_MAX, outbuf, outcount, type, &actual));
+    MPII_HEDDLE_CALL(rc, type,
+                     heddle_unpack_external(inbuf, INT64_MAX, outbuf, outcount, type, &actual));
     *actual_unpack_bytes = actual;
     return MPII_HEDDLE_RESULT(rc);
 }

@@ -57,8 +57,9 @@ int MPII_heddle_error(int error, const char *function, int line)
     /* MPICH's autogen reads this call, and knows a class by its name: MPI_ERR_... or errclass. */
     int errclass = error_class(error);
     if (error == HEDDLE_ERR_DEVICE)
-        return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, function, line, errclass, "**heddle",
-                                    "**heddle %s %s", heddle_strerror(error), heddle_error_detail());
-    return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, function, line, errclass, "**heddle",
-                                "**heddle %s", heddle_strerror(error));
+        return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, function, line, errclass,
+                                    "**heddle", "**heddle %s %s", heddle_strerror(error),
+                                    heddle_error_detail());
+    return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, function, line, errclass,
+                                "**heddle", "**heddle %s", heddle_strerror(error));
 }

@@ -2,8 +2,8 @@
  *
  * The attribute by which a program says where buffers of a datatype lie (heddle_mpi.h).
  */
-#include "typerep_internal.h"
 #include "heddle_mpi.h"
+#include "typerep_internal.h"
 
 #include <pthread.h>
 
@@ -30,7 +30,7 @@ void MPII_heddle_memory_finalize(void)
 static int free_key(void *unused)
 {
     MPII_Keyval *keyval = NULL;
-    (void) unused;
+    (void)unused;
     is_told = false;
     MPII_Keyval_get_ptr(memory_key, keyval);
     memory_key = MPI_KEYVAL_INVALID;
@@ -72,14 +72,14 @@ static void *told(MPI_Datatype datatype)
     MPIR_Datatype_get_ptr(datatype, dtp);
     for (const MPIR_Attribute *each = dtp ? dtp->attributes : NULL; each != NULL; each = each->next)
         if (each->keyval->handle == memory_key)
-            return (void *) each->value;
+            return (void *)each->value;
     return NULL;
 }
 
 MPL_TLS int MPIR_Typerep_sender_waits = 0;
 
-/* MPI's own messages inside of collectives and windows are of predefined types: who gave these the attribute did not
- * speak of their buffers. */
+/* MPI's own messages inside of collectives and windows are of predefined types: who gave these the
+ * attribute did not speak of their buffers. */
 int MPIR_Typerep_message_is_on_device(const void *buf, MPI_Datatype datatype)
 {
     if (unlikely(is_told) && !HANDLE_IS_BUILTIN(datatype)) {

@@ -13,18 +13,21 @@ int MPIR_Typerep_reduce_is_supported(MPI_Op op, MPI_Datatype datatype)
     return 0;
 }
 
-int MPIR_Typerep_reduce(const void *in_buf, void *out_buf, MPI_Aint count, MPI_Datatype datatype, MPI_Op op)
+int MPIR_Typerep_reduce(const void *in_buf, void *out_buf, MPI_Aint count, MPI_Datatype datatype,
+                        MPI_Op op)
 {
     heddle_type *type = MPII_heddle_type(datatype);
     int rc;
-    MPII_HEDDLE_CALL(rc, type,
-                     heddle_accumulate(in_buf, count, type, out_buf, count, type, MPII_heddle_op(op, datatype)));
+    MPII_HEDDLE_CALL(
+        rc, type,
+        heddle_accumulate(in_buf, count, type, out_buf, count, type, MPII_heddle_op(op, datatype)));
     return MPII_HEDDLE_RESULT(rc);
 }
 
 /* The source's bytes onto the target's, in packed order. */
-static int replace(const void *source_buf, MPI_Aint source_count, MPI_Datatype source_dtp, void *target_buf,
-                   MPI_Aint target_count, MPI_Datatype target_dtp, bool source_is_packed)
+static int replace(const void *source_buf, MPI_Aint source_count, MPI_Datatype source_dtp,
+                   void *target_buf, MPI_Aint target_count, MPI_Datatype target_dtp,
+                   bool source_is_packed)
 {
     MPI_Aint size;
     MPIR_Datatype_get_size_macro(source_dtp, size);
@@ -34,41 +37,46 @@ static int replace(const void *source_buf, MPI_Aint source_count, MPI_Datatype s
     int rc;
     heddle_type *target = MPII_heddle_type(target_dtp);
     if (source_is_packed)
-        MPII_HEDDLE_CALL(rc, target,
-                         heddle_unpack(source_buf, bytes, target_buf, target_count, target, 0, &actual));
+        MPII_HEDDLE_CALL(
+            rc, target,
+            heddle_unpack(source_buf, bytes, target_buf, target_count, target, 0, &actual));
     else
         MPII_HEDDLE_CALL(rc, target,
-                         heddle_copy(source_buf, source_count, MPII_heddle_type(source_dtp), target_buf,
-                                     target_count, target, 0, bytes, &actual));
+                         heddle_copy(source_buf, source_count, MPII_heddle_type(source_dtp),
+                                     target_buf, target_count, target, 0, bytes, &actual));
     if (rc == HEDDLE_SUCCESS && actual < bytes)
         rc = HEDDLE_ERR_TRUNCATE;
     return MPII_HEDDLE_RESULT(rc);
 }
 
-/* The same, and target = target op source, on any memory. Where the engine has no such operator for the type, on
- * copies in host memory. */
-static int on_device(void *source_buf, MPI_Aint source_count, MPI_Datatype source_dtp, void *target_buf,
-                     MPI_Aint target_count, MPI_Datatype target_dtp, MPI_Op op, bool source_is_packed)
+/* The same, and target = target op source, on any memory. Where the engine has no such operator for
+ * the type, on copies in host memory. */
+static int on_device(void *source_buf, MPI_Aint source_count, MPI_Datatype source_dtp,
+                     void *target_buf, MPI_Aint target_count, MPI_Datatype target_dtp, MPI_Op op,
+                     bool source_is_packed)
 {
     MPI_Aint size;
     MPIR_Datatype_get_size_macro(source_dtp, size);
     const MPI_Aint bytes = source_count * size;
-    const heddle_op engine_op = op == MPI_REPLACE ? HEDDLE_OP_REPLACE : MPII_heddle_op(op, source_dtp);
+    const heddle_op engine_op =
+        op == MPI_REPLACE ? HEDDLE_OP_REPLACE : MPII_heddle_op(op, source_dtp);
     if (engine_op != HEDDLE_OP_COUNT) {
-        const heddle_side from = source_is_packed ? MPII_heddle_packed(source_buf, bytes)
-                                                  : MPII_heddle_side(source_buf, source_count, source_dtp, 0);
+        const heddle_side from = source_is_packed
+                                     ? MPII_heddle_packed(source_buf, bytes)
+                                     : MPII_heddle_side(source_buf, source_count, source_dtp, 0);
         const heddle_side to = MPII_heddle_side(target_buf, target_count, target_dtp, 0);
         return MPII_heddle_transfer(&from, &to, bytes, engine_op);
     }
 
     struct MPII_heddle_shadow source, target = {NULL, NULL};
-    int mpi_errno = source_is_packed ? MPII_heddle_shadow(source_buf, bytes, MPI_BYTE, true, &source)
-                                     : MPII_heddle_shadow(source_buf, source_count, source_dtp, true, &source);
+    int mpi_errno = source_is_packed
+                        ? MPII_heddle_shadow(source_buf, bytes, MPI_BYTE, true, &source)
+                        : MPII_heddle_shadow(source_buf, source_count, source_dtp, true, &source);
     if (mpi_errno == MPI_SUCCESS)
         mpi_errno = MPII_heddle_shadow(target_buf, target_count, target_dtp, true, &target);
     if (mpi_errno == MPI_SUCCESS)
-        mpi_errno = MPII_Typerep_op_fallback(source.buf, source_count, source_dtp, target.buf, target_count,
-                                             target_dtp, op, source_is_packed);
+        mpi_errno = MPII_Typerep_op_fallback(source.buf, source_count, source_dtp, target.buf,
+                                             target_count, target_dtp, op, source_is_packed);
     if (mpi_errno == MPI_SUCCESS)
         mpi_errno = MPII_heddle_shadow_store(&target, target_buf, target_count, target_dtp);
     MPII_heddle_shadow_drop(&target);
@@ -76,11 +84,11 @@ static int on_device(void *source_buf, MPI_Aint source_count, MPI_Datatype sourc
     return mpi_errno;
 }
 
-/* target = target op source. The source's type is predefined; the target may have any layout of that
- * same type. Where the engine has no such operator for it, MPICH's own loops do it. */
-int MPIR_Typerep_op(void *source_buf, MPI_Aint source_count, MPI_Datatype source_dtp, void *target_buf,
-                    MPI_Aint target_count, MPI_Datatype target_dtp, MPI_Op op, bool source_is_packed,
-                    int mapped_device)
+/* target = target op source. The source's type is predefined; the target may have any layout of
+ * that same type. Where the engine has no such operator for it, MPICH's own loops do it. */
+int MPIR_Typerep_op(void *source_buf, MPI_Aint source_count, MPI_Datatype source_dtp,
+                    void *target_buf, MPI_Aint target_count, MPI_Datatype target_dtp, MPI_Op op,
+                    bool source_is_packed, int mapped_device)
 {
     (void)mapped_device;
     if (op == MPI_NO_OP || source_count == 0)
@@ -90,8 +98,8 @@ int MPIR_Typerep_op(void *source_buf, MPI_Aint source_count, MPI_Datatype source
     MPIR_Assert(MPIR_DATATYPE_IS_PREDEFINED(source_dtp));
     if (unlikely(MPII_heddle_on_device(source_buf, source_is_packed ? MPI_BYTE : source_dtp) ||
                  MPII_heddle_on_device(target_buf, target_dtp)))
-        return on_device(source_buf, source_count, source_dtp, target_buf, target_count, target_dtp, op,
-                         source_is_packed);
+        return on_device(source_buf, source_count, source_dtp, target_buf, target_count, target_dtp,
+                         op, source_is_packed);
     if (op == MPI_REPLACE)
         return replace(source_buf, source_count, source_dtp, target_buf, target_count, target_dtp,
                        source_is_packed);
@@ -102,14 +110,14 @@ int MPIR_Typerep_op(void *source_buf, MPI_Aint source_count, MPI_Datatype source
 
     const heddle_op engine_op = MPII_heddle_op(op, source_dtp);
     if (engine_op == HEDDLE_OP_COUNT)
-        return MPII_Typerep_op_fallback(source_buf, source_count, source_dtp, target_buf, target_count,
-                                        target_dtp, op, source_is_packed);
+        return MPII_Typerep_op_fallback(source_buf, source_count, source_dtp, target_buf,
+                                        target_count, target_dtp, op, source_is_packed);
 
     heddle_type *source = source_is_packed ? NULL : MPII_heddle_type(source_dtp);
     heddle_type *target = MPII_heddle_type(target_dtp);
     int rc;
-    MPII_HEDDLE_CALL(
-        rc, target,
-        heddle_accumulate(source_buf, source_count, source, target_buf, target_count, target, engine_op));
+    MPII_HEDDLE_CALL(rc, target,
+                     heddle_accumulate(source_buf, source_count, source, target_buf, target_count,
+                                       target, engine_op));
     return MPII_HEDDLE_RESULT(rc);
 }

@@ -29,23 +29,28 @@ static bool is_long(MPI_Aint bytes)
     return MPIR_CVAR_GPU_REDUCE_ON_DEVICE >= 0 && bytes >= MPIR_CVAR_GPU_REDUCE_ON_DEVICE;
 }
 
-int MPIR_Typerep_reduces_on_device(const void *sendbuf, const void *recvbuf, MPI_Aint count, MPI_Datatype datatype,
-                                   MPI_Op op)
+int MPIR_Typerep_reduces_on_device(const void *sendbuf, const void *recvbuf, MPI_Aint count,
+                                   MPI_Datatype datatype, MPI_Op op)
 {
-    /* Who takes no part in a collective between groups need not name a datatype: so its size is asked for last. */
+    /* Who takes no part in a collective between groups need not name a datatype: so its size is
+     * asked for last. */
     if (!MPIR_TYPEREP_SENDS_DEVICE || !ENABLE_GPU || !HANDLE_IS_BUILTIN(op) ||
         !heddle_device_combines(MPII_heddle_op(op, datatype), MPII_heddle_element(datatype)))
         return 0;
     MPI_Aint size;
     MPIR_Datatype_get_size_macro(datatype, size);
     /* What is reduced ends in recvbuf, where there is one. */
-    return is_long(count * size) && MPIR_Typerep_is_on_device(recvbuf != NULL ? recvbuf : sendbuf, datatype);
+    return is_long(count * size) &&
+           MPIR_Typerep_is_on_device(recvbuf != NULL ? recvbuf : sendbuf, datatype);
 }
 
-/* Where in a device's memory the buffer begins beside which the device is to have `bytes` bytes; null: the host is. */
-static const void *neighbour(MPI_Aint bytes, const void *sendbuf, const void *recvbuf, MPI_Datatype datatype)
+/* Where in a device's memory the buffer begins beside which the device is to have `bytes` bytes;
+ * null: the host is. */
+static const void *neighbour(MPI_Aint bytes, const void *sendbuf, const void *recvbuf,
+                             MPI_Datatype datatype)
 {
-    const void *const buf = sendbuf != MPI_IN_PLACE ? sendbuf : recvbuf; /* which is only then everyone's */
+    const void *const buf = sendbuf != MPI_IN_PLACE ? sendbuf : recvbuf; /* which is only then
+                                                                            everyone's */
     if (!MPIR_TYPEREP_SENDS_DEVICE || buf == NULL || !MPII_heddle_on_device(buf, datatype))
         return NULL;
     MPI_Aint true_lb, true_extent;
@@ -55,10 +60,15 @@ static const void *neighbour(MPI_Aint bytes, const void *sendbuf, const void *re
     return is_long(bytes) || heddle_memory_kind(begin, NULL) == HEDDLE_MEMORY_DEVICE ? begin : NULL;
 }
 
-void *MPIR_Typerep_scratch(MPI_Aint bytes, const void *sendbuf, const void *recvbuf, MPI_Datatype datatype)
+void *MPIR_Typerep_scratch(MPI_Aint bytes, const void *sendbuf, const void *recvbuf,
+                           MPI_Datatype datatype)
 {
     void *memory = NULL;
-    (void) heddle_scratch_alloc(bytes, neighbour(bytes, sendbuf, recvbuf, datatype), &memory); /* null says it all */
+    (void)heddle_scratch_alloc(bytes, neighbour(bytes, sendbuf, recvbuf, datatype), &memory); /* null
+                                                                                                 says
+                                                                                                 it
+                                                                                                 all
+                                                                                               */
     return memory;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The engine's settings as control variables of MPI: what they say goes before the environment's HEDDLE_... .
+ * The engine's settings as control variables of MPI: what they say goes before the environment's
+ * HEDDLE_... .
  */
 #include "typerep_internal.h"
 
@@ -191,5 +192,5 @@ void MPII_heddle_settings_init(void)
     };
     for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)
         if (settings[i].value != NULL && settings[i].value[0] != '\0')
-            (void) heddle_set(settings[i].name, settings[i].value);
+            (void)heddle_set(settings[i].name, settings[i].value);
 }

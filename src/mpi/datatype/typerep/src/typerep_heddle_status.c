@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a job is told of its settings and devices when it starts: warnings, by the first process of each node alone, and
- * with MPIR_CVAR_DEBUG_SUMMARY what heddle_info says.
+ * What a job is told of its settings and devices when it starts: warnings, by the first process of
+ * each node alone, and with MPIR_CVAR_DEBUG_SUMMARY what heddle_info says.
  */
 #include "typerep_internal.h"
 
 #include <pthread.h>
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* guards the two below */
-static bool tells = false;                                 /* it is known which process this is, and it is the one */
+static bool tells = false; /* it is known which process this is, and it is the one */
 static struct waiting {
     struct waiting *next;
     char text[];
@@ -20,7 +20,8 @@ static void print(const char *text) { fprintf(stderr, "heddle: %s\n", text); }
 static void keep(const char *text)
 {
     pthread_mutex_lock(&mutex);
-    struct waiting *const made = tells ? NULL : MPL_malloc(sizeof(*made) + strlen(text) + 1, MPL_MEM_OTHER);
+    struct waiting *const made =
+        tells ? NULL : MPL_malloc(sizeof(*made) + strlen(text) + 1, MPL_MEM_OTHER);
     if (made == NULL) {
         print(text);
     } else {
@@ -32,7 +33,7 @@ static void keep(const char *text)
     pthread_mutex_unlock(&mutex);
 }
 
-static void drop(const char *text) { (void) text; }
+static void drop(const char *text) { (void)text; }
 
 void MPII_heddle_status_init(void)
 {
@@ -41,7 +42,10 @@ void MPII_heddle_status_init(void)
 }
 
 /* Processes that others spawned were told by their parents. */
-static bool is_first_of_node(void) { return MPIR_Process.local_rank == 0 && !MPIR_Process.has_parent; }
+static bool is_first_of_node(void)
+{
+    return MPIR_Process.local_rank == 0 && !MPIR_Process.has_parent;
+}
 
 static void tell_what_waited(void)
 {
@@ -67,7 +71,9 @@ static void print_info(void)
     char *const text = MPL_malloc(length + 1, MPL_MEM_OTHER);
     if (text != NULL && heddle_info(text, length + 1, &length) == HEDDLE_SUCCESS)
         printf("==== heddle ====\n%s%s================\n", text,
-               MPIR_TYPEREP_TAKES_DEVICES ? "" : "MPI takes host memory only: its messages are not UCX's\n");
+               MPIR_TYPEREP_TAKES_DEVICES
+                   ? ""
+                   : "MPI takes host memory only: its messages are not UCX's\n");
     MPL_free(text);
 }
 
@@ -85,7 +91,8 @@ bool MPIR_Typerep_is_device_memory(const void *buf, MPI_Datatype datatype)
 void MPIR_Typerep_post_init(void)
 {
     if (!MPIR_TYPEREP_TAKES_DEVICES)
-        MPIR_Typerep_device_is_near = MPIR_CVAR_ENABLE_GPU && heddle_device_open() == HEDDLE_SUCCESS;
+        MPIR_Typerep_device_is_near =
+            MPIR_CVAR_ENABLE_GPU && heddle_device_open() == HEDDLE_SUCCESS;
     tell_what_waited();
     if (MPIR_CVAR_DEBUG_SUMMARY && MPIR_Process.rank == 0)
         print_info();

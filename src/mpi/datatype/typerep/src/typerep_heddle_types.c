@@ -3,8 +3,8 @@
  * MPI's predefined datatypes and operators in the engine's terms.
  *
  * A C type has one engine type. A Fortran type is what its size makes it, which depends on the
- * compiler and its options; the class says what kind of thing it holds. Types that a build lacks are
- * MPI_DATATYPE_NULL there and are skipped.
+ * compiler and its options; the class says what kind of thing it holds. Types that a build lacks
+ * are MPI_DATATYPE_NULL there and are skipped.
  */
 #include "typerep_internal.h"
 
@@ -121,7 +121,10 @@ static heddle_predefined integer_of_size(MPI_Aint size)
 /* A Fortran real of 16 bytes is IEEE's binary128, never the x87's 80 bits in 16 bytes. */
 static heddle_predefined real_of_size(MPI_Aint size)
 {
-    return size == 4 ? HEDDLE_FLOAT : size == 8 ? HEDDLE_DOUBLE : size == 16 ? HEDDLE_FLOAT128 : HEDDLE_MIXED;
+    return size == 4    ? HEDDLE_FLOAT
+           : size == 8  ? HEDDLE_DOUBLE
+           : size == 16 ? HEDDLE_FLOAT128
+                        : HEDDLE_MIXED;
 }
 
 static heddle_predefined complex_of_size(MPI_Aint size)
@@ -187,7 +190,8 @@ void MPII_heddle_types_init(void)
         int index = type & 0xff;
         MPI_Aint size = MPIR_Datatype_get_basic_size(type);
         enum type_class class = builtin_types[i].class;
-        heddle_predefined element = class == EXACT ? builtin_types[i].exact : element_of(class, size);
+        heddle_predefined element =
+            class == EXACT ? builtin_types[i].exact : element_of(class, size);
 
         heddle_type_info info;
         if (element != HEDDLE_MIXED) {
@@ -274,7 +278,7 @@ heddle_op MPII_heddle_op(MPI_Op op, MPI_Datatype predefined)
 {
     const heddle_op engine_op = operator_of(op);
     const heddle_predefined element = MPII_heddle_element(predefined);
-    const bool defined =
-        engine_op != HEDDLE_OP_COUNT && element != HEDDLE_MIXED && heddle_op_is_defined(engine_op, element);
+    const bool defined = engine_op != HEDDLE_OP_COUNT && element != HEDDLE_MIXED &&
+                         heddle_op_is_defined(engine_op, element);
     return defined ? engine_op : HEDDLE_OP_COUNT;
 }

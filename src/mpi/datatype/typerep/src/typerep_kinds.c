@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The kinds of memory that MPI takes, as MPI 4.1 names them (section 12.4.3): info key mpi_memory_alloc_kinds of
- * MPI_INFO_ENV, sessions, communicators, windows and files. All kinds that this process supports are told, asked for or
- * not, and with several restrictors what was asked for (mpiexec -memory-alloc-kinds, a session's info). What a program
- * asserts of an object (mpi_assert_memory_alloc_kinds) is told again by that object, if all of it is supported.
+ * The kinds of memory that MPI takes, as MPI 4.1 names them (section 12.4.3): info key
+ * mpi_memory_alloc_kinds of MPI_INFO_ENV, sessions, communicators, windows and files. All kinds
+ * that this process supports are told, asked for or not, and with several restrictors what was
+ * asked for (mpiexec -memory-alloc-kinds, a session's info). What a program asserts of an object
+ * (mpi_assert_memory_alloc_kinds) is told again by that object, if all of it is supported.
  */
 #include "mpiimpl.h"
-#include "mpir_info.h"
 #include "mpir_ext.h"
+#include "mpir_info.h"
 
 #include <pthread.h>
 
@@ -52,7 +53,7 @@ static struct asserted {
 static bool is_here(const char *kind)
 {
     MPL_gpu_type_t type = MPL_GPU_TYPE_NONE;
-    (void) MPL_gpu_query_support(&type);
+    (void)MPL_gpu_query_support(&type);
     return strcmp(kind, "cuda") != 0 || type == MPL_GPU_TYPE_CUDA;
 }
 
@@ -62,11 +63,13 @@ static bool is_supported(char *text)
     char *rest = NULL;
     const char *const kind = strtok_r(text, ":", &rest);
     size_t i = 0;
-    while (i < sizeof(known) / sizeof(known[0]) && (kind == NULL || strcasecmp(kind, known[i].kind) != 0))
+    while (i < sizeof(known) / sizeof(known[0]) &&
+           (kind == NULL || strcasecmp(kind, known[i].kind) != 0))
         i++;
     if (i == sizeof(known) / sizeof(known[0]) || !is_here(known[i].kind))
         return false;
-    for (const char *each = strtok_r(NULL, ":", &rest); each != NULL; each = strtok_r(NULL, ":", &rest)) {
+    for (const char *each = strtok_r(NULL, ":", &rest); each != NULL;
+         each = strtok_r(NULL, ":", &rest)) {
         int r = 0;
         while (known[i].restrictors[r] != NULL && strcasecmp(each, known[i].restrictors[r]) != 0)
             r++;
@@ -90,16 +93,19 @@ static void add(const char *kind)
 {
     const size_t length = strlen(supported);
     if (!has(supported, kind) && length + 1 + strlen(kind) < sizeof(supported))
-        snprintf(supported + length, sizeof(supported) - length, "%s%s", length > 0 ? "," : "", kind);
+        snprintf(supported + length, sizeof(supported) - length, "%s%s", length > 0 ? "," : "",
+                 kind);
 }
 
-/* Takes a list apart: true if all of it is supported. What is goes into the list of all, where `adds`. */
+/* Takes a list apart: true if all of it is supported. What is goes into the list of all, where
+ * `adds`. */
 static bool take(const char *kinds, bool adds)
 {
     char list[MPI_MAX_INFO_VAL], kind[MPI_MAX_INFO_VAL], *rest = NULL;
     bool all = strlen(kinds) < sizeof(list);
     snprintf(list, sizeof(list), "%s", kinds);
-    for (const char *each = strtok_r(list, ",", &rest); each != NULL; each = strtok_r(NULL, ",", &rest)) {
+    for (const char *each = strtok_r(list, ",", &rest); each != NULL;
+         each = strtok_r(NULL, ",", &rest)) {
         strcpy(kind, each);
         if (!is_supported(kind))
             all = false;
@@ -127,7 +133,7 @@ static void add_all_known(void)
 static int forget_environment(void *unused)
 {
     MPIR_Info *env;
-    (void) unused;
+    (void)unused;
     MPIR_Info_get_ptr(MPI_INFO_ENV, env);
     return MPIR_Info_delete_impl(env, told_key);
 }
@@ -138,7 +144,7 @@ int MPIR_Kinds_init(void)
     pthread_mutex_lock(&mutex);
     add_all_known();
     if (MPIR_CVAR_MEMORY_ALLOC_KINDS != NULL)
-        (void) take(MPIR_CVAR_MEMORY_ALLOC_KINDS, true);
+        (void)take(MPIR_CVAR_MEMORY_ALLOC_KINDS, true);
     pthread_mutex_unlock(&mutex);
     MPIR_Info_get_ptr(MPI_INFO_ENV, env);
     MPIR_Add_finalize(forget_environment, NULL, MPIR_FINALIZE_CALLBACK_PRIO - 1);
@@ -167,12 +173,13 @@ void MPIR_Kinds_request(MPIR_Info *info)
     const char *const kinds = value_of(info, told_key);
     if (kinds != NULL) {
         pthread_mutex_lock(&mutex);
-        (void) take(kinds, true);
+        (void)take(kinds, true);
         pthread_mutex_unlock(&mutex);
     }
 }
 
-/* What of an info's assertion counts; null where nothing is asserted, or not all of it is supported. */
+/* What of an info's assertion counts; null where nothing is asserted, or not all of it is
+ * supported. */
 static const char *assertion(MPIR_Info *info)
 {
     const char *const kinds = value_of(info, asserted_key);
@@ -237,5 +244,7 @@ int MPIR_Ext_file_kinds(MPI_Info said, MPI_Info told)
         MPIR_Info_get_ptr(said, said_ptr);
     const char *const kinds = assertion(said_ptr);
     const int mpi_errno = MPIR_Kinds_tell(told_ptr);
-    return mpi_errno != MPI_SUCCESS || kinds == NULL ? mpi_errno : MPIR_Info_set_impl(told_ptr, asserted_key, kinds);
+    return mpi_errno != MPI_SUCCESS || kinds == NULL
+               ? mpi_errno
+               : MPIR_Info_set_impl(told_ptr, asserted_key, kinds);
 }

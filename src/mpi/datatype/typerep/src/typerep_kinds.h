@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What MPI tells of the kinds of memory that it takes (typerep_kinds.c). For our hooks (maint/mpich-4.0.2.fork).
+ * What MPI tells of the kinds of memory that it takes (typerep_kinds.c). For our hooks
+ * (maint/mpich-4.0.2.fork).
  */
 #ifndef TYPEREP_KINDS_H_INCLUDED
 #define TYPEREP_KINDS_H_INCLUDED

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What file calls ask of datatypes beyond MPICH's own typerep.h: what their elements are, and part of a
- * buffer out of external32.
+ * What file calls ask of datatypes beyond MPICH's own typerep.h: what their elements are, and part
+ * of a buffer out of external32.
  */
 #include "typerep_files.h"
 #include "typerep_internal.h"
@@ -17,8 +17,9 @@ void MPIR_Typerep_hold(MPI_Datatype datatype) { MPIR_Datatype_add_ref_if_not_bui
 
 void MPIR_Typerep_let_go(MPI_Datatype datatype) { MPIR_Datatype_release_if_not_builtin(datatype); }
 
-int MPIR_Typerep_unpack_external_part(const void *inbuf, MPI_Aint insize, void *outbuf, MPI_Aint outcount,
-                                      MPI_Datatype datatype, MPI_Aint *actual_unpack_bytes)
+int MPIR_Typerep_unpack_external_part(const void *inbuf, MPI_Aint insize, void *outbuf,
+                                      MPI_Aint outcount, MPI_Datatype datatype,
+                                      MPI_Aint *actual_unpack_bytes)
 {
     *actual_unpack_bytes = 0;
 #if MPICH_DATATYPE_ENGINE == MPICH_DATATYPE_ENGINE_HEDDLE
@@ -30,7 +31,8 @@ int MPIR_Typerep_unpack_external_part(const void *inbuf, MPI_Aint insize, void *
     heddle_type *type = MPII_heddle_type(datatype);
     int64_t actual = 0;
     int rc;
-    MPII_HEDDLE_CALL(rc, type, heddle_unpack_external_part(inbuf, insize, out.buf, outcount, type, &actual));
+    MPII_HEDDLE_CALL(rc, type,
+                     heddle_unpack_external_part(inbuf, insize, out.buf, outcount, type, &actual));
     mpi_errno = MPII_HEDDLE_RESULT(rc);
     if (mpi_errno == MPI_SUCCESS)
         mpi_errno = MPII_heddle_shadow_store(&out, outbuf, outcount, datatype);

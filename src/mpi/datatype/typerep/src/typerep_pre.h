@@ -17,12 +17,13 @@
 #elif MPICH_DATATYPE_ENGINE == MPICH_DATATYPE_ENGINE_DATALOOP
 #define MPIR_TYPEREP_HANDLE_TYPE struct MPII_Dataloop *
 #else
-#error "configure with --with-datatype-engine=heddle (or dataloop): Heddle's tree has no other engine"
+#error                                                                                             \
+    "configure with --with-datatype-engine=heddle (or dataloop): Heddle's tree has no other engine"
 #endif
 #define MPIR_TYPEREP_HANDLE_NULL NULL
 
 /* Messages take device buffers where UCX carries them; elsewhere MPI takes host memory only. */
-#if defined(HAVE_CH4_NETMOD_UCX) && !defined(HAVE_CH4_NETMOD_OFI) && \
+#if defined(HAVE_CH4_NETMOD_UCX) && !defined(HAVE_CH4_NETMOD_OFI) &&                               \
     MPICH_DATATYPE_ENGINE == MPICH_DATATYPE_ENGINE_HEDDLE
 #define MPIR_TYPEREP_TAKES_DEVICES 1
 #else
@@ -35,29 +36,34 @@ typedef int MPIR_Typerep_req;
 
 #if MPICH_DATATYPE_ENGINE == MPICH_DATATYPE_ENGINE_HEDDLE
 
-/* For our hooks (maint/mpich-4.0.2.fork), where ENABLE_GPU holds. Whether a buffer's data is in device or
- * managed memory. */
+/* For our hooks (maint/mpich-4.0.2.fork), where ENABLE_GPU holds. Whether a buffer's data is in
+ * device or managed memory. */
 int MPIR_Typerep_is_on_device(const void *buf, MPI_Datatype datatype);
-/* The same of a buffer that is sent or received; what its datatype says of it (heddle_mpi.h) is believed. */
+/* The same of a buffer that is sent or received; what its datatype says of it (heddle_mpi.h) is
+ * believed. */
 int MPIR_Typerep_message_is_on_device(const void *buf, MPI_Datatype datatype);
-/* MPIR_Localcopy and MPIR_Reduce_local for such buffers: 0 where they are not and nothing was done, else the
- * result is in `*mpi_errno`; what stands there of an earlier error stays. */
+/* MPIR_Localcopy and MPIR_Reduce_local for such buffers: 0 where they are not and nothing was done,
+ * else the result is in `*mpi_errno`; what stands there of an earlier error stays. */
 int MPIR_Typerep_localcopy(const void *inbuf, MPI_Aint incount, MPI_Datatype intype, void *outbuf,
                            MPI_Aint outcount, MPI_Datatype outtype, MPI_Aint bytes, int *mpi_errno);
-int MPIR_Typerep_reduce_local(const void *inbuf, void *inoutbuf, MPI_Aint count, MPI_Datatype datatype, MPI_Op op,
-                              int *mpi_errno);
-/* Whether a collective should reduce a device's buffers where they lie. A matter of this process alone: what
- * travels is the same either way. */
-int MPIR_Typerep_reduces_on_device(const void *sendbuf, const void *recvbuf, MPI_Aint count, MPI_Datatype datatype,
-                                   MPI_Op op);
-/* Temporary memory of a collective, where its buffers are, for MPIR_Typerep_scratch_free; null where there is none. */
-void *MPIR_Typerep_scratch(MPI_Aint bytes, const void *sendbuf, const void *recvbuf, MPI_Datatype datatype);
+int MPIR_Typerep_reduce_local(const void *inbuf, void *inoutbuf, MPI_Aint count,
+                              MPI_Datatype datatype, MPI_Op op, int *mpi_errno);
+/* Whether a collective should reduce a device's buffers where they lie. A matter of this process
+ * alone: what travels is the same either way. */
+int MPIR_Typerep_reduces_on_device(const void *sendbuf, const void *recvbuf, MPI_Aint count,
+                                   MPI_Datatype datatype, MPI_Op op);
+/* Temporary memory of a collective, where its buffers are, for MPIR_Typerep_scratch_free; null
+ * where there is none. */
+void *MPIR_Typerep_scratch(MPI_Aint bytes, const void *sendbuf, const void *recvbuf,
+                           MPI_Datatype datatype);
 void MPIR_Typerep_scratch_free(void *memory);
 /* MPIR_Compare_equal on any memory. */
 int MPIR_Typerep_equal(const void *one, const void *other, MPI_Datatype datatype, int *mpi_errno);
 /* The first bytes of a buffer in any memory, as they would be packed. */
-int MPIR_Typerep_read(const void *buf, MPI_Aint count, MPI_Datatype datatype, void *to, MPI_Aint bytes);
-/* An error where an array of so many elements, `extent` bytes apart, takes more bytes than an MPI_Aint counts. */
+int MPIR_Typerep_read(const void *buf, MPI_Aint count, MPI_Datatype datatype, void *to,
+                      MPI_Aint bytes);
+/* An error where an array of so many elements, `extent` bytes apart, takes more bytes than an
+ * MPI_Aint counts. */
 int MPIR_Typerep_check_array(int ndims, const MPI_Aint sizes[], MPI_Aint extent);
 /* For callers of heddle.h: a datatype's engine type, committed, and an engine error as MPI's. */
 struct heddle_type *MPIR_Typerep_committed(MPI_Datatype datatype);
@@ -70,23 +76,28 @@ int MPIR_Typerep_is_device_only(const void *buf);
 #define MPIR_TYPEREP_COUNTS 1
 int MPIR_Typerep_get_elements(MPI_Count *bytes, MPI_Datatype datatype, MPI_Count *elements);
 int MPIR_Typerep_set_elements(MPI_Status *status, MPI_Datatype datatype, MPI_Count elements);
-int MPIR_Typerep_external_size(const char *datarep, MPI_Aint count, MPI_Datatype datatype, MPI_Aint *bytes);
+int MPIR_Typerep_external_size(const char *datarep, MPI_Aint count, MPI_Datatype datatype,
+                               MPI_Aint *bytes);
 
 /* Arguments that MPICH does not check: the error, if they are wrong. */
-int MPIR_Typerep_check_subarray(int ndims, const MPI_Aint *sizes, const MPI_Aint *subsizes, const MPI_Aint *starts);
-int MPIR_Typerep_check_darray(int size, int ndims, const MPI_Aint *gsizes, const int *distributions, const int *dargs,
-                              const int *psizes);
-int MPIR_Typerep_check_pack(const void *buf, MPI_Aint count, MPI_Datatype datatype, const void *packed,
-                            MPI_Aint position, MPI_Aint size);
-int MPIR_Typerep_check_external(const char *datarep, const void *buf, MPI_Aint count, MPI_Datatype datatype,
-                                const void *packed, MPI_Aint position, MPI_Aint size);
+int MPIR_Typerep_check_subarray(int ndims, const MPI_Aint *sizes, const MPI_Aint *subsizes,
+                                const MPI_Aint *starts);
+int MPIR_Typerep_check_darray(int size, int ndims, const MPI_Aint *gsizes, const int *distributions,
+                              const int *dargs, const int *psizes);
+int MPIR_Typerep_check_pack(const void *buf, MPI_Aint count, MPI_Datatype datatype,
+                            const void *packed, MPI_Aint position, MPI_Aint size);
+int MPIR_Typerep_check_external(const char *datarep, const void *buf, MPI_Aint count,
+                                MPI_Datatype datatype, const void *packed, MPI_Aint position,
+                                MPI_Aint size);
 int MPIR_Typerep_check_op(MPI_Op op, MPI_Datatype origin, MPI_Datatype target);
 
 /* This thread's caller stays in MPI until what it sends now is over. */
-extern MPL_TLS int MPIR_Typerep_sender_waits ATTRIBUTE((visibility("hidden"), tls_model("initial-exec")));
+extern MPL_TLS int MPIR_Typerep_sender_waits ATTRIBUTE((visibility("hidden"),
+                                                        tls_model("initial-exec")));
 #define MPIR_TYPEREP_SENDER_WAITS(yes) (MPIR_Typerep_sender_waits = (yes))
 
-/* Whether messages take device buffers wherever they go: through the netmod, with no shared memory module beside it. */
+/* Whether messages take device buffers wherever they go: through the netmod, with no shared memory
+ * module beside it. */
 #if defined(MPIDI_CH4_DIRECT_NETMOD) && MPIR_TYPEREP_TAKES_DEVICES
 #define MPIR_TYPEREP_SENDS_DEVICE 1
 #else
@@ -96,19 +107,23 @@ extern MPL_TLS int MPIR_Typerep_sender_waits ATTRIBUTE((visibility("hidden"), tl
 /* A send of this buffer is a message whose data could not be read: an error at both ends. */
 extern char MPIR_Typerep_no_data[] ATTRIBUTE((visibility("hidden")));
 #if defined(MPIDI_CH4_DIRECT_NETMOD) && defined(HAVE_CH4_NETMOD_UCX)
-#define MPIR_TYPEREP_IS_NO_DATA(buf) unlikely((buf) == (void *) MPIR_Typerep_no_data)
+#define MPIR_TYPEREP_IS_NO_DATA(buf) unlikely((buf) == (void *)MPIR_Typerep_no_data)
 #else
 #define MPIR_TYPEREP_IS_NO_DATA(buf) 0
 #endif
-/* MPIR_Typerep_pack of a message, into `*to`; where it fails, `*to` is MPIR_Typerep_no_data, to be sent in its place. */
-int MPIR_Typerep_pack_message(const void *buf, MPI_Aint count, MPI_Datatype datatype, void **to, MPI_Aint bytes,
-                              MPI_Aint *packed);
+/* MPIR_Typerep_pack of a message, into `*to`; where it fails, `*to` is MPIR_Typerep_no_data, to be
+ * sent in its place. */
+int MPIR_Typerep_pack_message(const void *buf, MPI_Aint count, MPI_Datatype datatype, void **to,
+                              MPI_Aint bytes, MPI_Aint *packed);
 /* The same for who returns the error: where it fails, that message is sent here. */
-int MPIR_Typerep_pack_or_tell(const void *buf, MPI_Aint count, MPI_Datatype datatype, void *to, MPI_Aint bytes,
-                              MPI_Aint *packed, int rank, int tag, struct MPIR_Comm *comm);
-/* At the end of MPI_Init: tells what was found wrong with the settings, and opens what is asked below. */
+int MPIR_Typerep_pack_or_tell(const void *buf, MPI_Aint count, MPI_Datatype datatype, void *to,
+                              MPI_Aint bytes, MPI_Aint *packed, int rank, int tag,
+                              struct MPIR_Comm *comm);
+/* At the end of MPI_Init: tells what was found wrong with the settings, and opens what is asked
+ * below. */
 void MPIR_Typerep_post_init(void);
-/* Where MPI takes host memory only, device memory can be packed, and all else refuses it: an error instead of a crash. */
+/* Where MPI takes host memory only, device memory can be packed, and all else refuses it: an error
+ * instead of a crash. */
 extern bool MPIR_Typerep_device_is_near ATTRIBUTE((visibility("hidden")));
 bool MPIR_Typerep_is_device_memory(const void *buf, MPI_Datatype datatype);
 
@@ -121,12 +136,14 @@ bool MPIR_Typerep_is_device_memory(const void *buf, MPI_Datatype datatype);
 #define MPIR_TYPEREP_SENDER_WAITS(yes)
 #define MPIR_Typerep_no_data NULL
 #define MPIR_TYPEREP_IS_NO_DATA(buf) 0
-#define MPIR_Typerep_pack_message(buf, count, datatype, to, bytes, packed) \
+#define MPIR_Typerep_pack_message(buf, count, datatype, to, bytes, packed)                         \
     MPIR_Typerep_pack(buf, count, datatype, 0, *(to), bytes, packed)
-#define MPIR_Typerep_pack_or_tell(buf, count, datatype, to, bytes, packed, rank, tag, comm) \
+#define MPIR_Typerep_pack_or_tell(buf, count, datatype, to, bytes, packed, rank, tag, comm)        \
     MPIR_Typerep_pack(buf, count, datatype, 0, to, bytes, packed)
 #define MPIR_Typerep_is_on_device(buf, datatype) 0
-#define MPIR_Typerep_localcopy(inbuf, incount, intype, outbuf, outcount, outtype, bytes, mpi_errno) 0
+#define MPIR_Typerep_localcopy(inbuf, incount, intype, outbuf, outcount, outtype, bytes,           \
+                               mpi_errno)                                                          \
+    0
 #define MPIR_Typerep_reduce_local(inbuf, inoutbuf, count, datatype, op, mpi_errno) 0
 #define MPIR_Typerep_reduces_on_device(sendbuf, recvbuf, count, datatype, op) 0
 #define MPIR_Typerep_scratch(bytes, sendbuf, recvbuf, datatype) MPL_malloc(bytes, MPL_MEM_BUFFER)
@@ -135,12 +152,13 @@ bool MPIR_Typerep_is_device_memory(const void *buf, MPI_Datatype datatype);
 #define MPIR_TYPEREP_COUNTS 0
 #define MPIR_Typerep_get_elements(bytes, datatype, elements) MPI_SUCCESS
 #define MPIR_Typerep_set_elements(status, datatype, elements) MPI_SUCCESS
-#define MPIR_Typerep_external_size(datarep, count, datatype, bytes) \
-    (*(bytes) = (count) * MPIR_Typerep_size_external32(datatype), MPI_SUCCESS)
+#define MPIR_Typerep_external_size(datarep, count, datatype, bytes)                                \
+    (*(bytes) = (count)*MPIR_Typerep_size_external32(datatype), MPI_SUCCESS)
 #define MPIR_Typerep_check_subarray(ndims, sizes, subsizes, starts) MPI_SUCCESS
 #define MPIR_Typerep_check_darray(size, ndims, gsizes, distributions, dargs, psizes) MPI_SUCCESS
 #define MPIR_Typerep_check_pack(buf, count, datatype, packed, position, size) MPI_SUCCESS
-#define MPIR_Typerep_check_external(datarep, buf, count, datatype, packed, position, size) MPI_SUCCESS
+#define MPIR_Typerep_check_external(datarep, buf, count, datatype, packed, position, size)         \
+    MPI_SUCCESS
 #define MPIR_Typerep_check_op(op, origin, target) MPI_SUCCESS
 #define MPIR_Typerep_equal(one, other, datatype, mpi_errno) MPIR_Compare_equal(one, other, datatype)
 
@@ -149,19 +167,21 @@ bool MPIR_Typerep_is_device_memory(const void *buf, MPI_Datatype datatype);
 #if MPIR_TYPEREP_TAKES_DEVICES
 #define MPIR_TYPEREP_ERRTEST_HOST(buf, count, datatype, err)
 #else
-#define MPIR_TYPEREP_ERRTEST_HOST(buf, count, datatype, err)                                                 \
-    if (unlikely(MPIR_Typerep_device_is_near) && (count) > 0 && MPIR_Typerep_is_device_memory(buf, datatype)) { \
-        err = MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__, MPI_ERR_BUFFER,    \
-                                   "**heddlehost", 0);                                                       \
-        goto fn_fail;                                                                                        \
+#define MPIR_TYPEREP_ERRTEST_HOST(buf, count, datatype, err)                                       \
+    if (unlikely(MPIR_Typerep_device_is_near) && (count) > 0 &&                                    \
+        MPIR_Typerep_is_device_memory(buf, datatype)) {                                            \
+        err = MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__,          \
+                                   MPI_ERR_BUFFER, "**heddlehost", 0);                             \
+        goto fn_fail;                                                                              \
     }
 #endif
 
 #include "typerep_kinds.h"
-/* A datatype that is to an array section what `count` of `oldtype` are to its elements one after the other (for
- * libmpifort). */
-int MPIR_Typerep_section(int rank, const MPI_Aint *extents, const MPI_Aint *strides, MPI_Aint element, MPI_Aint count,
-                         MPI_Datatype oldtype, MPI_Datatype *newtype) MPICH_API_PUBLIC;
+/* A datatype that is to an array section what `count` of `oldtype` are to its elements one after
+ * the other (for libmpifort). */
+int MPIR_Typerep_section(int rank, const MPI_Aint *extents, const MPI_Aint *strides,
+                         MPI_Aint element, MPI_Aint count, MPI_Datatype oldtype,
+                         MPI_Datatype *newtype) MPICH_API_PUBLIC;
 
 #include "typerep_scratch.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Fortran's array sections as buffers (MPI 4.0, section 19.1.12): a datatype counts in the section's elements
- * as if they lay one after the other, and this makes the datatype of where they lie.
+ * Fortran's array sections as buffers (MPI 4.0, section 19.1.12): a datatype counts in the
+ * section's elements as if they lay one after the other, and this makes the datatype of where they
+ * lie.
  */
 #include "typerep_internal.h"
 
@@ -32,12 +33,13 @@ static int append(struct blocks *blocks, MPI_Aint at, MPI_Aint bytes)
         MPI_Aint *more_at = MPL_realloc(blocks->at, room * sizeof(MPI_Aint), MPL_MEM_DATATYPE);
         if (more_at != NULL)
             blocks->at = more_at;
-        MPI_Aint *more_bytes = MPL_realloc(blocks->bytes, room * sizeof(MPI_Aint), MPL_MEM_DATATYPE);
+        MPI_Aint *more_bytes =
+            MPL_realloc(blocks->bytes, room * sizeof(MPI_Aint), MPL_MEM_DATATYPE);
         if (more_bytes != NULL)
             blocks->bytes = more_bytes;
         if (more_at == NULL || more_bytes == NULL)
-            return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__, MPI_ERR_NO_MEM,
-                                        "**nomem", 0);
+            return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
+                                        MPI_ERR_NO_MEM, "**nomem", 0);
         blocks->room = room;
     }
     blocks->at[blocks->count] = at;
@@ -56,12 +58,14 @@ static MPI_Aint place_of(const struct section *section, MPI_Aint index)
 }
 
 /* Bytes [first, first + bytes) of the elements one after the other. */
-static int append_run(struct blocks *blocks, const struct section *section, MPI_Aint first, MPI_Aint bytes)
+static int append_run(struct blocks *blocks, const struct section *section, MPI_Aint first,
+                      MPI_Aint bytes)
 {
     int mpi_errno = MPI_SUCCESS;
     if (first < 0 || bytes > section->elements * section->element - first)
-        return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__, MPI_ERR_BUFFER,
-                                    "**arg", "**arg %s", "buffer (its section is too small)");
+        return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
+                                    MPI_ERR_BUFFER, "**arg", "**arg %s",
+                                    "buffer (its section is too small)");
     while (bytes > 0 && mpi_errno == MPI_SUCCESS) {
         const MPI_Aint within = first % section->element;
         const MPI_Aint part = MPL_MIN(bytes, section->element - within);
@@ -83,7 +87,8 @@ static int append_all(struct blocks *blocks, const struct section *section, MPI_
         mpi_errno = MPIR_Typerep_to_iov_offset(NULL, count, oldtype, done, runs, MOST_RUNS, &found);
         MPIR_ERR_CHECK(mpi_errno);
         for (MPI_Aint i = 0; i < found; i++) {
-            mpi_errno = append_run(blocks, section, (MPI_Aint)runs[i].iov_base, (MPI_Aint)runs[i].iov_len);
+            mpi_errno =
+                append_run(blocks, section, (MPI_Aint)runs[i].iov_base, (MPI_Aint)runs[i].iov_len);
             MPIR_ERR_CHECK(mpi_errno);
         }
     }
@@ -92,7 +97,8 @@ fn_fail:
     return mpi_errno;
 }
 
-/* The predefined type that a datatype consists of, if no block cuts one, else MPI_BYTE; and its size. */
+/* The predefined type that a datatype consists of, if no block cuts one, else MPI_BYTE; and its
+ * size. */
 static MPI_Datatype unit_of(MPI_Datatype oldtype, const struct blocks *blocks, MPI_Aint *size)
 {
     MPI_Datatype unit = oldtype;
@@ -112,8 +118,9 @@ static MPI_Datatype unit_of(MPI_Datatype oldtype, const struct blocks *blocks, M
     return unit;
 }
 
-int MPIR_Typerep_section(int rank, const MPI_Aint *extents, const MPI_Aint *strides, MPI_Aint element,
-                         MPI_Aint count, MPI_Datatype oldtype, MPI_Datatype *newtype)
+int MPIR_Typerep_section(int rank, const MPI_Aint *extents, const MPI_Aint *strides,
+                         MPI_Aint element, MPI_Aint count, MPI_Datatype oldtype,
+                         MPI_Datatype *newtype)
 {
     struct section section = {rank, extents, strides, element, 1};
     struct blocks blocks = {NULL, NULL, 0, 0};
@@ -125,7 +132,8 @@ int MPIR_Typerep_section(int rank, const MPI_Aint *extents, const MPI_Aint *stri
     const MPI_Datatype unit = unit_of(oldtype, &blocks, &size);
     for (MPI_Aint i = 0; i < blocks.count; i++)
         blocks.bytes[i] /= size;
-    mpi_errno = MPIR_Type_create_hindexed_large_impl(blocks.count, blocks.bytes, blocks.at, unit, newtype);
+    mpi_errno =
+        MPIR_Type_create_hindexed_large_impl(blocks.count, blocks.bytes, blocks.at, unit, newtype);
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIR_Type_commit_impl(newtype);
 fn_fail:

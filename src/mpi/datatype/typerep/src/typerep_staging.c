@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Staging memory for ROMIO: packed and unpacked in the background by the engine's transfers. The dataloop
- * engine has no devices, so that nothing of it is ever staged.
+ * Staging memory for ROMIO: packed and unpacked in the background by the engine's transfers. The
+ * dataloop engine has no devices, so that nothing of it is ever staged.
  */
 #include "typerep_staging.h"
 #include "typerep_internal.h"
@@ -18,17 +18,20 @@ int MPIR_Staging_is_needed(const void *buf, MPI_Datatype datatype)
     return MPII_heddle_on_device(buf, datatype);
 }
 
-int MPIR_Staging_alloc(struct MPIR_Staging *staging, MPI_Aint bytes, const struct MPIR_Staging_buffer *buffer)
+int MPIR_Staging_alloc(struct MPIR_Staging *staging, MPI_Aint bytes,
+                       const struct MPIR_Staging_buffer *buffer)
 {
     MPI_Aint true_lb, true_extent;
     MPIR_Type_get_true_extent_impl(buffer->datatype, &true_lb, &true_extent);
     /* Absolute addresses may begin in the host's memory. */
-    const void *const near = buffer->buf == MPI_BOTTOM ? NULL : MPIR_get_contig_ptr(buffer->buf, true_lb);
+    const void *const near =
+        buffer->buf == MPI_BOTTOM ? NULL : MPIR_get_contig_ptr(buffer->buf, true_lb);
     const int rc = heddle_staging_alloc(bytes, near, &staging->memory);
     return MPII_HEDDLE_RESULT(rc);
 }
 
-static int begin(struct MPIR_Staging *staging, const heddle_side *from, const heddle_side *to, MPI_Aint bytes)
+static int begin(struct MPIR_Staging *staging, const heddle_side *from, const heddle_side *to,
+                 MPI_Aint bytes)
 {
     const heddle_move move = {*from, *to, bytes, HEDDLE_OP_REPLACE};
     const int rc = heddle_transfer_begin(&move, 1, &staging->moving);
@@ -43,17 +46,19 @@ static heddle_side side_of(const struct MPIR_Staging_buffer *buffer, MPI_Aint of
     return MPII_heddle_side(buffer->buf, buffer->count, buffer->datatype, offset);
 }
 
-int MPIR_Staging_pack(struct MPIR_Staging *staging, const struct MPIR_Staging_buffer *buffer, MPI_Aint offset,
-                      MPI_Aint bytes)
+int MPIR_Staging_pack(struct MPIR_Staging *staging, const struct MPIR_Staging_buffer *buffer,
+                      MPI_Aint offset, MPI_Aint bytes)
 {
-    const heddle_side from = side_of(buffer, offset), to = MPII_heddle_packed(staging->memory, bytes);
+    const heddle_side from = side_of(buffer, offset),
+                      to = MPII_heddle_packed(staging->memory, bytes);
     return begin(staging, &from, &to, bytes);
 }
 
 int MPIR_Staging_unpack(struct MPIR_Staging *staging, const struct MPIR_Staging_buffer *buffer,
                         MPI_Aint offset, MPI_Aint bytes)
 {
-    const heddle_side from = MPII_heddle_packed(staging->memory, bytes), to = side_of(buffer, offset);
+    const heddle_side from = MPII_heddle_packed(staging->memory, bytes),
+                      to = side_of(buffer, offset);
     return begin(staging, &from, &to, bytes);
 }
 
@@ -82,7 +87,8 @@ int MPIR_Staging_is_needed(const void *buf, MPI_Datatype datatype)
     return 0;
 }
 
-int MPIR_Staging_alloc(struct MPIR_Staging *staging, MPI_Aint bytes, const struct MPIR_Staging_buffer *buffer)
+int MPIR_Staging_alloc(struct MPIR_Staging *staging, MPI_Aint bytes,
+                       const struct MPIR_Staging_buffer *buffer)
 {
     (void)staging;
     (void)bytes;
@@ -90,8 +96,8 @@ int MPIR_Staging_alloc(struct MPIR_Staging *staging, MPI_Aint bytes, const struc
     return MPI_ERR_INTERN;
 }
 
-int MPIR_Staging_pack(struct MPIR_Staging *staging, const struct MPIR_Staging_buffer *buffer, MPI_Aint offset,
-                      MPI_Aint bytes)
+int MPIR_Staging_pack(struct MPIR_Staging *staging, const struct MPIR_Staging_buffer *buffer,
+                      MPI_Aint offset, MPI_Aint bytes)
 {
     (void)offset;
     return MPIR_Staging_alloc(staging, bytes, buffer);

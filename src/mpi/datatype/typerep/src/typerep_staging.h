@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Host memory for data on its way between a file and a buffer that host code cannot read. For ROMIO, which
- * sees nothing of MPICH's inside: so this header needs mpi.h alone.
+ * Host memory for data on its way between a file and a buffer that host code cannot read. For
+ * ROMIO, which sees nothing of MPICH's inside: so this header needs mpi.h alone.
  */
 #ifndef TYPEREP_STAGING_H_INCLUDED
 #define TYPEREP_STAGING_H_INCLUDED
@@ -26,12 +26,14 @@ int MPIR_Staging_is_open(void);
 /* Whether a buffer with data may lie in memory that host code cannot read. */
 int MPIR_Staging_is_needed(const void *buf, MPI_Datatype datatype);
 
-/* All return MPI error codes. `alloc`: pinned memory, where there is any, for what `buffer` holds. */
+/* All return MPI error codes. `alloc`: pinned memory, where there is any, for what `buffer` holds.
+ */
 int MPIR_Staging_alloc(struct MPIR_Staging *staging, MPI_Aint bytes,
                        const struct MPIR_Staging_buffer *buffer);
-/* Begin to move packed bytes [offset, offset + bytes) of the buffer. Nothing may be moving there. */
-int MPIR_Staging_pack(struct MPIR_Staging *staging, const struct MPIR_Staging_buffer *buffer, MPI_Aint offset,
-                      MPI_Aint bytes);
+/* Begin to move packed bytes [offset, offset + bytes) of the buffer. Nothing may be moving there.
+ */
+int MPIR_Staging_pack(struct MPIR_Staging *staging, const struct MPIR_Staging_buffer *buffer,
+                      MPI_Aint offset, MPI_Aint bytes);
 int MPIR_Staging_unpack(struct MPIR_Staging *staging, const struct MPIR_Staging_buffer *buffer,
                         MPI_Aint offset, MPI_Aint bytes);
 /* Until nothing is moving: how it ended. */

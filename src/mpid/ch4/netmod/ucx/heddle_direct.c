@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Contiguous device memory that UCX moves by itself, where it was built to. Between nodes its way leads past the host's
+ * Contiguous device memory that UCX moves by itself, where it was built to. Between nodes its way
+ * leads past the host's
  * memory if the network's cards reach the devices' (GPUDirect RDMA); within one, ours reads straight out of the
  * sender's memory as well.
  */
@@ -35,8 +36,8 @@ static bool takes_devices;
 void MPIDI_UCX_direct_init(void)
 {
     ucp_context_attr_t attr = {.field_mask = UCP_ATTR_FIELD_MEMORY_TYPES};
-    takes_devices = ucp_context_query(MPIDI_UCX_global.context, &attr) == UCS_OK
-        && (attr.memory_types & UCS_BIT(UCS_MEMORY_TYPE_CUDA)) != 0;
+    takes_devices = ucp_context_query(MPIDI_UCX_global.context, &attr) == UCS_OK &&
+                    (attr.memory_types & UCS_BIT(UCS_MEMORY_TYPE_CUDA)) != 0;
     if (MPIR_CVAR_DEBUG_SUMMARY && MPIR_Process.rank == 0)
         printf("UCX %s device memory\n", takes_devices ? "takes" : "does not take");
 }
@@ -52,8 +53,10 @@ static bool is_wanted(const MPIDI_av_entry_t *addr)
 #endif
 }
 
-/* UCX makes short ones wait for their receive, too, and takes longer (two H200s, 1 KiB: 17 us for 10). */
-bool MPIDI_UCX_is_direct(const void *buf, MPI_Aint count, MPI_Datatype datatype, const MPIDI_av_entry_t *addr)
+/* UCX makes short ones wait for their receive, too, and takes longer (two H200s, 1 KiB: 17 us for
+ * 10). */
+bool MPIDI_UCX_is_direct(const void *buf, MPI_Aint count, MPI_Datatype datatype,
+                         const MPIDI_av_entry_t *addr)
 {
     if (!is_wanted(addr))
         return false;

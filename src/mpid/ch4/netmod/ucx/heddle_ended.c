@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Processes that were killed. UCX tells nobody of them (with its peer failure handling it would, and not use shared memory then:
- * UCX 1.13), so those of one node are looked after by the system's means. What waits for one ends with MPIX_ERR_PROC_FAILED.
+ * Processes that were killed. UCX tells nobody of them (with its peer failure handling it would,
+ * and not use shared memory then: UCX 1.13), so those of one node are looked after by the system's
+ * means. What waits for one ends with MPIX_ERR_PROC_FAILED.
  */
 #include "mpidimpl.h"
 #include "ucx_impl.h"
@@ -13,16 +14,16 @@
 #include <signal.h>
 #include <time.h>
 
-#define POLLS_BETWEEN 64                /* looks at the clock */
-#define NS_BETWEEN INT64_C(100000000)   /* looks at the processes */
-#define MOST_EVENTS 4096                /* of UCX, more than it holds of one process in shared memory */
+#define POLLS_BETWEEN 64              /* looks at the clock */
+#define NS_BETWEEN INT64_C(100000000) /* looks at the processes */
+#define MOST_EVENTS 4096 /* of UCX, more than it holds of one process in shared memory */
 
 /* By rank in the job. */
 static struct {
     heddle_process process;
     bool ended;
     bool drained[MPIDI_CH4_MAX_VCIS]; /* all that it sent has been seen there */
-} *peers;
+} * peers;
 static bool anyone;
 
 bool MPIDI_UCX_has_ended(int rank) { return peers != NULL && peers[rank].ended; }
@@ -54,23 +55,22 @@ static void look_at_processes(void)
 {
     int ended;
     for (int rank = 0; rank < MPIR_Process.size; rank++)
-        if (rank != MPIR_Process.rank && !peers[rank].ended
-            && heddle_process_ended(&peers[rank].process, &ended) == HEDDLE_SUCCESS && ended)
+        if (rank != MPIR_Process.rank && !peers[rank].ended &&
+            heddle_process_ended(&peers[rank].process, &ended) == HEDDLE_SUCCESS && ended)
             MPIDI_UCX_note_ended(rank);
 }
 
-/* Where hydra does not end all for one (-disable-auto-cleanup), it tells the others by SIGUSR1, which would end them, too. */
-static void somebody_ended(int signal)
-{
-    (void) signal;
-}
+/* Where hydra does not end all for one (-disable-auto-cleanup), it tells the others by SIGUSR1,
+ * which would end them, too. */
+static void somebody_ended(int signal) { (void)signal; }
 
 static void survive_signals(void)
 {
     struct sigaction now;
-    if (sigaction(SIGUSR1, NULL, &now) == 0 && !(now.sa_flags & SA_SIGINFO) && now.sa_handler == SIG_DFL) {
-        now = (struct sigaction) {.sa_handler = somebody_ended, .sa_flags = SA_RESTART};
-        (void) sigaction(SIGUSR1, &now, NULL);
+    if (sigaction(SIGUSR1, NULL, &now) == 0 && !(now.sa_flags & SA_SIGINFO) &&
+        now.sa_handler == SIG_DFL) {
+        now = (struct sigaction){.sa_handler = somebody_ended, .sa_flags = SA_RESTART};
+        (void)sigaction(SIGUSR1, &now, NULL);
     }
 }
 
@@ -82,17 +82,17 @@ int MPIDI_UCX_ended_post_init(bool watches)
     MPIR_ERR_CHKANDJUMP(all == NULL, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
     survive_signals();
     heddle_process_self(&all[MPIR_Process.rank]);
-    mpi_errno = MPIR_Allgather_fallback(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all, sizeof(*all), MPI_BYTE,
-                                        MPIR_Process.comm_world, &errflag);
+    mpi_errno = MPIR_Allgather_fallback(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all, sizeof(*all),
+                                        MPI_BYTE, MPIR_Process.comm_world, &errflag);
     MPIR_ERR_CHECK(mpi_errno);
     for (int rank = 0; rank < MPIR_Process.size; rank++)
         peers[rank].process = all[rank];
     if (watches)
         look_at_processes();
-  fn_exit:
+fn_exit:
     MPL_free(all);
     return mpi_errno;
-  fn_fail:
+fn_fail:
     goto fn_exit;
 }
 
@@ -100,7 +100,7 @@ int MPIDI_UCX_ended_post_init(bool watches)
 static void drain(int vni)
 {
     for (int events = 0, more = 1; more > 0 && events < MOST_EVENTS; events += more)
-        more = (int) ucp_worker_progress(MPIDI_UCX_global.ctx[vni].worker);
+        more = (int)ucp_worker_progress(MPIDI_UCX_global.ctx[vni].worker);
 }
 
 static void lose(int vni, int rank)
@@ -109,7 +109,8 @@ static void lose(int vni, int rank)
         drain(vni);
     peers[rank].drained[vni] = true;
     for (int to = 0; to < MPIDI_UCX_global.num_vnis; to++)
-        heddle_port_lost(MPIDI_UCX_port(vni), MPIDI_UCX_AV(&MPIDIU_get_av(0, rank)).dest[vni][to], HEDDLE_ERR_LOST);
+        heddle_port_lost(MPIDI_UCX_port(vni), MPIDI_UCX_AV(&MPIDIU_get_av(0, rank)).dest[vni][to],
+                         HEDDLE_ERR_LOST);
     MPIDI_UCX_receives_lost(vni, rank);
 }
 
@@ -121,7 +122,7 @@ void MPIDI_UCX_look(int vni)
     if (++polls[vni] < POLLS_BETWEEN || peers == NULL)
         return;
     polls[vni] = 0;
-    (void) clock_gettime(CLOCK_MONOTONIC_COARSE, &time);
+    (void)clock_gettime(CLOCK_MONOTONIC_COARSE, &time);
     const int64_t now = time.tv_sec * INT64_C(1000000000) + time.tv_nsec;
     if (now < next[vni])
         return;

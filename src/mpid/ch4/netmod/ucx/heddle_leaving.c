@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * MPI_Finalize. A process that has closed its connections makes no more progress, which others may need for theirs (seen over
- * TCP after chunks of 1 MiB, and after large one-sided transfers). So all meet twice: once all are here nobody posts receives any
- * more, and what nobody takes is dropped, with a word on stderr; once all that was sent is through, they close.
+ * MPI_Finalize. A process that has closed its connections makes no more progress, which others may
+ * need for theirs (seen over TCP after chunks of 1 MiB, and after large one-sided transfers). So
+ * all meet twice: once all are here nobody posts receives any more, and what nobody takes is
+ * dropped, with a word on stderr; once all that was sent is through, they close.
  */
 #include "mpidimpl.h"
 #include "ucx_impl.h"
@@ -27,7 +28,8 @@ struct leaving {
 };
 
 static uint64_t rounds[2];  /* in which this process was told */
-static unsigned char *here; /* by rank: the last meeting that it is known to have come to; null: nobody told */
+static unsigned char *here; /* by rank: the last meeting that it is known to have come to; null:
+                               nobody told */
 
 void MPIDI_UCX_leaving_init(void)
 {
@@ -42,14 +44,15 @@ void MPIDI_UCX_leaving_arrived(const void *header, size_t header_bytes)
     if (header_bytes != sizeof(it))
         return;
     memcpy(&it, header, sizeof(it));
-    if (it.rank >= (uint32_t) MPIR_Process.size || it.kind > ENDED || (it.kind != ENDED && it.meeting - 1 > 1))
+    if (it.rank >= (uint32_t)MPIR_Process.size || it.kind > ENDED ||
+        (it.kind != ENDED && it.meeting - 1 > 1))
         return;
     if (it.kind == ROUND)
         rounds[it.meeting - 1] |= it.round;
     else if (it.kind == HERE)
-        here[it.rank] = MPL_MAX(here[it.rank], (unsigned char) it.meeting);
+        here[it.rank] = MPL_MAX(here[it.rank], (unsigned char)it.meeting);
     else
-        MPIDI_UCX_note_ended((int) it.rank);
+        MPIDI_UCX_note_ended((int)it.rank);
 }
 
 static void progress_all(void)
@@ -61,7 +64,8 @@ static void progress_all(void)
     }
 }
 
-/* ---- meetings ----------------------------------------------------------------------------------- */
+/* ---- meetings -----------------------------------------------------------------------------------
+ */
 
 /* Who cannot be reached is not waited for. */
 static void tell(int rank, struct leaving it)
@@ -79,21 +83,23 @@ static void meet_the_others(uint32_t meeting)
     for (int rank = 0; rank < size; rank++) {
         for (int gone = 0; gone < size; gone++)
             if (MPIDI_UCX_has_ended(gone))
-                tell(rank, (struct leaving) {.kind = ENDED, .rank = (uint32_t) gone});
-        tell(rank, (struct leaving) {.kind = HERE, .meeting = meeting, .rank = (uint32_t) MPIR_Process.rank});
+                tell(rank, (struct leaving){.kind = ENDED, .rank = (uint32_t)gone});
+        tell(rank, (struct leaving){
+                       .kind = HERE, .meeting = meeting, .rank = (uint32_t)MPIR_Process.rank});
     }
     for (int rank = 0; rank < size; rank++)
         while (rank != MPIR_Process.rank && !MPIDI_UCX_has_ended(rank) && here[rank] < meeting)
             progress_all();
 }
 
-/* A barrier in which everybody makes progress (by dissemination: Hensgen, Finkel, Manber 1988). There is no MPI_COMM_WORLD any
- * more. */
+/* A barrier in which everybody makes progress (by dissemination: Hensgen, Finkel, Manber 1988).
+ * There is no MPI_COMM_WORLD any more. */
 static void meet(uint32_t meeting)
 {
-    const uint64_t size = (uint64_t) MPIR_Process.size, rank = (uint64_t) MPIR_Process.rank;
+    const uint64_t size = (uint64_t)MPIR_Process.size, rank = (uint64_t)MPIR_Process.rank;
     for (uint64_t round = 1; round < size && !MPIDI_UCX_anyone_ended(); round *= 2) {
-        tell((int) ((rank + round) % size), (struct leaving) {.kind = ROUND, .meeting = meeting, .round = round});
+        tell((int)((rank + round) % size),
+             (struct leaving){.kind = ROUND, .meeting = meeting, .round = round});
         while (!(rounds[meeting - 1] & round) && !MPIDI_UCX_anyone_ended())
             progress_all();
     }
@@ -101,7 +107,8 @@ static void meet(uint32_t meeting)
         meet_the_others(meeting);
 }
 
-/* ---- messages ----------------------------------------------------------------------------------- */
+/* ---- messages -----------------------------------------------------------------------------------
+ */
 
 static int envelopes(void)
 {
@@ -124,16 +131,19 @@ static void drop_unmatched(int vni)
 {
     heddle_unmatched it;
     while (heddle_port_unmatched(MPIDI_UCX_port(vni), &it) == HEDDLE_SUCCESS) {
-        fprintf(stderr, "MPI_Finalize, rank %d: nobody receives the message of %lld bytes that was sent to rank %d with tag %d\n",
-                MPIR_Process.rank, (long long) it.bytes, rank_of(it.peer, vni), MPIDI_UCX_get_tag(it.key));
-        (void) heddle_message_abandon(MPIDI_UCX_port(vni), it.message, HEDDLE_ERR_PEER);
+        fprintf(stderr,
+                "MPI_Finalize, rank %d: nobody receives the message of %lld bytes that was sent to "
+                "rank %d with tag %d\n",
+                MPIR_Process.rank, (long long)it.bytes, rank_of(it.peer, vni),
+                MPIDI_UCX_get_tag(it.key));
+        (void)heddle_message_abandon(MPIDI_UCX_port(vni), it.message, HEDDLE_ERR_PEER);
     }
 }
 
 static int64_t seconds(void)
 {
     struct timespec time;
-    (void) clock_gettime(CLOCK_MONOTONIC, &time);
+    (void)clock_gettime(CLOCK_MONOTONIC, &time);
     return time.tv_sec;
 }
 
@@ -155,12 +165,10 @@ static void wait_for_receivers(void)
     }
 }
 
-/* ---- connections -------------------------------------------------------------------------------- */
+/* ---- connections --------------------------------------------------------------------------------
+ */
 
-static void flushed(void *request, ucs_status_t status)
-{
-    (void) request, (void) status;
-}
+static void flushed(void *request, ucs_status_t status) { (void)request, (void)status; }
 
 static void flush(int rank, ucp_ep_h ep)
 {
@@ -172,8 +180,9 @@ static void flush(int rank, ucp_ep_h ep)
     ucp_request_free(request);
 }
 
-/* Waits until UCX needs nothing more for what was sent. Connection by connection, as they are closed: over TCP a worker's
- * flush does not ask the other end whether it has what was written there, and a connection's does. */
+/* Waits until UCX needs nothing more for what was sent. Connection by connection, as they are
+ * closed: over TCP a worker's flush does not ask the other end whether it has what was written
+ * there, and a connection's does. */
 static void flush_all(void)
 {
     const int n = MPIDI_UCX_global.num_vnis;
@@ -193,7 +202,8 @@ void MPIDI_UCX_gpu_drain(void)
     meet(2);
 }
 
-/* ---- the last barrier --------------------------------------------------------------------------- */
+/* ---- the last barrier ---------------------------------------------------------------------------
+ */
 
 struct barrier {
     int mpi_errno;
@@ -208,8 +218,8 @@ static void *stand_in(void *argument)
     return NULL;
 }
 
-/* The process manager's, which blocks: so another thread stands in it. Over TCP a connection closes once its other end has
- * answered, which may stand here already. */
+/* The process manager's, which blocks: so another thread stands in it. Over TCP a connection closes
+ * once its other end has answered, which may stand here already. */
 int MPIDI_UCX_last_barrier(void)
 {
     struct barrier b = {.mpi_errno = MPI_SUCCESS};
@@ -224,7 +234,7 @@ int MPIDI_UCX_last_barrier(void)
             ucp_worker_progress(MPIDI_UCX_global.ctx[vni].worker);
         sched_yield();
     }
-    (void) pthread_join(thread, NULL);
+    (void)pthread_join(thread, NULL);
     return b.mpi_errno;
 }
 

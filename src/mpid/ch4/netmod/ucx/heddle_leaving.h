@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Processes of the job that have ended before their time (heddle_ended.c), and how the others end (heddle_leaving.c).
+ * Processes of the job that have ended before their time (heddle_ended.c), and how the others end
+ * (heddle_leaving.c).
  */
 #ifndef HEDDLE_LEAVING_H_INCLUDED
 #define HEDDLE_LEAVING_H_INCLUDED
@@ -22,7 +23,8 @@ bool MPIDI_UCX_has_ended(int rank);
 bool MPIDI_UCX_anyone_ended(void);
 /* Another process, or the transport, said so. */
 void MPIDI_UCX_note_ended(int rank);
-/* A poll of a VNI. Ten times a second it looks who of this node has ended: what waits for those ends with an error. */
+/* A poll of a VNI. Ten times a second it looks who of this node has ended: what waits for those
+ * ends with an error. */
 void MPIDI_UCX_look(int vni);
 /* UCX says of a message to that endpoint how it ended. */
 struct ucp_ep;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Packs and unpacks of short messages. One that finds none running begins at once; those that come while some run
- * wait for them, and begin together: many messages to or from neighbours take two launches, not one each. MPI's
- * messages stay in order: what is to be sent waits its turn behind what is still being packed.
+ * Packs and unpacks of short messages. One that finds none running begins at once; those that come
+ * while some run wait for them, and begin together: many messages to or from neighbours take two
+ * launches, not one each. MPI's messages stay in order: what is to be sent waits its turn behind
+ * what is still being packed.
  */
 #include "mpidimpl.h"
 #include "ucx_impl.h"
@@ -11,14 +12,15 @@
 #include "heddle_moves.h"
 #include "utlist.h"
 
-/* ---- moves -------------------------------------------------------------------------------------- */
+/* ---- moves --------------------------------------------------------------------------------------
+ */
 
 /* They end with the next progress: nobody is told within the call that began them. */
 static void end_all(struct MPIDI_UCX_moves *of, struct MPIDI_UCX_move **list, int error)
 {
     struct MPIDI_UCX_move *m;
     DL_FOREACH(*list, m)
-        m->error = error;
+    m->error = error;
     DL_CONCAT(of->over, *list);
     *list = NULL;
 }
@@ -27,7 +29,8 @@ static void end_all(struct MPIDI_UCX_moves *of, struct MPIDI_UCX_move **list, in
 static void each_alone(struct MPIDI_UCX_moves *of)
 {
     struct MPIDI_UCX_move *m, *next;
-    DL_FOREACH_SAFE(of->waiting, m, next) {
+    DL_FOREACH_SAFE(of->waiting, m, next)
+    {
         DL_DELETE(of->waiting, m);
         m->error = heddle_transfer(&m->move, 1);
         DL_APPEND(of->over, m);
@@ -40,15 +43,16 @@ static void begin_waiting(struct MPIDI_UCX_moves *of)
     struct MPIDI_UCX_move *m;
     int n = 0;
     DL_FOREACH(of->waiting, m)
-        n++;
+    n++;
     if (n > 16)
         moves = MPL_malloc(n * sizeof(*moves), MPL_MEM_BUFFER);
     if (moves != NULL) {
         int i = 0;
         DL_FOREACH(of->waiting, m)
-            moves[i++] = m->move;
+        moves[i++] = m->move;
     }
-    const int error = moves == NULL ? HEDDLE_ERR_NO_MEMORY : heddle_transfer_begin(moves, n, &of->request);
+    const int error =
+        moves == NULL ? HEDDLE_ERR_NO_MEMORY : heddle_transfer_begin(moves, n, &of->request);
     if (moves != some)
         MPL_free(moves);
     if (error == HEDDLE_SUCCESS) {
@@ -98,7 +102,7 @@ static bool is_over(struct heddle_request **request, int *error)
     int done = 0;
     *error = heddle_test(request, &done);
     if (*error != HEDDLE_SUCCESS && *request != NULL) /* it still uses the buffers */
-        (void) heddle_wait(request);
+        (void)heddle_wait(request);
     return done || *error != HEDDLE_SUCCESS;
 }
 
@@ -109,7 +113,8 @@ void MPIDI_UCX_moves_move_on(int vni)
     int error;
     if (of->running != NULL && is_over(&of->request, &error))
         end_all(of, &of->running, error);
-    DL_FOREACH_SAFE(of->alone, m, next) {
+    DL_FOREACH_SAFE(of->alone, m, next)
+    {
         if (is_over(&m->request, &m->error)) {
             DL_DELETE(of->alone, m);
             DL_APPEND(of->over, m);
@@ -125,7 +130,8 @@ void MPIDI_UCX_moves_move_on(int vni)
     of->any = of->running != NULL || of->alone != NULL;
 }
 
-/* ---- turns -------------------------------------------------------------------------------------- */
+/* ---- turns --------------------------------------------------------------------------------------
+ */
 
 void MPIDI_UCX_take_turn(int vni, struct MPIDI_UCX_turn *turn)
 {

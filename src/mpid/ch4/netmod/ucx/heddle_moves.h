@@ -10,7 +10,7 @@
 /* A buffer as the engine sees it. */
 static inline heddle_side MPIDI_UCX_side(const void *buf, MPI_Aint count, MPI_Datatype datatype)
 {
-    const heddle_side side = {(void *) buf, count, MPIR_Typerep_committed(datatype), 0};
+    const heddle_side side = {(void *)buf, count, MPIR_Typerep_committed(datatype), 0};
     return side;
 }
 
@@ -18,8 +18,8 @@ static inline heddle_side MPIDI_UCX_side(const void *buf, MPI_Aint count, MPI_Da
 static inline int MPIDI_UCX_message_error(int error, int rank)
 {
     if (error == HEDDLE_ERR_LOST)
-        return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__, MPIX_ERR_PROC_FAILED,
-                                    "**comm_fail", "**comm_fail %d", rank);
+        return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
+                                    MPIX_ERR_PROC_FAILED, "**comm_fail", "**comm_fail %d", rank);
     return MPIR_Typerep_error(error);
 }
 
@@ -28,14 +28,16 @@ static inline int MPIDI_UCX_message_error(int error, int rank)
 void MPIDI_UCX_tickets_forget(int vni);
 /* An envelope was received by a tag. */
 void MPIDI_UCX_note_matched(int vni, uint64_t ucx_tag, const heddle_ticket *next);
-/* Gives one for a receive that is posted next, before all that takes time: its sender may look for it at this very moment. False
- * where there is no use in it, or its buffer is none for it. */
-bool MPIDI_UCX_ticket_give(int vni, uint64_t ucx_tag, uint64_t tag_mask, const void *buf, MPI_Aint count,
-                           MPI_Datatype datatype, const MPIDI_av_entry_t *addr, heddle_ticket *ticket);
+/* Gives one for a receive that is posted next, before all that takes time: its sender may look for
+ * it at this very moment. False where there is no use in it, or its buffer is none for it. */
+bool MPIDI_UCX_ticket_give(int vni, uint64_t ucx_tag, uint64_t tag_mask, const void *buf,
+                           MPI_Aint count, MPI_Datatype datatype, const MPIDI_av_entry_t *addr,
+                           heddle_ticket *ticket);
 
 /* ---- heddle_moves.c */
 
-/* A pack or an unpack: a member of what it belongs to. Buffers, types and the move itself stay until `moved`. */
+/* A pack or an unpack: a member of what it belongs to. Buffers, types and the move itself stay
+ * until `moved`. */
 struct MPIDI_UCX_move {
     heddle_move move;
     void (*moved)(struct MPIDI_UCX_move *move); /* called once, by moves_move_on */
@@ -51,7 +53,8 @@ void MPIDI_UCX_moves_move_on(int vni);
 
 /* A send that keeps MPI's order. */
 struct MPIDI_UCX_turn {
-    void (*post)(struct MPIDI_UCX_turn *turn); /* called once it is ready, and all before it were posted */
+    void (*post)(struct MPIDI_UCX_turn *turn); /* called once it is ready, and all before it were
+                                                  posted */
     bool ready;
     struct MPIDI_UCX_turn *prev, *next;
 };

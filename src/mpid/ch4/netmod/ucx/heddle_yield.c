@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "heddle_leaving.h"
 #include "mpidimpl.h"
 #include "ucx_impl.h"
-#include "heddle_leaving.h"
 
 #include <sched.h>
 #include <unistd.h>
@@ -56,7 +56,8 @@ void MPIDI_UCX_yield_init(void)
     if (MPIR_CVAR_CH4_UCX_YIELD >= 0)
         MPIDI_UCX_yield_after = MPIR_CVAR_CH4_UCX_YIELD;
     else
-        MPIDI_UCX_yield_after = MPIR_Process.local_size * threads > count_cores() ? YIELD_AFTER_DEFAULT : 0;
+        MPIDI_UCX_yield_after =
+            MPIR_Process.local_size * threads > count_cores() ? YIELD_AFTER_DEFAULT : 0;
     if (MPIDI_UCX_yield_after)
         MPIDI_UCX_watch |= MPIDI_UCX_WATCH_YIELD;
 }

@@ -16,7 +16,7 @@ static void kinds_help_fn(void)
 
 static HYD_status kinds_fn(char *arg, char ***argv)
 {
-    (void) arg;
+    (void)arg;
     if (**argv == NULL)
         return HYD_INTERNAL_ERROR;
     return HYDU_append_env_to_list("MPIR_CVAR_MEMORY_ALLOC_KINDS", *(*argv)++,
