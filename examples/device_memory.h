@@ -12,12 +12,11 @@
 struct device_memory {
     int (*allocate)(unsigned long long *at, size_t bytes);
     int (*release)(unsigned long long at);
-    int (*copy)(unsigned long long to, unsigned long long from, size_t bytes); /* between any two
-                                                                                  memories */
+    int (*copy)(unsigned long long to, unsigned long long from, size_t bytes); /* any two */
 };
 
-/* The memory of one GPU: number `turn`, or as many further where there are fewer. Null, or what is
- * missing. */
+/* The memory of one GPU: number `turn`, or as many further where there are fewer.
+ * Null, or what is missing. */
 static inline const char *device_memory_open(int turn, struct device_memory *memory)
 {
     void *cuda = dlopen("libcuda.so.1", RTLD_NOW);

@@ -51,7 +51,7 @@ static heddle_type *velocity_of_plane(void)
 
 static void print_type(const heddle_type *type)
 {
-    heddle_type_info info;
+    heddle_type_info info = {.bytes = sizeof info};
     size_t length;
     CHECK(heddle_type_get_info(type, &info));
     CHECK(heddle_type_describe(type, NULL, 0, &length));

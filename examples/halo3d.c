@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * halo3d: a periodic 3-D halo exchange with 26 neighbours, as the stencil code Astaroth does it:
- * several quantities on one grid, a halo of several cells, each region described by
- * MPI_Type_create_subarray.
+ * halo3d: a periodic 3-D halo exchange with 26 neighbours, as the stencil code Astaroth does it.
+ * There are several quantities on one grid, and the halo is several cells deep.
+ * MPI_Type_create_subarray describes each region.
  *
- * It exchanges in three ways that a program may choose from (see `methods` below), checks every
- * cell of every quantity after every exchange against a value that follows from its global
- * coordinates, and prints the times. Any number of processes works, one included: an axis with one
+ * It exchanges in three ways that a program may choose from (see `methods` below), and prints the
+ * times. After every exchange it checks every cell of every quantity against a value that follows
+ * from the cell's global coordinates. Any number of processes works, one included: an axis with one
  * or two processes then makes the same process a neighbour several times over, or a process its own
  * neighbour.
  *
@@ -50,8 +50,7 @@ static void *allocate(size_t count, size_t size)
     return memory;
 }
 
-/* ---- options
- * ------------------------------------------------------------------------------------------- */
+/* ---- options --------------------------------------------------------------------------------- */
 
 struct options {
     int size[3]; /* interior cells of one process: z, y, x */
@@ -86,6 +85,32 @@ static int parse_number(const char *text, int least, const char **end)
     return (int)value;
 }
 
+/* NX[,NY,NZ]: the cells along each axis; NX alone makes a cube. Returns whether it is valid. */
+static int parse_size(const char *text, int size[3])
+{
+    const char *end = "";
+    int x = parse_number(text, 1, &end), y = x, z = x;
+    if (x > 0 && *end == ',') {
+        y = parse_number(end + 1, 1, &end);
+        z = y > 0 && *end == ',' ? parse_number(end + 1, 1, &end) : -1;
+    }
+    size[0] = z, size[1] = y, size[2] = x;
+    return x > 0 && y > 0 && z > 0 && *end == '\0';
+}
+
+/* Whether the halo of one process lies within its neighbours. */
+static int is_deep_enough(const struct options *options, int rank)
+{
+    for (int axis = 0; axis < 3; axis++)
+        if (options->size[axis] < options->radius) {
+            if (rank == 0)
+                fprintf(stderr, "halo3d: --size must be at least --radius (%d) along every axis\n",
+                        options->radius);
+            return 0;
+        }
+    return 1;
+}
+
 /* Returns -1 to go on, else the status to exit with. Only rank 0 speaks. */
 static int parse_options(int argc, char **argv, int rank, struct options *options)
 {
@@ -106,16 +131,9 @@ static int parse_options(int argc, char **argv, int rank, struct options *option
             if (rank == 0)
                 fputs(usage, stdout);
             return EXIT_SUCCESS;
-        case 's': {
-            int x = parse_number(optarg, 1, &end), y = x, z = x;
-            if (x > 0 && *end == ',') {
-                y = parse_number(end + 1, 1, &end);
-                z = y > 0 && *end == ',' ? parse_number(end + 1, 1, &end) : -1;
-            }
-            options->size[0] = z, options->size[1] = y, options->size[2] = x;
-            good = x > 0 && y > 0 && z > 0 && *end == '\0';
+        case 's':
+            good = parse_size(optarg, options->size);
             break;
-        }
         case 'i':
             value = &options->iterations;
             break;
@@ -139,21 +157,13 @@ static int parse_options(int argc, char **argv, int rank, struct options *option
         if (!good && rank == 0 && which != '?')
             fprintf(stderr, "halo3d: not a valid value: %s\n", optarg);
     }
-    good = good && optind == argc;
-    for (int axis = 0; good && axis < 3; axis++)
-        if (options->size[axis] < options->radius) {
-            good = 0;
-            if (rank == 0)
-                fprintf(stderr, "halo3d: --size must be at least --radius (%d) along every axis\n",
-                        options->radius);
-        }
+    good = good && optind == argc && is_deep_enough(options, rank);
     if (!good && rank == 0)
         fputs("halo3d: see --help\n", stderr);
     return good ? -1 : EXIT_USAGE;
 }
 
-/* ---- the grid
- * ------------------------------------------------------------------------------------------ */
+/* ---- the grid -------------------------------------------------------------------------------- */
 
 /* Axes are ordered z, y, x, as they lie in memory: cells[quantity][z][y][x], halo included. */
 struct grid {
@@ -313,8 +323,7 @@ static void grid_break(struct grid *grid, int count)
         grid->cells[i] += 0.5;
 }
 
-/* ---- the exchange
- * -------------------------------------------------------------------------------------- */
+/* ---- the exchange ---------------------------------------------------------------------------- */
 
 /* Message i travels in direction i: from the interior cells next to that side, to the process on
  * that side, into the halo of its opposite side. So its source is the process on our opposite side.
@@ -431,8 +440,7 @@ static void by_packing(const struct exchange *exchange, void *cells)
                        exchange->send_buffer + exchange->packed_at[i], exchange->packed_bytes[i],
                        &position, exchange->comm));
     }
-    /* All processes are of one shape, so what travels in direction i is of one length everywhere.
-     */
+    /* All processes have the same shape, so all messages in direction i have the same length. */
     CHECK(MPI_Neighbor_alltoallv(exchange->send_buffer, exchange->packed_bytes, exchange->packed_at,
                                  MPI_PACKED, exchange->receive_buffer, exchange->packed_bytes,
                                  exchange->packed_at, MPI_PACKED, exchange->comm));
@@ -454,8 +462,7 @@ static const struct method {
 };
 enum { METHODS = sizeof methods / sizeof methods[0] };
 
-/* ---- the run
- * ------------------------------------------------------------------------------------------- */
+/* ---- the run --------------------------------------------------------------------------------- */
 
 static int by_value(const void *a, const void *b)
 {

@@ -15,10 +15,11 @@ extern "C" {
 #define MPIX_MEMORY_HOST ((void *)1)
 #define MPIX_MEMORY_DEVICE ((void *)2)
 
-/* The key of an attribute of datatypes by which a program says where the buffers lie that it passes
- * with a datatype: with one of the values above, MPI_Send, MPI_Recv and their relatives need not
+/* The key of an attribute of datatypes. By it a program says where the buffers lie that it passes
+ * with a datatype. With one of the values above, MPI_Send, MPI_Recv and their relatives need not
  * ask the GPU's driver, which takes some 100 ns a call. All other calls ask still. MPI_Type_dup
- * copies the attribute, other constructors do not; that of a predefined datatype is not looked at.
+ * copies the attribute, other constructors do not. The attribute of a predefined datatype has no
+ * effect.
  *
  *     int key;
  *     MPIX_Type_memory_keyval(&key);
@@ -32,6 +33,7 @@ extern "C" {
  * `keyval` gets the key. Errors: MPI_ERR_ARG where it is null; MPI_ERR_OTHER before MPI_Init and
  * after MPI_Finalize, or where no more keys can be made. */
 int MPIX_Type_memory_keyval(int *keyval) MPICH_API_PUBLIC;
+int PMPIX_Type_memory_keyval(int *keyval) MPICH_API_PUBLIC; /* the same, for profilers */
 
 #ifdef __cplusplus
 }

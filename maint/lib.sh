@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
+# shellcheck shell=bash
 # Shell functions shared by maint/demo, maint/check and maint/compare-stock; sourced, not run.
 
 TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -6,6 +7,7 @@ BUILD=$TOP/_build
 PREFIX=$TOP/_install
 JOBS=$(nproc)
 CONFIGURE_ARGS=()
+DRY_RUN=
 STEP=0
 STEPS=0
 
@@ -17,10 +19,32 @@ step() {
     printf '[%d/%d] %s (%d:%02d)\n' "$STEP" "$STEPS" "$*" $((SECONDS / 60)) $((SECONDS % 60))
 }
 
-# logged NAME COMMAND...: output to _build/NAME.log; a dot of progress each half minute; its tail on failure.
+# dry COMMAND...: with --dry-run prints a command in place of running it, and is true.
+dry() {
+    local line=${*//$TOP\//}
+    [[ $DRY_RUN ]] || return 1
+    ((${#line} <= 200)) || line="${line:0:180}... ($# words)"
+    echo "        $line"
+}
+
+# A step that makes a known number of things: how many, of what, and what counts those that are made.
+OF=0
+THINGS=
+counted() { :; }
+# progress LOG: how far a step is: "412 of 1120 files", or the last line of its log.
+progress() {
+    if ((OF)); then
+        echo "$(counted) of some $OF $THINGS"
+    else
+        tail -n 1 "$1" | cut -c 1-90
+    fi
+}
+
+# logged NAME COMMAND...: output to _build/NAME.log; its progress each half minute; its tail on failure.
 logged() {
     local log=$BUILD/$1.log status=0 waited=0 pid
     shift
+    dry "$@" && return
     mkdir -p "$BUILD"
     "$@" >"$log" 2>&1 </dev/null &
     pid=$!
@@ -28,7 +52,7 @@ logged() {
         sleep 0.2
         waited=$((waited + 1))
         if ((waited % 150 == 0)); then
-            printf '      %d s: %s\n' $((waited / 5)) "$(tail -n 1 "$log" | cut -c 1-90)"
+            printf '      %d s: %s\n' $((waited / 5)) "$(progress "$log")"
         fi
     done
     wait "$pid" || status=$?
@@ -60,14 +84,19 @@ needs_configure() {
 configure_line() { printf '%s ' "$TOP/configure" "--prefix=$PREFIX" "${CONFIGURE_ARGS[@]}"; }
 
 run_configure() {
-    (cd "$BUILD" && "$TOP/configure" "--prefix=$PREFIX" "${CONFIGURE_ARGS[@]}") && configure_line >"$BUILD/configure-args"
+    (cd "$BUILD" && "$TOP/configure" "--prefix=$PREFIX" "${CONFIGURE_ARGS[@]}") &&
+        configure_line >"$BUILD/configure-args"
 }
 
-# Five steps: tools, autogen, configure, make, make install. Each does only what is out of date.
-BUILD_STEPS=5
-build_and_install() {
+# need_tools KIND: of maint/install-deps.
+need_tools() { dry maint/install-deps "$1" || "$TOP/maint/install-deps" "$1"; }
+
+# Three steps: tools, autogen, configure. Each does only what is out of date.
+# shellcheck disable=SC2034  # maint/check and maint/demo count with both numbers
+CONFIGURE_STEPS=3 BUILD_STEPS=8
+configure_tree() {
     step "tools and libraries"
-    "$TOP/maint/install-deps" "$1"
+    need_tools "$1"
 
     step "autogen.sh"
     if older "$TOP/configure" "$TOP/configure.ac" "$TOP/Makefile.am" "$TOP/autogen.sh"; then
@@ -75,13 +104,36 @@ build_and_install() {
     fi
 
     step "configure, in _build"
-    mkdir -p "$BUILD"
     if needs_configure "$1"; then
         logged configure run_configure
     fi
+}
 
-    step "make -j$JOBS (the first time some 10 minutes on 2 cores)"
-    logged make make -C "$BUILD" "-j$JOBS"
+make_in_build() { logged "$1" make -C "$BUILD" "-j$JOBS" "${@:2}"; }
+
+# Five more. The numbers are those of a whole build for host memory; where little is left to do, the log's last line
+# tells more.
+# shellcheck disable=SC2317  # logged calls counted
+build_and_install() {
+    configure_tree "$1"
+
+    step "libheddle and its tools"
+    make_in_build engine heddle
+
+    step "MPICH's source, with Heddle's changes"
+    make_in_build fork mpich-fork
+
+    step "MPICH's configure"
+    OF=1830 THINGS=lines
+    counted() { local n; n=$(grep -c '' "$BUILD/mpich/heddle-configure.log" 2>/dev/null) || true; echo "${n:-0}"; }
+    make_in_build mpich-configure mpich-configure
+    OF=0
+
+    step "MPICH, with $JOBS compilers at a time"
+    counted() { find "$BUILD/mpich" -name '*.lo' 2>/dev/null | wc -l; }
+    (($(counted) > 1000)) || OF=1110 THINGS=files
+    make_in_build make
+    OF=0
 
     step "make install, into $PREFIX"
     # A header that stays as it is keeps its date: otherwise all tests of MPICH's suite would be compiled again.

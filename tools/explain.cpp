@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // heddle-explain: what Heddle makes of a type.
 #include "report.hpp"
+#include "settings.hpp"
 
 #include <CLI/CLI.hpp>
 
+#include <cstdio>
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -39,7 +41,7 @@ Exit status: 0 explained, 1 the type is wrong, 2 the command line or the file is
 struct Options {
     std::string text, file;
     int64_t count = 1;
-    bool json = false, whole = false, no_measure = false;
+    bool json = false, whole = false, no_measure = false, settings = false;
 };
 
 int failed(const Options &options, const TextError &error)
@@ -92,9 +94,7 @@ int explain(const Options &options)
     return std::cout.flush() ? 0 : 2;
 }
 
-} // namespace
-
-int main(int argc, char **argv)
+int run(int argc, char **argv)
 {
     Options options;
     CLI::App app(description, "heddle-explain");
@@ -108,11 +108,17 @@ int main(int argc, char **argv)
     app.add_flag("--json", options.json, "Write JSON");
     app.add_flag("--whole", options.whole, "Write long arrays and layouts in full");
     app.add_flag("--no-measure", options.no_measure, "Leave devices alone");
+    app.add_flag("--settings", options.settings,
+                 "Write the table of Heddle's settings, in Markdown, instead");
     app.set_version_flag("--version", std::string("heddle-explain ") + heddle_version());
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError &error) {
         return app.exit(error) == 0 ? 0 : 2;
+    }
+    if (options.settings) {
+        print_settings(std::cout);
+        return std::cout.flush() ? 0 : 2;
     }
     if (file->count() == 0 && text->count() == 0) {
         std::cerr << "heddle-explain: give a type or --file; --help shows how\n";
@@ -123,4 +129,16 @@ int main(int argc, char **argv)
         return 2;
     }
     return explain(options);
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+    try {
+        return run(argc, argv);
+    } catch (const std::exception &error) {
+        std::fprintf(stderr, "heddle-explain: %s\n", error.what());
+        return 2;
+    }
 }

@@ -16,8 +16,7 @@ struct Facts {
     int64_t bytes = 0;              // of data in them
     int64_t begin = 0, end = 0;     // where they lie, from the buffer's address
     int64_t device_memory = 0;      // bytes of the type's description on a GPU
-    std::optional<int64_t> touched; // bytes of the memory's sectors that they touch; empty: not
-                                    // known
+    std::optional<int64_t> touched; // bytes of the sectors that they touch; empty: not known
 };
 
 // Commits the type. The error has no place in the text.

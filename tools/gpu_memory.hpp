@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Device memory, a stream and events of the first GPU, by the driver's own library, which is looked
+// Device memory, a stream and events of the first GPU, by the driver's own library. It is looked
 // for at run time: the program needs no CUDA to be built or to start.
 #pragma once
 

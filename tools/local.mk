@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# heddle-explain. Included by the top Makefile.am, after bin_PROGRAMS is set.
+# heddle-info and heddle-explain. Included by the top Makefile.am, after bin_PROGRAMS is set.
 
 # The parser apart, for its tests.
 noinst_LTLIBRARIES += tools/libexplain.la
@@ -16,10 +16,20 @@ tools_libexplain_la_SOURCES = \
     tools/type_text.hpp \
     tools/write_text.cpp
 
-if HAVE_CLI11
-if HAVE_JSON
+bin_PROGRAMS += tools/heddle-info
+tools_heddle_info_SOURCES = \
+    tools/info.cpp \
+    tools/info.hpp \
+    tools/info_mpi.cpp \
+    tools/info_print.cpp \
+    tools/information.hpp \
+    tools/settings.hpp
+nodist_tools_heddle_info_SOURCES = tools/built.hpp
+tools_heddle_info_CPPFLAGS = $(AM_CPPFLAGS) -Itools $(INFO_CPPFLAGS)
+tools_heddle_info_LDADD = libheddle.la -ldl
+
+if BUILD_EXPLAIN
 bin_PROGRAMS += tools/heddle-explain
-endif
 endif
 tools_heddle_explain_SOURCES = \
     tools/explain.cpp \
@@ -27,11 +37,14 @@ tools_heddle_explain_SOURCES = \
     tools/facts.hpp \
     tools/gpu_memory.cpp \
     tools/gpu_memory.hpp \
+    tools/information.hpp \
     tools/measure.cpp \
     tools/measure.hpp \
     tools/report.cpp \
     tools/report.hpp \
     tools/report_json.cpp \
     tools/sectors.cpp \
-    tools/sectors.hpp
+    tools/sectors.hpp \
+    tools/settings.cpp \
+    tools/settings.hpp
 tools_heddle_explain_LDADD = tools/libexplain.la libheddle.la -ldl

@@ -3,6 +3,7 @@
 
 #include "counts.hpp"
 #include "gpu_memory.hpp"
+#include "information.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -13,19 +14,7 @@ namespace {
 
 constexpr int warm_up = 3, rounds = 21;
 
-std::string information()
-{
-    size_t length = 0;
-    if (heddle_info(nullptr, 0, &length) != HEDDLE_SUCCESS)
-        return {};
-    std::string text(length + 1, '\0');
-    if (heddle_info(text.data(), text.size(), &length) != HEDDLE_SUCCESS)
-        return {};
-    text.resize(length);
-    return text;
-}
-
-// Of what the library says of itself, the line about devices that are not there.
+// Finds the line about missing devices in what the library says of itself.
 std::string why_no_device(const std::string &text)
 {
     const size_t at = text.find("no device");

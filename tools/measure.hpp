@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How long a GPU takes for a type, beside a plain copy of as many bytes, and the memory's limit for
-// the layout: a plain copy that moves as many bytes as its sectors and the packed bytes have.
+// How long a GPU takes for a type, beside a plain copy of as many bytes and the memory's limit for
+// the layout. The limit is a plain copy that moves as many bytes as its sectors and the packed
+// bytes have.
 #pragma once
 
 #include "facts.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What predefined types are called in the text form: by MPI's names for C, by Fortran's widths and
-// by heddle.h's own, in letters of any case, with or without MPI_ before them.
+// The names of predefined types in the text form: MPI's for C, Fortran's widths and heddle.h's own.
+// Letters may have any case, and MPI_ before them may be missing.
 #pragma once
 
 #include <heddle.h>

@@ -61,7 +61,7 @@ struct Constructor {
     std::vector<Argument> arguments; // in the order in which they are written
 };
 
-// Of every maker but `predefined`.
+// The constructors of every maker but `predefined`.
 std::span<const Constructor> constructors();
 const Constructor &constructor_of(Maker maker);
 

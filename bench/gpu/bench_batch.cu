@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A neighbour exchange: the 6 faces, 12 edges and 8 corners of a grid of 256^3 doubles, 3 cells
-// deep, packed as one batch into 26 messages; and unpacked into the halo around it.
+// deep. They are packed as one batch into 26 messages, and unpacked into the halo around the grid.
 #include "benchmarks.hpp"
 #include "memory.hpp"
 #include "type.hpp"

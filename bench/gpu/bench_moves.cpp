@@ -147,8 +147,8 @@ void measure_memcpy(benchmark::State &state, const Task &task)
     report_wall(state, calls);
 }
 
-// Another engine. Where a size took too long, larger ones are left out; host memory is asked of it
-// up to 1 MiB alone (yaksa takes 13 seconds for 16 MiB of 8-byte blocks).
+// Another engine. Where a size took too long, larger ones are left out. Host memory is measured up
+// to 1 MiB only: yaksa takes 13 seconds for 16 MiB of 8-byte blocks.
 void measure_engine(benchmark::State &state, const Task &task, Rival &rival)
 {
     const std::string kind =

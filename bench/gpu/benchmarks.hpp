@@ -37,8 +37,7 @@ template <class Body> void add(const std::string &name, Body body)
                                          try {
                                              body(state);
                                          } catch (const std::exception &error) {
-                                             cudaGetLastError(); // what can be forgotten is
-                                                                 // forgotten
+                                             cudaGetLastError(); // clears what can be cleared
                                              state.SkipWithError(error.what());
                                              break;
                                          }

@@ -69,7 +69,8 @@ def program(arguments, sources=None, name="gpu", compiling=(), linking=()):
             say(f"[{number}/{len(sources)}] compiling {source.name}")
             command([nvcc, *flags, "-c", source, "-o", objects[-1]])
     made = folder / name
-    command([nvcc, f"-arch={arguments.arch}", "--cudart", "static", *objects, "-o", made, f"-L{library}", *linking, "-lheddle",
+    command([nvcc, f"-arch={arguments.arch}", "--cudart", "static", *objects, "-o", made, f"-L{library}", *linking,
+             "-lheddle",
              "-lbenchmark", "-lpthread", "-ldl", "-Xlinker", f"-rpath={library}", "-Xlinker", "-rpath=$ORIGIN"])
     if not os.access(made, os.X_OK):
         raise Failure(f"{made} was not made")
@@ -84,10 +85,12 @@ def rival(arguments, name, prefix):
     say(f"compiling the adapter to {name}")
     includes = [f"-I{HERE}", f"-I{INCLUDE}", f"-I{prefix / 'include'}"]
     if name == "tempi":
-        command([nvcc_of(arguments.cuda), "-std=c++17", "-O3", f"-arch={arguments.arch}", "-shared", "-Xcompiler", "-fPIC",
+        command([nvcc_of(arguments.cuda), "-std=c++17", "-O3", f"-arch={arguments.arch}", "-shared", "-Xcompiler",
+                 "-fPIC",
                  *includes, HERE / "rivals" / "tempi.cu", "-o", made])
     else:
         library = prefix / "lib"
-        command(["cc", "-O2", "-Wall", "-Wextra", "-shared", "-fPIC", *includes, HERE / "rivals" / "yaksa.c", "-o", made,
+        command(["cc", "-O2", "-Wall", "-Wextra", "-shared", "-fPIC", *includes, HERE / "rivals" / "yaksa.c", "-o",
+                 made,
                  f"-L{library}", "-lyaksa", f"-Wl,-rpath,{library}", "-Wl,-rpath,$ORIGIN"])
     return made

@@ -15,12 +15,12 @@ template <unsigned PerBlock, unsigned Stride> struct Blocks {
     }
 };
 
-// Of a multiprocessor's shared memory.
+// Shares of a multiprocessor's shared memory, in bytes.
 constexpr unsigned third = 60000, quarter = 48 << 10, seventh = 30000;
 
-// In every way that was found to be the fastest for some block: words of one width, one or four a
-// thread, thread blocks small and large, few and many at a time. (Fetching sectors was never
-// faster.)
+// Adds each way that was the fastest for some block. They differ in the words' width, in one or
+// four words a thread, in the size of thread blocks, and in how many run at a time. Fetching
+// sectors was never faster.
 template <class Word, class Place> void add_limits(Case &made, int64_t bytes, Place place)
 {
     const TouchWords<Word, Place> touch{place};
@@ -43,8 +43,8 @@ template <class Word, class Place> void add_limits(Case &made, int64_t bytes, Pl
 
 template <unsigned Block, unsigned Stride> Case blocks(int64_t bytes)
 {
-    // Four threads a block are fastest up to 64 bytes: a warp touches 8 blocks, not 32 (16 bytes:
-    // 343 us by words of 4 bytes, 415 by 8, 486 by 16; 256 MiB, H200).
+    // Four threads a block are fastest up to 64 bytes: a warp touches 8 blocks, not 32. Blocks of
+    // 16 bytes, 256 MiB, H200: 343 us by words of 4 bytes, 415 by 8, 486 by 16.
     using Word = std::conditional_t<Block <= 16, unsigned,
                                     std::conditional_t<Block == 32, unsigned long long, uint4>>;
     constexpr Start start = Block == 8     ? Start{256, quarter}
@@ -118,9 +118,9 @@ std::vector<Layout> block_layouts()
     const std::vector<int64_t> sizes{Ki, 16 * Ki, 256 * Ki, Mi, 16 * Mi, 64 * Mi, 256 * Mi};
     Layout one{.name = "contiguous", .strided = true, .sizes = sizes, .make = contiguous};
     one.copies = one.limits = true;
+    // the imaginary parts are left out
     return {std::move(one),
-            layout<4, 8>({Ki, 16 * Ki, 256 * Ki, Mi, 16 * Mi, 64 * Mi}), // the imaginary parts are
-                                                                         // left out
+            layout<4, 8>({Ki, 16 * Ki, 256 * Ki, Mi, 16 * Mi, 64 * Mi}),
             layout<8, 512>(sizes),
             layout<16, 512>(sizes),
             layout<32, 512>(sizes),

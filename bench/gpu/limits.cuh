@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Limit programs: all that the memory must do for a pack or an unpack, and nothing that waits for
-// it. The user's memory is touched as the layout says, read for a pack and written for an unpack;
-// beside that as many contiguous bytes as are packed are written, or read. No store depends on a
-// load: what is written is made of its place.
+// it. The user's memory is touched as the layout says, read for a pack and written for an unpack.
+// As many contiguous bytes as are packed are written, or read. No store depends on a load: the
+// value written is made from its place.
 #pragma once
 
 #include "move_words.cuh"
@@ -61,8 +61,8 @@ struct Shape {
     Start start;
     bool apart = false; // every second thread block touches the user's memory, the others move what
                         // is packed
-    // Not Fetch::none: Touch has `part(user, i)`, which is the sector that thread i fetches, or
-    // null.
+    // Not Fetch::none: Touch has `part(user, i)`, which is the sector that thread i fetches,
+    // or null.
     Fetch fetch = Fetch::none;
 };
 
@@ -129,8 +129,8 @@ __global__ void limit_program(Traffic all, Touch touch)
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
-    if (mixed == 0x9e3779b9) // what is read must reach memory, or might have to: once in four
-                             // billion
+    // What is read must reach memory, or might have to: once in four billion.
+    if (mixed == 0x9e3779b9)
         all.packed->x = mixed;
 }
 

@@ -46,7 +46,7 @@ std::string info()
     return text;
 }
 
-// Of the GPU, which need not be there for a list of the benchmarks.
+// Adds what describes the GPU, which need not be there for a list of the benchmarks.
 void add_context()
 {
     cudaDeviceProp device{};
@@ -83,8 +83,8 @@ int run(int argc, char **argv)
     register_batch();
     register_copies();
     register_reductions();
-    if (!only_names && heddle_device_open() != HEDDLE_SUCCESS) // the rivals can be measured all the
-                                                               // same
+    // The rivals can be measured without a device.
+    if (!only_names && heddle_device_open() != HEDDLE_SUCCESS)
         std::fprintf(stderr, "no device is open:\n%s\n", info().c_str());
     benchmark::RunSpecifiedBenchmarks();
     if (!only_names)

@@ -6,8 +6,8 @@
 
 namespace bench {
 
-// Each 8-byte word becomes a hash of its index and of `seed`; the rest is filled bytewise the same
-// way.
+// Each 8-byte word becomes a hash of its index and of `seed`;
+// the rest is filled bytewise the same way.
 void fill_pattern(char *at, int64_t bytes, uint64_t seed);
 
 // How many bytes differ.

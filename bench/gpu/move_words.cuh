@@ -26,8 +26,8 @@ struct InPlace {
     __device__ size_t operator()(unsigned i) const { return i; }
 };
 
-// How a kernel is started. Shared memory that it does not use keeps blocks off a multiprocessor:
-// where every word lies in a page of memory of its own, fewer of them in flight are faster.
+// How a kernel is started. Shared memory that it does not use keeps blocks off a multiprocessor.
+// Fewer words in flight are faster where every word lies in a page of its own.
 struct Start {
     unsigned threads = 256;
     unsigned shared = 0;

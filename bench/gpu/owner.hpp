@@ -78,7 +78,7 @@ template <class T> Device on_device(const std::vector<T> &values)
     return memory;
 }
 
-// And back.
+// Copies device memory to the host.
 template <class T = char> std::vector<T> on_host(const Device &memory)
 {
     std::vector<T> values(static_cast<size_t>(memory.bytes()) / sizeof(T));

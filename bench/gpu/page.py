@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The page and the diagrams of what bench/gpu/run wrote."""
 import matplotlib.pyplot as plt
+import drawing
 import rows
+from tables import table
 
 NAMES = {"heddle": "Heddle", "hand": "hand-written kernel", "copy": "cudaMemcpy2D/3DAsync",
          "cub": "cub::DeviceMemcpy::Batched", "limit": "limit program", "alone": "gather or scatter alone",
@@ -55,21 +57,7 @@ def draw(cases, layouts, place, path):
         axis.set_xlabel("bytes packed", fontsize=8)
     figure.legend(list(labels.values()), list(labels), loc="upper center", ncol=6, fontsize=9)
     figure.tight_layout(rect=(0, 0, 1, 1 - 0.45 / (2.3 * len(layouts))))
-    figure.savefig(path, dpi=65)
-    plt.close(figure)
-
-
-def table(header, rows):
-    lines = ["| " + " | ".join(header) + " |", "|---" * len(header) + "|"]
-    return lines + ["| " + " | ".join(row) + " |" for row in rows] + [""]
-
-
-def cell(case, who, clock):
-    time = case["times"].get(who, {}).get(clock)
-    if not time:
-        return ""
-    spread = (time["high"] - time["low"]) / time["median"]
-    return f"{1e6 * time['median']:.2f}" + (f" ± {50 * spread:.0f} %" if spread > 0.1 else "")
+    drawing.save(figure, path, 65)
 
 
 def verdicts(judged):
@@ -142,21 +130,7 @@ def page(data, drawings, source):
         lines += ["## Errors", "", *(f"- {each['name']}: {each['error']}" for each in data["errors"]), ""]
     lines += ["## Time and bandwidth over size", ""]
     lines += [f"![{what}]({path.name})\n" for what, path in drawings.items()]
-    for place, clock, what in (("device", "gpu", "On the device: GPU time"),
-                               ("device", "wall", "On the device: wall time of the blocking call, up to 1 MiB"),
-                               ("pinned", "wall", "To and from pinned host memory: wall time")):
-        cases = [case for case in data["cases"] if case["place"] == place
-                 and (clock == "gpu" or place == "pinned" or case["bytes"] <= 1 << 20)]
-        who = [each for each in STYLE if any(clock in case["times"].get(each, {}) for case in cases)]
-        if not who:
-            continue
-        header = ["layout", "size", "bytes", "", *(NAMES[each] for each in who)]
-        if clock == "wall":
-            header.append("L beside it")
-        lines += [f"## {what}", "", "Microseconds; the spread from the first to the last tenth where above 10 %.", ""]
-        lines += table(header, [[case["layout"], str(case["size"]), str(case["bytes"]), case["operation"],
-                                 *(cell(case, each, clock) for each in who),
-                                 *([cell(case, "heddle", "launch")] if clock == "wall" else [])] for case in cases])
+    lines += ["## All cases", "", f"[{source}]({source}) has them, a line each: medians, in seconds.", ""]
     return "\n".join(lines).rstrip("\n") + "\n"
 
 

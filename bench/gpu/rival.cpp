@@ -37,8 +37,8 @@ Rival::Rival(const std::string &argument)
         throw std::runtime_error("--rival takes NAME=FILE, not " + argument);
     name_ = argument.substr(0, equals);
     const std::string file = argument.substr(equals + 1);
-    void *const library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL); // stays: engines leave
-                                                                       // threads and handlers
+    // stays: engines leave threads and handlers
+    void *const library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!library) {
         const char *why = dlerror();
         throw std::runtime_error(why ? why : file + " cannot be loaded");

@@ -41,8 +41,8 @@ struct rival_type {
  * heddle_type_describe's text of it (empty where that is too long), `extent` its extent. Nothing
  * that was passed lives longer than the call. */
 void *rival_make(const struct rival_type *type, int64_t count, const char *layout, int64_t extent);
-/* Puts the move on a stream (a cudaStream_t), or has done it when it returns. 0, or what went
- * wrong. */
+/* Puts the move on a stream (a cudaStream_t), or has done it when it returns.
+ * 0, or what went wrong. */
 int rival_move(void *made, void *user, void *packed, int64_t bytes, int pack, void *stream);
 void rival_free(void *made);
 

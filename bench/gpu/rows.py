@@ -7,7 +7,7 @@ KIB, MIB = 1 << 10, 1 << 20
 SMALL, RATES_FROM, PINNED_FROM = 16 * KIB, 64 * MIB, 16 * MIB
 RIVALS = ("copy", "cub", "hand", "yaksa", "tempi")
 WORST = 3  # cases that a row names at least; all that miss are named
-# What the design counts on at a stride of 512 bytes (DESIGN.md, section 5): sectors of 32 bytes each second, and the
+# What the design counts on at a stride of 512 bytes (docs/notes/measured.md): sectors of 32 bytes each second, and the
 # largest block for which it says so.
 SECTORS_AT_512 = {"pack": (1.32e12, 32), "unpack": (0.52e12, 16)}
 NO_LIMIT = 1.02  # a limit program that Heddle is so much faster than is none
@@ -148,7 +148,8 @@ def over_alone(cases):
     for case in cases:
         mine, program, alone = (seconds(case, who, "gpu") for who in ("heddle", "limit", "alone"))
         if mine and alone:
-            yield Value(alone / mine, name(case), f"{us(mine)}, alone {us(alone)}" + (f", with the packed bytes {us(program)}" if program else ""),
+            yield Value(alone / mine, name(case), f"{us(mine)}, alone {us(alone)}"
+                        + (f", with the packed bytes {us(program)}" if program else ""),
                         alone / program if program else None)
 
 
@@ -169,9 +170,11 @@ def judge_small(found):
     def reads_host(case):
         return case["place"] == "pinned" and case["operation"] == "unpack"
 
-    yield row("contiguous and strided layouts up to 16 KiB, on the device or to pinned host memory, wall", "L", 1.0, True,
+    yield row("contiguous and strided layouts up to 16 KiB, on the device or to pinned host memory, wall", "L", 1.0,
+              True,
               by_launch(small, lambda case: case["strided"] and not reads_host(case)))
-    yield row("the same out of pinned host memory, which waits for a read over PCIe: at the limit of other layouts", "L",
+    yield row("the same out of pinned host memory, which waits for a read over PCIe: at the limit of other layouts",
+              "L",
               1.2, True, by_launch(small, lambda case: case["strided"] and reads_host(case)))
     yield row("every other layout up to 16 KiB, wall", "L", 1.2, True,
               by_launch(small, lambda case: not case["strided"]))
@@ -186,9 +189,11 @@ def judge_rates(found):
     for operation, letter, alone, program in (("pack", "G", "gather", "gathers, and writes as many bytes"),
                                               ("unpack", "S", "scatter", "scatters, and reads as many bytes")):
         cases = [case for case in small_blocks if case["operation"] == operation]
-        yield row(f"strided, blocks of 8 to 64 B, 64 MiB and more: {operation}, over the program that {program} without "
+        yield row(f"strided, blocks of 8 to 64 B, 64 MiB and more: {operation}, over the program that {program} "
+                  f"without "
                   "waiting", letter, 0.92, False, over_limit(cases))
-        yield row(f"the same over the {alone} alone, which moves no packed bytes", letter, 0.92, False, over_alone(cases))
+        yield row(f"the same over the {alone} alone, which moves no packed bytes", letter, 0.92, False,
+                  over_alone(cases))
 
 
 def judge_shapes(found):

@@ -10,8 +10,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int warm_up = 3, least = 3;
-constexpr long long least_waiting = 50000, most_waiting = least_waiting << 4; // cycles: about 25
-                                                                              // and 400 us
+// cycles: about 25 and 400 us
+constexpr long long least_waiting = 50000, most_waiting = least_waiting << 4;
 
 __global__ void empty() {}
 

@@ -21,14 +21,14 @@ using Enqueue = std::function<void(int, cudaStream_t)>;
 using Call = std::function<void(int)>;
 
 // GPU time between two events around what `enqueue(i, stream)` puts on the stream. Both events and
-// the work are queued behind a kernel that waits until all of it is there, so that the time the CPU
-// takes to queue it does not count. Each sample has `repeat` of them between the events and is
-// divided by that: what the events themselves cost shall count little. No more samples than `most`,
-// and fewer where they take longer than `seconds` in all.
+// the work are queued behind a kernel that waits until all of it is there. So the CPU's time to
+// queue it does not count. Each sample has `repeat` of them between the events and is divided by
+// that, so that the events' own cost counts little. No more samples than `most`, and fewer where
+// they take longer than `seconds` in all.
 Time gpu_time(const Enqueue &enqueue, int most, double seconds, int repeat);
 
-// Several side by side: a sample of each in turn, for the GPU's clock changes from minute to
-// minute.
+// Several side by side: a sample of each in turn,
+// for the GPU's clock changes from minute to minute.
 std::vector<Time> gpu_times(const std::vector<Enqueue> &all, int most, double seconds, int repeat);
 
 // Time of blocking calls side by side, and of the launch of an empty kernel and a wait for its

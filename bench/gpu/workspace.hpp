@@ -15,15 +15,15 @@ public:
 
     const Case &made() const { return made_; }
 
-    // The ends of sample `i`: several pairs of buffers take turns where one pair might stay in the
-    // L2 cache though the layout is one whose rate in memory is asked for.
+    // The ends of sample `i`. Several pairs of buffers take turns where the rate in memory is
+    // measured, and one pair might stay in the L2 cache.
     Ends ends(int i, bool pack, bool pinned);
 
-    // Moves data once, from memory that holds a pattern into memory that holds another, and
-    // compares with what heddle_pack and heddle_unpack do in the host's memory; above
-    // `checked_on_host` bytes of user
-    // memory with the hand-written kernel instead, which was itself compared at smaller sizes. Throws where a
-    // byte is wrong. Returns the seconds that the move took, which was the first of its kind.
+    // Moves data once, from memory that holds a pattern into memory that holds another. Compares
+    // with what heddle_pack and heddle_unpack do in the host's memory. Above `checked_on_host`
+    // bytes of user memory it compares with the hand-written kernel, which was itself compared at
+    // smaller sizes. Throws where a byte is wrong. Returns the seconds that the move took, which
+    // was the first of its kind.
     double check(const Mover &mover, bool pack, bool pinned);
 
     // Before something else than a move writes to the buffers.

@@ -15,7 +15,11 @@
 #include <ctime>
 #include <memory>
 #include <new>
+#include <random>
 #include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace {
 
@@ -24,8 +28,8 @@ using bench::Layout;
 
 bool all_right = true;
 
-// Page-aligned memory in huge pages where there are any, so that runs do not differ by how pages
-// fell.
+// Page-aligned memory in huge pages where there are any,
+// so that runs do not differ by how pages fell.
 class Memory {
 public:
     explicit Memory(std::size_t bytes) : bytes_((bytes + page - 1) / page * page)
@@ -96,8 +100,9 @@ private:
             each = ~each;
     }
 
-    // MPI's pack against the loop's; MPI's unpack of other data against the loop's pack of it; and,
-    // once the loop has put the old data back, that nothing outside the layout was touched.
+    // Compares MPI's pack with the loop's, and MPI's unpack of other data with the loop's pack of
+    // it. Then the loop puts the old data back, and nothing outside the layout may have been
+    // touched.
     std::string check()
     {
         case_.hand_pack(user_.get(), packed_.get());
@@ -189,6 +194,78 @@ template <class Make> void run_create(benchmark::State &state, int batch, Make m
     }
 }
 
+// Times `make` alone, or commit alone.
+enum class Timed { make, commit };
+template <class Make> void run_part(benchmark::State &state, Timed timed, Make make)
+{
+    for (auto _ : state) {
+        MPI_Datatype type;
+        const double begin = processor_seconds();
+        BENCH_CHECK(make(&type));
+        const double made = processor_seconds();
+        BENCH_CHECK(MPI_Type_commit(&type));
+        const double committed = processor_seconds();
+        state.SetIterationTime(timed == Timed::make ? made - begin : committed - made);
+        BENCH_CHECK(MPI_Type_free(&type));
+    }
+}
+
+// A type made for one message: blocks of 1 to 6 doubles, as many apart.
+struct Irregular {
+    std::vector<int> lengths, displacements; // in doubles
+    std::vector<MPI_Aint> bytes;
+    std::vector<MPI_Datatype> members;
+
+    explicit Irregular(int count)
+    {
+        std::mt19937 random(12345);
+        int at = 0;
+        for (int i = 0; i < count; i++) {
+            at += 1 + static_cast<int>(random() % 6);
+            lengths.push_back(1 + static_cast<int>(random() % 6));
+            displacements.push_back(at);
+            bytes.push_back(MPI_Aint{8} * at);
+            members.push_back(i % 2 ? MPI_DOUBLE : MPI_LONG);
+            at += lengths.back();
+        }
+    }
+    int count() const { return static_cast<int>(lengths.size()); }
+};
+
+void register_irregular(int count)
+{
+    static std::vector<std::unique_ptr<const Irregular>> all;
+    all.push_back(std::make_unique<const Irregular>(count));
+    const Irregular *const of = all.back().get();
+    const auto add = [&](const std::string &name, auto make) {
+        for (const auto &[timed, suffix] :
+             {std::pair(Timed::make, "/alone"), std::pair(Timed::commit, "/commit")})
+            benchmark::RegisterBenchmark(
+                ("create/" + name + '-' + std::to_string(count) + suffix).c_str(),
+                [timed = timed, make](benchmark::State &state) { run_part(state, timed, make); })
+                ->UseManualTime();
+    };
+    add("indexed", [of](MPI_Datatype *type) {
+        return MPI_Type_indexed(of->count(), of->lengths.data(), of->displacements.data(),
+                                MPI_DOUBLE, type);
+    });
+    add("hindexed", [of](MPI_Datatype *type) {
+        return MPI_Type_create_hindexed(of->count(), of->lengths.data(), of->bytes.data(),
+                                        MPI_DOUBLE, type);
+    });
+    add("indexed_block", [of](MPI_Datatype *type) {
+        return MPI_Type_create_indexed_block(of->count(), 1, of->displacements.data(), MPI_DOUBLE,
+                                             type);
+    });
+    add("hindexed_block", [of](MPI_Datatype *type) {
+        return MPI_Type_create_hindexed_block(of->count(), 1, of->bytes.data(), MPI_DOUBLE, type);
+    });
+    add("struct", [of](MPI_Datatype *type) {
+        return MPI_Type_create_struct(of->count(), of->lengths.data(), of->bytes.data(),
+                                      of->members.data(), type);
+    });
+}
+
 void register_all()
 {
     struct Operation {
@@ -217,6 +294,8 @@ void register_all()
             return MPI_Type_vector(1000, 2, 64, MPI_DOUBLE, type);
         });
     })->UseManualTime();
+    register_irregular(10000);
+    register_irregular(100000);
     static const bench::Hindexed blocks = bench::irregular_blocks(10000);
     benchmark::RegisterBenchmark("create/hindexed-10000", [](benchmark::State &state) {
         run_create(state, 4, [](MPI_Datatype *type) {
@@ -234,8 +313,7 @@ int main(int argc, char **argv)
     if (MPI_Init(&argc, &argv) != MPI_SUCCESS)
         return 1;
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN); // what a failed type constructor
-                                                               // calls
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN); // failing type constructors call it
     std::size_t ran = 0;
     try {
         char version[MPI_MAX_LIBRARY_VERSION_STRING];

@@ -191,8 +191,8 @@ Case hindexed_block(std::size_t bytes)
     auto blocks =
         std::make_shared<Hindexed>(irregular_blocks(static_cast<int>(bytes / (length * word))));
     for (std::size_t i = 0; i < blocks->displacements.size(); i++)
-        blocks->displacements[i] += static_cast<MPI_Aint>(i * length * word); // room for blocks of
-                                                                              // one length
+        // room for blocks of one length
+        blocks->displacements[i] += static_cast<MPI_Aint>(i * length * word);
     std::size_t span = blocks->span + blocks->lengths.size() * length * word;
     MPI_Datatype type;
     BENCH_CHECK(MPI_Type_create_hindexed_block(static_cast<int>(blocks->lengths.size()), length,
@@ -229,8 +229,8 @@ Case records(std::size_t bytes)
     return make_case<char>(Type(type), n, n * data, n * sizeof(Record),
                            [n](auto packing, char *__restrict user, char *__restrict packed) {
                                for (int i = 0; i < n; i++, user += sizeof(Record), packed += data)
-                                   move_block(packing, user, packed, data); // the members lie in
-                                                                            // one piece
+                                   // the members lie in one piece
+                                   move_block(packing, user, packed, data);
                            });
 }
 

@@ -2,9 +2,9 @@
  *
  * pairs PAIRS BYTES: rank 0 sends PAIRS contiguous messages to rank 1 with MPI_Send, and it takes
  * them with MPI_Recv. `instructions` beside this file counts what sending() and receiving()
- * execute. Nobody ever waits inside them, so the count does not depend on time: messages go out in
- * batches that UCX takes without the receiver's help, and outside of the two functions the
- * processes take turns by semaphores, which make no MPI progress.
+ * execute. Nobody ever waits inside them, so the count does not depend on time. Messages go out in
+ * batches that UCX takes without the receiver's help. Outside of the two functions the processes
+ * take turns by semaphores, which make no MPI progress.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -2,8 +2,8 @@
  *
  * pingpong BYTES EXCHANGES [WINDOW]: two processes hand a contiguous host message back and forth.
  * Prints the median of half the time of an exchange, in seconds. With a WINDOW of more than one,
- * the first sends so many by MPI_Isend, which the second answers with one: printed is the median
- * time for each of them, so the inverse of the message rate.
+ * the first sends so many by MPI_Isend, and the second answers with one. Then it prints the median
+ * time for each message, the inverse of the message rate.
  */
 #include <mpi.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a user writes who trusts no MPI with a datatype on a GPU: kernels for exactly this layout,
-// which pack into the other process's device memory (CUDA IPC), a message of no bytes, and kernels
-// that unpack. One block needs no kernel: it is copied to its place, or, where its sender does not
-// know that, as in MPI, read from its own by who was told of it.
+// What a user writes who trusts no MPI with a datatype on a GPU. Kernels for exactly this layout
+// pack into the other process's device memory (CUDA IPC). A message of no bytes follows, and
+// kernels unpack. One block needs no kernel: the sender copies it to its place. If the sender does
+// not know the place, as in MPI, the receiver reads the block once it was told of it.
 #pragma once
 
 #include "../gpu/layout.hpp"

@@ -1,25 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Files and device memory: bench/mpi/files, how it is compiled, run and judged. It needs no CUDA to compile."""
+"""Files and device memory: bench/mpi/files, how they are judged."""
 import os
 import pathlib
 
-from build import Failure, newer
-from commands import command
+from commands import Failure
 
-HERE = pathlib.Path(__file__).resolve().parent
-TOP = HERE.parents[1]
-SOURCES = [HERE / "files" / "files.cpp", *(TOP / "test" / "gpu" / f"{name}.cpp" for name in
-                                           ("cuda_memory", "device_memory", "simulation"))]
 IN_MEMORY = 0.8  # times a copy into pinned memory followed by a write, or the other way round
 BY_HAND = {"write_at": "copy, then write", "read_at": "read, then copy"}
-
-
-def build_program(arguments):
-    made = arguments.build / "files"
-    if not newer(made, SOURCES):
-        made.parent.mkdir(parents=True, exist_ok=True)
-        command([arguments.mpi / "bin" / "mpicxx", "-std=c++20", "-O2", "-Wall", "-Wextra", *SOURCES, "-o", made, "-lheddle", "-ldl"])
-    return made
 
 
 def is_in_memory(folder):

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The page and the diagrams of what bench/mpi/run wrote."""
 import matplotlib.pyplot as plt
+import drawing
 import targets
+from tables import table
 
 STYLE = {("default", "heddle"): ("Heddle", {"color": "#c0392b", "marker": "o", "linewidth": 2.2, "zorder": 5}),
          ("host", "heddle"): ("Heddle, host path", {"color": "#e59866", "marker": "o"}),
@@ -58,13 +60,7 @@ def draw(cases, layouts, path):
         axes[1][column].set_xlabel("bytes", fontsize=8)
     figure.legend(*axes[0][0].get_legend_handles_labels(), loc="upper center", ncol=5, fontsize=9)
     figure.tight_layout(rect=(0, 0, 1, 0.94))
-    figure.savefig(path, dpi=70)
-    plt.close(figure)
-
-
-def table(header, rows):
-    lines = ["| " + " | ".join(header) + " |", "|---" * len(header) + "|"]
-    return lines + ["| " + " | ".join(row) + " |" for row in rows] + [""]
+    drawing.save(figure, path, 70)
 
 
 def judged_rows(rows):
@@ -100,8 +96,8 @@ def write(data, path, source):
     machine, cases = data["machine"], data["cases"]
     layouts = list(dict.fromkeys(case["layout"] for case in cases if not case["layout"].startswith("host")))
     drawings = [path.with_suffix(".png")] if layouts else []
-    for drawing in drawings:
-        draw(cases, layouts, drawing)
+    for each in drawings:
+        draw(cases, layouts, each)
     title = "# Messages between two GPUs" if len(machine["gpus"]) > 1 else "# Messages between two processes that share a GPU"
     lines = [*((title, *OF_DEVICES) if layouts else OF_HOST_BUFFERS),
              *(THROUGH_HOST if any(case["who"] == "cudaMemcpy2D" for case in cases) else ()),
@@ -110,14 +106,16 @@ def write(data, path, source):
              f"{machine['driver']}; {machine['cores']} cores, Linux {machine['kernel']}; Heddle {machine['commit']}", "",
              "## Targets", ""]
     lines += table(["layout", "size", "path", "measured", "limit", "", "stock MPICH 4.0.2"], judged_rows(data["rows"]))
-    for drawing in drawings:
-        lines += ["## Time and bandwidth over size", "", f"![half a ping-pong]({drawing.name})", ""]
-    lines += ["## All cases", "",
-              "Microseconds; from the first to the last tenth of the samples.", ""]
-    lines += table(["layout", "size", "bytes", "path", "who", "median", "10 to 90 %", "GB/s"],
-                   [[case["layout"], str(case["size"]), str(case["bytes"]), case["way"], case["who"],
-                     f"{case['median']:.2f}", f"{case['low']:.2f} to {case['high']:.2f}",
-                     f"{1e-3 * case['bytes'] / case['median']:.2f}"] for case in cases])
+    for each in drawings:
+        lines += ["## Time and bandwidth over size", "", f"![half a ping-pong]({each.name})", ""]
+    lines += ["## All cases", ""]
+    if drawings:
+        lines += [f"[{source}]({source}) has them, a line each: medians, in microseconds.", ""]
+    else:
+        lines += ["Microseconds.", ""]
+        lines += table(["layout", "size", "bytes", "path", "who", "median", "GB/s"],
+                       [[case["layout"], str(case["size"]), str(case["bytes"]), case["way"], case["who"],
+                         f"{case['median']:.2f}", f"{1e-3 * case['bytes'] / case['median']:.2f}"] for case in cases])
     if data["halo"]:
         lines += ["## Halo exchange", "", "26 neighbours, radius 3, 8 doubles a cell; every cell was checked. Microseconds, of the",
                   "slowest process.", ""]

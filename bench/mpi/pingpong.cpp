@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Half a ping-pong between two ranks, a GPU each where there are two: of device buffers by MPI, of
-// the same by hand (by_hand.hpp), in turn, and of host buffers. Everyone's data is checked before
-// it is timed. A line of JSON for each case and who: medians, in microseconds.
+// Half a ping-pong between two ranks, with a GPU each where there are two. It takes turns between
+// device buffers by MPI, the same by hand (by_hand.hpp), and host buffers. Everyone's data is
+// checked before it is timed. A line of JSON for each case and who: medians, in microseconds.
 #include "by_hand.hpp"
 #include "mpi_type.hpp"
 
@@ -175,8 +175,8 @@ void measure_device(const Layout &layout, int64_t size, const Buffers &buffers)
     peer.print(layout.name.c_str(), size, made.bytes, "peer copy", true);
 }
 
-// As many at once as the buffers have room for, then an answer: bandwidth, and the rate of
-// messages.
+// Measures bandwidth and the rate of messages: as many messages at once as the buffers have room
+// for, then an answer.
 void measure_window(const Layout &layout, int64_t size, const Buffers &buffers, int64_t span,
                     int64_t packed)
 {
@@ -254,7 +254,7 @@ private:
     void *at_;
 };
 
-/* Of a type that says nothing of where its buffers lie, or, `told`, that they are the host's. */
+/* `told`: the type says that its buffers are the host's. Otherwise it says nothing. */
 void measure_host(int64_t bytes, bool told)
 {
     MPI_Datatype type;

@@ -48,7 +48,8 @@ def shares(cases):
         if size >= 64 * MiB:
             yield "default", "contiguous", size, "of a copy between the GPUs", \
                 median(cases, "default", "contiguous", size, "peer copy"), PEER
-            yield "host", "contiguous", size, "of a ping-pong of host buffers", median(cases, "host", "host", size), HOST
+            yield ("host", "contiguous", size, "of a ping-pong of host buffers",
+                   median(cases, "host", "host", size), HOST)
 
 
 def queries(cases):
@@ -56,7 +57,8 @@ def queries(cases):
     for layout in ("host", "host, told"):
         with_gpu, without = (median(cases, way, layout, KiB) for way in ("default", "off"))
         if with_gpu and without:
-            yield row("default", layout, KiB, "ns a call more than with MPIR_CVAR_ENABLE_GPU=0", 1e3 * (with_gpu - without) / 2,
+            yield row("default", layout, KiB, "ns a call more than with MPIR_CVAR_ENABLE_GPU=0",
+                      1e3 * (with_gpu - without) / 2,
                       QUERY, True)
 
 
@@ -80,7 +82,8 @@ def judge(cases, halo):
     for case in cases:
         if case["way"] == "default" and case["who"] in BY_HAND:
             mine = median(cases, "default", case["layout"], case["size"])
-            rows.append(row("default", case["layout"], case["size"], BY_HAND[case["who"]], mine / case["median"], HAND, True))
+            rows.append(row("default", case["layout"], case["size"], BY_HAND[case["who"]], mine / case["median"], HAND,
+                            True))
     return rows
 
 

@@ -17,7 +17,7 @@ struct Kind {
     std::vector<double> times;  // microseconds, the same in all processes
     bool right = true;
 
-    // Of the sorted times.
+    // A quantile of the times, which are sorted.
     double at(double part) const
     {
         return times[static_cast<size_t>(part * static_cast<double>(times.size() - 1) + 0.5)];

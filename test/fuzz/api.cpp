@@ -63,8 +63,8 @@ private:
     const uint8_t *at_, *end_;
 };
 
-constexpr int64_t half = 1 << 14; /* types are used on this many bytes before and behind an address
-                                   */
+/* Types are used on this many bytes before and behind an address. */
+constexpr int64_t half = 1 << 14;
 
 struct Memory {
     std::vector<char> bytes = std::vector<char>(2 * half);
@@ -351,9 +351,8 @@ private:
         REQUIRE((named != nullptr) == (any >= 0 && any < HEDDLE_PREDEFINED_COUNT));
         const int defined = heddle_op_is_defined(static_cast<heddle_op>(other),
                                                  static_cast<heddle_predefined>(any));
-        const bool moves = other == HEDDLE_OP_REPLACE || other == HEDDLE_OP_NO_OP; /* whatever the
-                                                                                      elements are
-                                                                                    */
+        /* These are defined whatever the elements are. */
+        const bool moves = other == HEDDLE_OP_REPLACE || other == HEDDLE_OP_NO_OP;
         REQUIRE(!defined || ((named || (moves && any == HEDDLE_MIXED)) && other >= 0 &&
                              other < HEDDLE_OP_COUNT));
         REQUIRE(!heddle_device_combines(static_cast<heddle_op>(other),

@@ -4,11 +4,10 @@
  * and changes that the input chooses: of envelopes, headers, and the words in shared memory.
  * Whatever comes, nothing is touched that is nobody's to touch, and each message ends once.
  */
-#include "../../src/mpid/pipeline/board.hpp"
-#include "../../src/mpid/pipeline/whereabouts.hpp"
-#include "../../src/mpid/pipeline/wire.hpp"
-
-#include <heddle.h>
+#include "../pipeline/calls.hpp"
+#include "pipeline/peer_memory/process.hpp"
+#include "pipeline/peer_memory/slots.hpp"
+#include "pipeline/wire.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -123,9 +122,9 @@ public:
         buffers().configure("reset");
         for (size_t i = 0; i < 2; ++i) {
             ends_[i] = {this, i};
-            const heddle_transport transport{&ends_[i], send};
-            const heddle_port_options options{
-                4096, 3, 32768, peers[input.below(4)], static_cast<uint32_t>(i), 1};
+            const heddle_transport transport{sizeof(heddle_transport), &ends_[i], send};
+            const heddle_port_options options = pipeline_test::port_options(
+                4096, 3, 32768, peers[input.below(4)], static_cast<uint32_t>(i), 1);
             if (heddle_port_create(&transport, &options, &ports_[i]))
                 fail("no port");
         }
@@ -133,7 +132,7 @@ public:
     Game(const Game &) = delete;
     ~Game()
     {
-        forget_tickets(); /* nobody is to be waited for */
+        forget_rtrs(); /* nobody is to be waited for */
         over_ = true;
         for (const Token &token : tokens_)
             report(token, HEDDLE_ERR_PEER);
@@ -180,7 +179,7 @@ public:
         case 12:
             return refuse(end);
         case 13:
-            return tickets(end);
+            return rtrs(end);
         case 14:
             return scribble();
         default:
@@ -217,7 +216,7 @@ private:
     }
 
     static void ended(void *argument, int, int64_t) { ++*static_cast<int *>(argument); }
-    /* Of a message that begins; it is taken back where that failed. */
+    /* The end of a message that begins. It is taken back if the message does not begin. */
     int *new_end()
     {
         ends_of_messages_.push_back(0);
@@ -240,17 +239,17 @@ private:
         int e = 0;
         switch (input_.below(4)) {
         case 0:
-            e = heddle_message_offer(ports_[end], peer(end), input_.below(4) == 3, &from, bytes, 1,
-                                     input_.flag(), envelope.data(), ended, calls, &message,
-                                     &begun);
+            e = pipeline_test::get_message(ports_[end], peer(end), input_.below(4) == 3, &from,
+                                           bytes, 1, input_.flag(), envelope.data(), ended, calls,
+                                           &message, &begun);
             break;
         case 1:
-            e = heddle_message_deliver(ports_[end], peer(end), name(), &from, bytes, 1,
-                                       envelope.data(), ended, calls, &message, &begun);
+            e = pipeline_test::put_message(ports_[end], peer(end), name(), &from, bytes, 1,
+                                           envelope.data(), ended, calls, &message, &begun);
             break;
         default:
-            e = heddle_message_send(ports_[end], peer(end), &from, bytes, 1, input_.flag(),
-                                    envelope.data(), ended, calls, &message);
+            e = pipeline_test::send_message(ports_[end], peer(end), &from, bytes, 1, input_.flag(),
+                                            envelope.data(), ended, calls, &message);
         }
         if (e || !begun)
             return ends_of_messages_.pop_back();
@@ -266,9 +265,10 @@ private:
         if (!envelopes_.empty())
             bytes = envelopes_[input_.below(envelopes_.size())];
         if (wire::read_envelope(bytes.data(), e)) {
-            e.chunk = 4096;
-            e.node = wire::whereabouts().node;
-            e.process = wire::whereabouts().process;
+            e = wire::Envelope();
+            e.chunk_log2 = 12;
+            e.node = wire::process_id().node;
+            e.process = wire::process_id().process;
         }
         switch (input_.below(10)) {
         case 0:
@@ -278,25 +278,25 @@ private:
             e.bytes = input_.number();
             break;
         case 2:
-            e.chunk = int64_t{1} << input_.below(63);
+            e.chunk_log2 = static_cast<uint8_t>(input_.below(63));
             break;
         case 3:
             e.process ^= uint64_t{1 + input_.below(3)} << 40;
             break;
         case 4:
-            e.offer = static_cast<uint16_t>(input_.below(200));
+            e.slot = static_cast<uint16_t>(input_.below(200));
             break;
         case 5:
-            e.withdraws = !e.withdraws;
+            e.kind = static_cast<wire::EnvelopeKind>(input_.below(4));
             break;
         case 6:
-            e.lends = !e.lends, e.shares = input_.flag();
+            e.exports = !e.exports, e.shares = input_.flag();
             break;
         case 7:
             e.at.at = static_cast<uint64_t>(input_.number());
             break;
         case 8:
-            e.after = name();
+            e.at.allocation = name();
             break;
         default:
             return bytes;
@@ -311,12 +311,12 @@ private:
         const heddle_side to = buffers().side(input_);
         const int64_t capacity = std::clamp<int64_t>(input_.number(), 0, most);
         int *const calls = new_end();
-        heddle_ticket ticket{};
-        if (!tickets_.empty())
-            ticket = tickets_[input_.below(tickets_.size())];
-        if (heddle_message_receive(ports_[end], peer(end), met.data(), &to, capacity,
-                                   !tickets_.empty() && input_.flag() ? &ticket : nullptr, ended,
-                                   calls))
+        heddle_rtr rtr{};
+        if (!rtrs_.empty())
+            rtr = rtrs_[input_.below(rtrs_.size())];
+        if (pipeline_test::receive_message(ports_[end], peer(end), met.data(), &to, capacity,
+                                           !rtrs_.empty() && input_.flag() ? &rtr : nullptr, ended,
+                                           calls))
             ends_of_messages_.pop_back();
     }
 
@@ -416,10 +416,10 @@ private:
             h.error = static_cast<int>(input_.byte());
             break;
         case 10:
-            h.loan.allocation = static_cast<uint64_t>(input_.number());
+            h.memory.place.allocation = static_cast<uint64_t>(input_.number());
             break;
         default:
-            h.loan.at = static_cast<uint64_t>(input_.number());
+            h.memory.place.at = static_cast<uint64_t>(input_.number());
         }
     }
 
@@ -458,43 +458,43 @@ private:
 
     /* ---- shared memory */
 
-    void tickets(size_t end)
+    void rtrs(size_t end)
     {
         if (input_.flag()) {
-            const heddle_ticket ticket{
-                wire::whereabouts().process ^ (input_.flag() ? 0 : uint64_t{1} << 40), name()};
+            const heddle_rtr rtr{
+                wire::process_id().process ^ (input_.flag() ? 0 : uint64_t{1} << 40), name()};
             const heddle_side to = buffers().side(input_);
             int given = 0;
-            heddle_ticket_give(ports_[end], &ticket, &to,
-                               std::clamp<int64_t>(input_.number(), 0, most), &given);
-            tickets_.push_back(ticket);
-        } else if (!tickets_.empty()) {
+            pipeline_test::post_rtr(ports_[end], &rtr, &to,
+                                    std::clamp<int64_t>(input_.number(), 0, most), &given);
+            rtrs_.push_back(rtr);
+        } else if (!rtrs_.empty()) {
             int claimed;
-            heddle_ticket_withdraw(&tickets_[input_.below(tickets_.size())], &claimed);
+            heddle_rtr_withdraw(&rtrs_[input_.below(rtrs_.size())], &claimed);
         }
     }
 
     void scribble()
     {
-        wire::Board *const board = wire::own_board();
-        if (!board)
+        wire::Slots *const slots = wire::own_slots();
+        if (!slots)
             return;
         if (input_.flag()) {
-            wire::shared_word(board->offer[input_.below(100)]).store(name() << 2 | input_.below(4));
+            wire::shared_word(slots->get[input_.below(100)]).store(name() << 3 | input_.below(8));
             return;
         }
         const uint64_t message = name();
-        wire::TicketRecord &record = board->ticket[message % wire::Board::tickets];
-        record.process = wire::whereabouts().process ^ (input_.flag() ? 0 : uint64_t{1} << 41);
+        wire::RtrRecord &record = slots->rtr[message % wire::Slots::rtrs];
+        record.process = wire::process_id().process ^ (input_.flag() ? 0 : uint64_t{1} << 41);
         record.capacity = input_.number();
-        record.at.at = static_cast<uint64_t>(input_.number());
+        record.at.place.at = static_cast<uint64_t>(input_.number());
         wire::shared_word(record.word).store(message << 3 | input_.below(8));
     }
 
-    static void forget_tickets()
+    static void forget_rtrs()
     {
-        if (wire::Board *const board = wire::own_board())
-            for (wire::TicketRecord &record : board->ticket)
+        if (wire::Slots *const slots = wire::own_slots())
+            for (wire::RtrRecord &record : slots->rtr)
                 wire::shared_word(record.word).store(0);
     }
 
@@ -505,7 +505,7 @@ private:
     std::vector<Token> tokens_;
     std::vector<Bytes> envelopes_;
     std::vector<uint64_t> names_;
-    std::vector<heddle_ticket> tickets_;
+    std::vector<heddle_rtr> rtrs_;
     std::list<int> ends_of_messages_; /* how often each was told */
     bool over_ = false;
 };

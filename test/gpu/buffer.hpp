@@ -71,8 +71,8 @@ void transfer_all(Way way, const std::vector<heddle_move> &moves, int device = 0
 void need_devices(int n = 1);
 void need_simulation();
 
-/* Runs this very program anew with other environment variables (name, value). Its exit status and
- * output. */
+/* Runs this very program anew with other environment variables (name, value).
+ * Its exit status and output. */
 struct Ended {
     int status;
     std::string output;

@@ -51,8 +51,8 @@ bool devices_compute(heddle_predefined basic);
 
 std::string to_text(const Case &);
 
-/* Throws property::Failure where the results are wrong. False where it could not be tried: too
- * large. */
+/* Throws property::Failure where the results are wrong.
+ * False where it could not be tried: too large. */
 bool run_case(const Case &);
 
 /* A smaller case that fails as well; `what` becomes how. */

@@ -14,7 +14,7 @@
 namespace gpu {
 namespace {
 
-/* Of cuda.h, as much as is used here. */
+/* The parts of cuda.h that are used here. */
 using Result = int;
 using Address = unsigned long long;
 using Context = void *;
@@ -26,6 +26,7 @@ struct Driver {
     Result (*init)(unsigned);
     Result (*device_count)(int *);
     Result (*device_get)(int *, int);
+    Result (*can_access_peer)(int *, int, int);
     Result (*retain)(Context *, int);
     Result (*context_state)(int, unsigned *, int *);
     Result (*set_current)(Context);
@@ -59,6 +60,14 @@ public:
 
     const char *name() const override { return "cuda"; }
     int devices() const override { return static_cast<int>(contexts_.size()); }
+    bool reach_each_other() const override
+    {
+        for (int from = 0; from < devices(); ++from)
+            for (int to = 0; to < devices(); ++to)
+                if (from != to && !reaches(from, to))
+                    return false;
+        return true;
+    }
 
     void *allocate(Place place, size_t bytes) override
     {
@@ -168,6 +177,15 @@ private:
     /* Allocating takes CUDA long, so small pieces are kept for the next case. */
     static constexpr size_t kept_at_most = size_t{16} << 20;
 
+    bool reaches(int from, int to) const
+    {
+        int devices[2] = {0, 0}, can = 0;
+        check(driver_.device_get(&devices[0], from), "cuDeviceGet");
+        check(driver_.device_get(&devices[1], to), "cuDeviceGet");
+        check(driver_.can_access_peer(&can, devices[0], devices[1]), "cuDeviceCanAccessPeer");
+        return can != 0;
+    }
+
     static size_t round_up(size_t bytes)
     {
         size_t rounded = size_t{64} << 10;
@@ -229,6 +247,7 @@ std::unique_ptr<Machine> open_cuda()
     find(driver.init, "cuInit");
     find(driver.device_count, "cuDeviceGetCount");
     find(driver.device_get, "cuDeviceGet");
+    find(driver.can_access_peer, "cuDeviceCanAccessPeer");
     find(driver.retain, "cuDevicePrimaryCtxRetain");
     find(driver.context_state, "cuDevicePrimaryCtxGetState");
     find(driver.set_current, "cuCtxSetCurrent");

@@ -18,6 +18,7 @@ class HostAlone final : public Machine {
 public:
     const char *name() const override { return "no device"; }
     int devices() const override { return 0; }
+    bool reach_each_other() const override { return false; }
     void *allocate(Place, size_t bytes) override { return allocate_pageable(bytes); }
     void release(Place, void *memory, size_t bytes) override { release_pageable(memory, bytes); }
     bool pin(void *, size_t) override { return false; }

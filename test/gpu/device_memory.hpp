@@ -30,6 +30,8 @@ public:
     virtual ~Machine() = default;
     virtual const char *name() const = 0;
     virtual int devices() const = 0;
+    /* Whether kernels on each device reach the memory of all others. */
+    virtual bool reach_each_other() const = 0;
 
     /* Null where there is not so much. */
     virtual void *allocate(Place place, size_t bytes) = 0;
@@ -45,8 +47,8 @@ public:
     virtual void *make_stream(int device) = 0;
     virtual void end_stream(int device, void *stream) = 0;
     virtual void synchronize(int device, void *stream) = 0;
-    /* Device memory in a stream's order (cudaMallocAsync), where a device has such; otherwise like
-     * any. */
+    /* Device memory in a stream's order (cudaMallocAsync), where a device has such;
+     * otherwise like any. */
     virtual void *allocate_on(int device, void *, size_t bytes)
     {
         return allocate({Kind::device, device}, bytes);
@@ -60,14 +62,14 @@ public:
      * for something. */
     virtual bool in_use(int) { return false; }
 
-    /* Of the simulation alone: its switches (src/gpu/sim/sim.h). False where there is none. */
+    /* Sets the simulation's switches (src/gpu/sim/sim.h). False on other devices. */
     virtual bool configure(const char *) { return false; }
     bool is_simulated() { return configure(""); }
     /* Mends what failed, and sets the switches as they were at the start. */
     void reset();
     std::string switches; /* beyond HEDDLE_SIM, which reset() sets too */
-    /* How often the device was asked for something, by a name that sim.h lists; -1 where nobody
-     * counts. */
+    /* How often the device was asked for something, by a name that sim.h lists;
+     * -1 where nobody counts. */
     virtual int64_t count(const char *) { return -1; }
 
     /* Every place there is; without pageable memory: what a stream of `device` reaches. */
@@ -75,8 +77,8 @@ public:
     std::vector<Place> places_on_stream(int device) const;
 };
 
-/* The two that there are, and what serves without a device. Null where the library has another one
- * open. */
+/* The two that there are, and what serves without a device.
+ * Null where the library has another one open. */
 std::unique_ptr<Machine> open_simulation();
 std::unique_ptr<Machine> open_cuda();
 std::unique_ptr<Machine> host_alone();

@@ -13,7 +13,7 @@ test_gpu_sim_test_SOURCES = \
     test/gpu/named.hpp \
     test/gpu/sim_plugin.cpp \
     test/gpu/sim_plugin.hpp \
-    src/gpu/slabs.cpp \
+    src/gpu/core/slabs.cpp \
     test/gpu/sim_test.cpp \
     test/gpu/sim_test_slabs.cpp \
     test/gpu/sim_test_streams.cpp \
@@ -24,16 +24,18 @@ test_gpu_sim_test_LDADD = -ldl
 
 # Of the CUDA plug-in, what needs no CUDA.
 if HAVE_HWLOC
-check_PROGRAMS += test/gpu/nearby_test
-TESTS += test/gpu/nearby_test
+check_PROGRAMS += test/gpu/cuda_test
+TESTS += test/gpu/cuda_test
 endif
-test_gpu_nearby_test_SOURCES = \
-    src/gpu/cuda/nearby.cpp \
+test_gpu_cuda_test_SOURCES = \
+    src/gpu/cuda/host/numa.cpp \
+    src/gpu/cuda/host/select_kernel.cpp \
+    test/gpu/cuda_test.cpp \
+    test/gpu/cuda_test_numa.cpp \
     test/gpu/named.cpp \
-    test/gpu/named.hpp \
-    test/gpu/nearby_test.cpp
-test_gpu_nearby_test_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_HWLOC_CFLAGS)
-test_gpu_nearby_test_LDADD = $(CHECK_HWLOC_LIBS)
+    test/gpu/named.hpp
+test_gpu_cuda_test_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_HWLOC_CFLAGS)
+test_gpu_cuda_test_LDADD = $(CHECK_HWLOC_LIBS)
 
 if HAVE_CLI11
 check_PROGRAMS += test/gpu/gpu
@@ -60,6 +62,7 @@ test_gpu_gpu_SOURCES = \
     test/gpu/test_errors.cpp \
     test/gpu/test_failures.cpp \
     test/gpu/test_far.cpp \
+    test/gpu/test_long_lists.cpp \
     test/gpu/test_memory.cpp \
     test/gpu/test_operators.cpp \
     test/gpu/test_repeated.cpp \

@@ -98,6 +98,13 @@ int run(const Options &options)
 {
     Machine &machine = Machine::get();
     print_info();
+    // EXPECTED_REASON: a test that goes on without a device,
+    // and looks at why (test_environment.cpp).
+    const char *const wanted = getenv("HEDDLE_DEVICE");
+    if (wanted && strchr(wanted, '/') && machine.devices() == 0 && !getenv("EXPECTED_REASON")) {
+        fprintf(stderr, "FAILED: %s has no device\n", wanted);
+        return 1;
+    }
     machine.switches = options.switches;
     machine.reset();
     Tally tally;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * What memory of a device holds, or should hold, in memory that the program can look at: all that a
- * type touches, the gaps between, and margins around it. Of ranges that reach far, only the touched
- * pages.
+ * type touches, the gaps between, and margins around it. If a range reaches far, it holds only the
+ * touched pages.
  */
 #pragma once
 
@@ -27,8 +27,8 @@ public:
     /* Another with the same contents. */
     Mirror twin() const;
 
-    /* Bytes that memory needs to hold it all, and where in them displacement 0 is (which may be
-     * outside). */
+    /* Bytes that memory needs to hold it all,
+     * and where in them displacement 0 is (which may be outside). */
     size_t size() const { return size_; }
     int64_t origin() const { return origin_; }
     /* Displacement 0 in the mirror itself, for the oracle. */

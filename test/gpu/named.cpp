@@ -16,8 +16,7 @@ std::vector<Named> &named_tests()
 void run_named(const std::string &filter, Tally &tally)
 {
     for (const Named &test : named_tests()) {
-        const bool inside = strncmp(test.name, "inside:", 7) == 0; /* of a process that a test
-                                                                      starts */
+        const bool inside = strncmp(test.name, "inside:", 7) == 0; /* of a test's process */
         if (!strstr(test.name, filter.c_str()) || (inside && filter.empty()))
             continue;
         const auto began = std::chrono::steady_clock::now();

@@ -95,7 +95,7 @@ private:
                        bytes + (rng_.percent(30) ? rng_.in(1, 20) : 0));
     }
 
-    /* As many instances as hold about so many bytes. */
+    /* Chooses as many instances as hold about so many bytes. */
     void match(Typed &type, int64_t bytes)
     {
         const int64_t size = oracle::size_of(type.map);

@@ -160,7 +160,7 @@ private:
         }
     }
 
-    /* Which packed byte it is, or that it is none. */
+    /* Says which packed byte it is, or that it is none. */
     std::string where(int64_t displacement) const
     {
         for (int64_t x = 0; x < std::min<int64_t>(to_.packing.total(), 100000); ++x)

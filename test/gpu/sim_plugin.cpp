@@ -69,13 +69,13 @@ int run(Kernel kernel, const Work &work, int device)
     Done *done = nullptr;
     OK(sim.backend->stream_create(device, false, &stream));
     OK(sim.backend->done_acquire(device, &done));
-    const Launch launch{kernel, &work};
-    int error = sim.backend->launch(device, stream, {&launch, 1}, done);
-    if (error == HEDDLE_SUCCESS)
+    Launch launch{&work, kernel};
+    heddle::Error error = sim.backend->launch(device, stream, {&launch, 1}, {}, done);
+    if (!error)
         error = sim.backend->done_wait(done);
     sim.backend->done_release(done);
     sim.stream_destroy(stream);
-    return error;
+    return error.code();
 }
 
 void fails_for_good(Kernel kernel, const Work &work, const char *reason)
@@ -85,7 +85,8 @@ void fails_for_good(Kernel kernel, const Work &work, const char *reason)
     if (detail.find(reason) == detail.npos)
         fail("the detail is \"", detail, "\", without \"", reason, "\"");
     void *slab = nullptr;
-    same(sim.backend->allocate(0, 10, &slab), int{HEDDLE_ERR_DEVICE}, "the device after it failed");
+    same(sim.backend->allocate(0, 10, &slab).code(), int{HEDDLE_ERR_DEVICE},
+         "the device after it failed");
     OK(sim.configure("reset"));
     OK(sim.backend->allocate(0, 10, &slab));
     OK(sim.backend->free(0, slab));

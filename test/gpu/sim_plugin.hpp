@@ -4,8 +4,8 @@
  */
 #pragma once
 
-#include "../../src/gpu/backend.hpp"
-#include "../../src/gpu/sim/sim.h"
+#include "gpu/core/backend.hpp"
+#include "gpu/sim/sim.h"
 #include "named.hpp"
 
 #include <cstring>
@@ -38,6 +38,7 @@ extern thread_local std::string detail; /* what it said last */
 void open_plugin();
 
 void ok(int error, const char *what);
+inline void ok(heddle::Error error, const char *what) { ok(error.code(), what); }
 #define OK(call) ok(call, #call)
 
 /* Device memory for one test. */
@@ -80,7 +81,7 @@ std::vector<char> pattern(size_t size);
 Side dense(void *at, uint8_t word = 1);
 Side strided(void *at, int64_t block, int64_t stride, uint8_t word);
 
-/* Launches one kernel and waits for its end. */
+/* Launches one work, by that kernel where it can do it, and waits for its end. */
 int run(Kernel kernel, const Work &work, int device = 0);
 
 /* The work must fail on the device, for that reason, and the device from then on. */

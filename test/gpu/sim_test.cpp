@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The simulated device by itself: what src/gpu/backend.hpp promises, and that it fails where a GPU
- * would.
+ * The simulated device by itself: what src/gpu/core/backend.hpp promises, and that it fails where a
+ * GPU would.
  *
  * usage: sim_test [libheddle-sim.so [NAME]]; without a path, HEDDLE_DEVICE names it.
  */
@@ -11,10 +11,16 @@
 #include <cstdio>
 #include <cstdlib>
 #include <sys/wait.h>
+#include <type_traits>
 #include <unistd.h>
 
 namespace sim_test {
 namespace {
+
+/* An error is no number and no truth value. */
+using heddle::Error;
+static_assert(!std::is_convertible_v<Error, int> && !std::is_convertible_v<Error, bool> &&
+              !std::is_convertible_v<int, Error> && !std::is_convertible_v<bool, Error>);
 
 void memory_kinds()
 {
@@ -74,9 +80,10 @@ void limits_and_failures()
     void *slabs[3] = {};
     OK(sim.configure("device_memory=1000 pinned_memory=0"));
     OK(sim.backend->allocate(0, 600, &slabs[0]));
-    same(sim.backend->allocate(0, 401, &slabs[1]), int{HEDDLE_ERR_NO_MEMORY}, "beyond the limit");
+    same(sim.backend->allocate(0, 401, &slabs[1]).code(), int{HEDDLE_ERR_NO_MEMORY},
+         "beyond the limit");
     OK(sim.backend->allocate(1, 1000, &slabs[1]));
-    same(sim.backend->allocate_pinned(0, 1, &slabs[2]), int{HEDDLE_ERR_NO_MEMORY},
+    same(sim.backend->allocate_pinned(0, 1, &slabs[2]).code(), int{HEDDLE_ERR_NO_MEMORY},
          "no pinned memory");
     OK(sim.backend->free(0, slabs[0]));
     OK(sim.backend->free(1, slabs[1]));
@@ -84,12 +91,13 @@ void limits_and_failures()
     OK(sim.backend->free(0, slabs[0]));
     OK(sim.configure("reset fail=allocate:2"));
     OK(sim.backend->allocate(0, 10, &slabs[0]));
-    same(sim.backend->allocate(0, 10, &slabs[1]), int{HEDDLE_ERR_DEVICE}, "the second of two");
+    same(sim.backend->allocate(0, 10, &slabs[1]).code(), int{HEDDLE_ERR_DEVICE},
+         "the second of two");
     OK(sim.backend->allocate(0, 10, &slabs[1]));
     same(sim.count("allocate"), int64_t{3}, "counted");
     OK(sim.configure("fail=free:1+"));
     for (int i = 0; i < 3; ++i)
-        same(sim.backend->free(0, slabs[0]), int{HEDDLE_ERR_DEVICE}, "always");
+        same(sim.backend->free(0, slabs[0]).code(), int{HEDDLE_ERR_DEVICE}, "always");
     OK(sim.configure("reset fail=free:0%"));
     OK(sim.backend->free(0, slabs[0]));
     OK(sim.backend->free(0, slabs[1]));
@@ -99,7 +107,7 @@ void limits_and_failures()
     OK(sim.configure("reset"));
 }
 
-/* The far end of `between_processes`: adds 1 to 16 bytes that another process lent. */
+/* The far end of `between_processes`: adds 1 to 16 bytes that another process exports. */
 int far_end(const char *handle_text)
 {
     unsigned char handle[Backend::handle_bytes];
@@ -121,7 +129,7 @@ int far_end(const char *handle_text)
     OK(run(Kernel::reduce, work));
     OK(sim.backend->close_memory(0, memory));
     OK(sim.backend->close_memory(0, memory));
-    same(sim.backend->close_memory(0, memory), int{HEDDLE_ERR_DEVICE}, "closed too often");
+    same(sim.backend->close_memory(0, memory).code(), int{HEDDLE_ERR_DEVICE}, "closed too often");
     return 0;
 }
 
@@ -131,7 +139,8 @@ void between_processes()
     unsigned char handle[Backend::handle_bytes];
     OK(sim.backend->export_memory(0, memory.at() + 32, handle));
     void *mine = nullptr;
-    same(sim.backend->import_memory(0, handle, &mine), int{HEDDLE_ERR_DEVICE}, "one's own memory");
+    same(sim.backend->import_memory(0, handle, &mine).code(), int{HEDDLE_ERR_DEVICE},
+         "one's own memory");
     std::string handle_text;
     for (const unsigned char byte : handle) {
         char two[3];
@@ -152,9 +161,9 @@ void between_processes()
         expected[i] = static_cast<char>(expected[i] + 1);
     same(memory.bytes() == expected, true, "what the other process wrote");
     handle[20] ^= 1;
-    same(sim.backend->import_memory(0, handle, &mine), int{HEDDLE_ERR_DEVICE},
+    same(sim.backend->import_memory(0, handle, &mine).code(), int{HEDDLE_ERR_DEVICE},
          "a handle of nothing");
-    same(sim.backend->export_memory(1, memory.at(), handle), int{HEDDLE_ERR_DEVICE},
+    same(sim.backend->export_memory(1, memory.at(), handle).code(), int{HEDDLE_ERR_DEVICE},
          "another device's memory");
 }
 

@@ -3,7 +3,7 @@
  * The pool of slabs, on memory that is counted: what it gives has room, what comes back is given
  * again, and its limit holds.
  */
-#include "../../src/gpu/slabs.hpp"
+#include "gpu/core/slabs.hpp"
 #include "named.hpp"
 
 #include <heddle.h>
@@ -56,7 +56,7 @@ public:
     }
 
 private:
-    int allocate(size_t bytes, void **at)
+    heddle::Error allocate(size_t bytes, void **at)
     {
         if (bytes > room_ || used() > room_ - bytes)
             return HEDDLE_ERR_NO_MEMORY;
@@ -80,9 +80,9 @@ public:
     SlabPool pool; /* before what it uses goes */
 };
 
-void given(int error, int expected, size_t bytes)
+void given(heddle::Error error, heddle::Error expected, size_t bytes)
 {
-    same(error, expected, "what a request for ", bytes, " bytes gives");
+    same(error.code(), expected.code(), "what a request for ", bytes, " bytes gives");
 }
 
 void memory_apart_is_given_again()
@@ -124,11 +124,10 @@ void the_limit_holds()
     same(heap.used(), 16 * page, "allocated");
     Slab other;
     given(heap.pool.take(1, other), HEDDLE_ERR_NO_MEMORY, 1);
-    given(heap.pool.take_apart(30 * page, other), HEDDLE_SUCCESS, 30 * page); /* it is nobody's
-                                                                                 limit */
+    given(heap.pool.take_apart(30 * page, other), HEDDLE_SUCCESS, 30 * page); /* nobody's limit */
     other = {};
     same(heap.used(), 16 * page, "allocated when it has gone");
-    same(heap.pool.lent(), 16 * page, "lent");
+    same(heap.pool.in_use(), 16 * page, "in use");
 }
 
 void idle_memory_gives_way()
@@ -160,7 +159,7 @@ void a_slab_changes()
         given(heap.pool.take(4 * page, slab), HEDDLE_SUCCESS, 4 * page);
         given(heap.pool.take_apart(6 * page, slab), HEDDLE_SUCCESS, 6 * page);
     }
-    same(heap.pool.lent(), size_t{0}, "lent");
+    same(heap.pool.in_use(), size_t{0}, "in use");
 }
 
 const ::gpu::AddTests tests{{"memory apart is given again", memory_apart_is_given_again},

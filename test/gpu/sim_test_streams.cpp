@@ -27,7 +27,7 @@ void order_of_streams()
         for (int s = 0; s < 2; ++s) {
             char *const at = cells.at() + s * (n + 1);
             OK(device.done_acquire(0, &dones[s][i]));
-            OK(device.copy(0, streams[s], at + i + 1, at + i, 1, dones[s][i]));
+            OK(device.copy(0, streams[s], contiguous_copy(at + i + 1, at + i, 1), dones[s][i]));
         }
     for (int s = 0; s < 2; ++s) {
         Done *const last = dones[s][n - 1];
@@ -54,11 +54,11 @@ void streams_of_users()
     OK(sim.backend->stream_device(nullptr, &device));
     same(device, 1, "device of the default stream");
     OK(sim.set_device(0));
-    same(sim.backend->stream_device(&device, &device), int{HEDDLE_ERR_STREAM}, "no stream");
+    same(sim.backend->stream_device(&device, &device).code(), int{HEDDLE_ERR_STREAM}, "no stream");
     const DeviceBytes a(pattern(8)), b(size_t{8});
-    same(sim.backend->copy(0, stream, b.at(), a.at(), 8, nullptr), int{HEDDLE_ERR_DEVICE},
-         "another device's");
-    OK(sim.backend->copy(0, nullptr, b.at(), a.at(), 8, nullptr));
+    same(sim.backend->copy(0, stream, contiguous_copy(b.at(), a.at(), 8), nullptr).code(),
+         int{HEDDLE_ERR_DEVICE}, "another device's");
+    OK(sim.backend->copy(0, nullptr, contiguous_copy(b.at(), a.at(), 8), nullptr));
     OK(sim.backend->stream_synchronize(0, nullptr));
     same(b.bytes() == pattern(8), true, "copied on the default stream");
     OK(sim.stream_destroy(stream));

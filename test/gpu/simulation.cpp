@@ -23,6 +23,11 @@ public:
 
     const char *name() const override { return "sim"; }
     int devices() const override { return devices_; }
+    bool reach_each_other() const override
+    {
+        const char *const peers = std::getenv("HEDDLE_SIM_PEER");
+        return devices_ == 1 || !peers || std::string(peers) == "1";
+    }
 
     void *allocate(Place place, size_t bytes) override
     {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A process has a context on no device before it uses that device: each takes hundreds of MiB
- * there, and a job has a process a device, all of which see them all.
+ * A process has a context on no device before it uses that device. Each context takes hundreds of
+ * MiB there. A job has a process for each device, and all of them see all devices.
  */
 #include "buffer.hpp"
 

@@ -105,8 +105,7 @@ void no_device_memory() { with_switches("device_memory=0"); }
 void little_device_memory() { with_switches("device_memory=100000"); }
 void no_memory_at_all() { with_switches("device_memory=0 pinned_memory=0"); }
 
-/* Room for a slab and not for an image, for a source's image and not for its target's, and so on.
- */
+/* Room for a slab but not for an image, for a source's image but not for its target's, etc. */
 void a_little_memory()
 {
     for (const char *switches :
@@ -123,7 +122,18 @@ void inside_without_room_for_a_list()
     need_devices();
     if (!getenv("NO_ROOM"))
         throw Skip("a test runs it");
-    const oracle::Type type = hvector(20000, 200, irregular(1, 3));
+    const oracle::Type block = irregular(1, 500);
+    std::vector<int64_t> displacements; /* a regular list would need one block's runs alone */
+    for (int64_t i = 0; i < 2000; ++i)
+        displacements.push_back(i * 8000 + i * i % 7);
+    const oracle::Type type =
+        oracle::Type::from(
+            [&](auto **t) {
+                return heddle_type_hindexed_block(static_cast<int64_t>(displacements.size()), 1,
+                                                  displacements.data(), block.get(), t);
+            },
+            "hindexed_block")
+            .commit();
     const int64_t bytes = type.info().size;
     int64_t description = 0;
     succeeds(heddle_type_device_memory(type.get(), &description), "heddle_type_device_memory");
@@ -152,7 +162,7 @@ void no_room_for_a_list()
                   {{"HEDDLE_SIM", "device_memory=600000 pinned_memory=100000"}, {"NO_ROOM", "1"}});
 }
 
-/* For completion objects. */
+/* There is no memory for completion objects. */
 void no_memory_for_ends()
 {
     need_simulation();
@@ -203,7 +213,7 @@ void inside_as_forced()
     same(counted(getenv("EXPECTED_COUNTER")) - before, int64_t{1}, getenv("EXPECTED_COUNTER"));
 }
 
-/* The same for kernels. */
+/* Does the same with kernels. */
 void inside_kernel_as_forced()
 {
     need_devices();
@@ -216,9 +226,16 @@ void inside_kernel_as_forced()
                               : name == "transposed"       ? transposed(96)
                               : name == "a few transposed" ? transposed(20)
                               : name == "records"          ? irregular(1, 10)
+                              : name == "many records"     ? irregular(1, 10)
                               : name == "strided records"  ? hvector(1'500'000, 5, bytes_of(3))
+                              : name == "even runs"        ? irregular(1, 3000, 1)
+                              : name == "few runs"         ? irregular(1, 100, 200)
+                              : name == "many runs"        ? irregular(1, 30000)
                                                            : irregular(1, 3000);
-    const int64_t count = name == "records" ? 500 : 1, bytes = count * type.info().size;
+    const int64_t count = name == "records"        ? 500
+                          : name == "many records" ? 20000
+                                                   : 1,
+                  bytes = count * type.info().size;
     const Place device{Kind::device, 0};
     const Buffer from(device, static_cast<size_t>(count * type.info().extent), 1);
     Buffer to(device, std::vector<std::byte>(static_cast<size_t>(bytes)));
@@ -244,15 +261,20 @@ void forced_kernels()
     for (const char *layout : {"strided", "a few transposed"})
         takes("", layout, "strided");
     takes("", "transposed", "transpose");
-    for (const char *kernel : {"records", "runs"})
-        takes("", kernel, kernel);
+    takes("", "many records", "records");
+    takes("", "records", "short_runs"); /* of little each run is moved by itself */
+    takes("", "runs", "short_runs");
+    takes("", "even runs", "even_runs");
+    takes("", "few runs", "few_runs");
+    takes("", "many runs", "runs");
     takes("transpose", "a few transposed", "transpose");
     takes("strided", "transposed", "strided");
     takes("", "strided records", "records");
     takes("records", "strided records", "records");
     takes("strided", "strided records", "strided");
     takes("records", "strided", "strided"); /* it is none for words of so many bytes */
-    takes("runs", "records", "runs");
+    takes("runs", "records", "short_runs");
+    takes("runs", "many records", "runs");
     for (const char *layout : {"strided", "transposed", "records", "runs"})
         takes("any", layout, "any");
     for (const char *impossible : {"transpose", "runs", "reduce"}) /* of what has neither */
@@ -273,7 +295,8 @@ void settings_without_sense()
                                                           {"HEDDLE_CHUNK", "99999999999G"},
                                                           {"HEDDLE_COPY_ENGINE", "yes"},
                                                           {"HEDDLE_SLAB_LIMIT", "-1"},
-                                                          {"HEDDLE_PEER", "foo"}}) {
+                                                          {"HEDDLE_PEER", "foo"},
+                                                          {"HEDDLE_LOG", "policy,foo"}}) {
         const Ended ended =
             run_self({"--cases", "3", "--seed", "1", "--no-named"}, {{name, value}});
         same(ended.status, 0, name, "=", value);
@@ -288,12 +311,58 @@ void settings_without_sense()
     same(occurrences("is ignored", ended.output), size_t{1}, "a name that is none: ", ended.output);
 }
 
+/* Lines begin with their topic, and are there only where it was asked for. */
+void log_of_what_was_opened()
+{
+    need_devices();
+    for (const auto &[topics, lines] : std::vector<std::pair<std::string, bool>>{
+             {"", false}, {"info", true}, {"memory,info", true}, {"message", false}}) {
+        const Ended ended =
+            run_self({"--cases", "3", "--seed", "1", "--no-named"},
+                     {{"HEDDLE_LOG", topics}, {"PMI_RANK", "7"}, {"PMIX_RANK", "8"}});
+        same(ended.status, 0, "HEDDLE_LOG=", topics);
+        same(occurrences("heddle info [rank 7, pid ", ended.output) > 0, lines,
+             "HEDDLE_LOG=", topics, ": ", ended.output);
+        same(occurrences("]: device 0: ", ended.output), size_t{lines}, "HEDDLE_LOG=", topics, ": ",
+             ended.output);
+    }
+}
+
+/* One line for each transfer, with its ends, its method and kernel, and why. */
+void log_of_choices()
+{
+    need_devices();
+    const auto logged = [](const char *topics, const char *method, const char *counter) {
+        return run_self({"--only-named", "--named", "inside: as forced"},
+                        {{"HEDDLE_LOG", topics},
+                         {"HEDDLE_METHOD", method},
+                         {"EXPECTED_COUNTER", counter}})
+            .output;
+    };
+    const auto expect = [](const std::string &output, const char *line) {
+        same(occurrences(line, output), size_t{1}, line, ": ", output);
+    };
+    const char *const ends =
+        "]: transfer of 1000 bytes from device 0 (dense) to device 0 (dense): ";
+    const auto with = [&](const char *end) { return std::string(ends) + end + "\n"; };
+    expect(logged("policy", "", "methods_kernel"),
+           with("method kernel, kernel strided: contiguous, short, within a device").c_str());
+    expect(logged("policy", "copy_engine", "methods_copy_engine"),
+           with("method copy_engine: HEDDLE_METHOD").c_str());
+    expect(logged("policy", "bounced", "methods_bounced"),
+           with("method bounced: HEDDLE_METHOD").c_str());
+    const std::string memory = logged("memory", "bounced", "methods_bounced");
+    same(occurrences("heddle policy ", memory), size_t{0}, "a topic that is off: ", memory);
+    if (occurrences(" bytes of pinned memory: allocated\n", memory) == 0)
+        fail("HEDDLE_LOG=memory tells of no pinned memory: ", memory);
+}
+
 void forced_methods()
 {
     need_devices();
     takes_long();
     for (const char *method :
-         {"host", "copy_engine", "blocks", "kernel", "chunked", "staged", "combined"})
+         {"host", "copy_engine", "blocks", "kernel", "staged", "bounced", "combined"})
         self_succeeds(some_cases, {{"HEDDLE_METHOD", method}, {"HEDDLE_CHUNK", "3000"}});
     self_succeeds(some_cases, {{"HEDDLE_COPY_ENGINE", "1"}});
     const auto is_heard = [](const char *name, const char *value, const char *counter) {
@@ -302,7 +371,7 @@ void forced_methods()
     };
     is_heard("HEDDLE_METHOD", "kernel", "methods_kernel");
     is_heard("HEDDLE_METHOD", "copy_engine", "methods_copy_engine");
-    is_heard("HEDDLE_METHOD", "staged", "methods_staged");
+    is_heard("HEDDLE_METHOD", "bounced", "methods_bounced");
     is_heard("HEDDLE_COPY_ENGINE", "1", "methods_copy_engine");
     is_heard("HEDDLE_COPY_ENGINE", "0", "methods_kernel");
     for (const std::string method : {"kernel", "copy_engine"})
@@ -330,7 +399,9 @@ const AddTests tests{{"information", info},
                      {"forced methods", forced_methods},
                      {"inside: kernel as forced", inside_kernel_as_forced},
                      {"forced kernels", forced_kernels},
-                     {"settings without sense", settings_without_sense}};
+                     {"settings without sense", settings_without_sense},
+                     {"log of what was opened", log_of_what_was_opened},
+                     {"log of choices", log_of_choices}};
 
 } // namespace
 } // namespace gpu

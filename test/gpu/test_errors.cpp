@@ -158,6 +158,19 @@ void arguments()
     same(heddle_set("HEDDLE_PEER", nullptr), int{HEDDLE_ERR_ARG}, "no value");
     same(heddle_set("HEDDLE_NOTHING", "1"), int{HEDDLE_ERR_ARG}, "no such variable");
     same(heddle_set("HEDDLE_PEER", "auto"), int{HEDDLE_ERR_RANGE}, "too late");
+    same(heddle_set("MPIR_CVAR_ENABLE_GPU", "1"), int{HEDDLE_ERR_ARG}, "a variable of MPICH's");
+    heddle_setting setting{};
+    same(heddle_setting_read(0, nullptr), int{HEDDLE_ERR_ARG}, "nowhere to describe a setting");
+    setting.bytes = 0;
+    same(heddle_setting_read(0, &setting), int{HEDDLE_ERR_ARG}, "a setting of no size");
+    setting.bytes = offsetof(heddle_setting, advice); /* an older version's */
+    same(heddle_setting_read(0, &setting), int{HEDDLE_SUCCESS}, "a setting without advice");
+    same(setting.advice == nullptr && setting.meaning, true, "what it is told");
+    setting.bytes = sizeof setting;
+    same(heddle_setting_read(-1, &setting), int{HEDDLE_ERR_RANGE}, "no such setting");
+    same(heddle_setting_read(1000, &setting), int{HEDDLE_ERR_RANGE}, "nor so many");
+    same(heddle_setting_read(0, &setting), int{HEDDLE_SUCCESS}, "the first setting");
+    same(std::string(setting.name), std::string("HEDDLE_DEVICE"), "the first setting");
     size_t length = 0;
     same(heddle_info(nullptr, 10, &length), int{HEDDLE_ERR_ARG}, "nowhere to write");
     same(heddle_info(nullptr, 0, nullptr), int{HEDDLE_ERR_ARG}, "nowhere to say how long");
@@ -224,10 +237,8 @@ void pageable_on_a_stream()
     bad.from = bytes_at(ordinary, 64);
     same(transfer(Way::on_stream, {test.good(), bad}), int{HEDDLE_ERR_BUFFER},
          "pageable memory on a stream");
-    test.gives(HEDDLE_ERR_ARG, "a negative length", [](heddle_move &m) { m.bytes = -1; }); /* nothing
-                                                                                              was
-                                                                                              written
-                                                                                            */
+    /* It also checks that nothing was written. */
+    test.gives(HEDDLE_ERR_ARG, "a negative length", [](heddle_move &m) { m.bytes = -1; });
 }
 
 void stream_of_another_device()
@@ -236,10 +247,8 @@ void stream_of_another_device()
     const Spoilt test;
     same(transfer(Way::on_stream, {test.good()}, 1), int{HEDDLE_ERR_STREAM},
          "a stream of another device");
-    test.gives(HEDDLE_ERR_ARG, "a negative length", [](heddle_move &m) { m.bytes = -1; }); /* nothing
-                                                                                              was
-                                                                                              written
-                                                                                            */
+    /* It also checks that nothing was written. */
+    test.gives(HEDDLE_ERR_ARG, "a negative length", [](heddle_move &m) { m.bytes = -1; });
 }
 
 void no_stream_at_all()
@@ -249,10 +258,8 @@ void no_stream_at_all()
     const heddle_move move = test.good();
     int nothing = 0;
     same(heddle_transfer_on_stream(&move, 1, &nothing), int{HEDDLE_ERR_STREAM}, "no stream");
-    test.gives(HEDDLE_ERR_ARG, "a negative length", [](heddle_move &m) { m.bytes = -1; }); /* nothing
-                                                                                              was
-                                                                                              written
-                                                                                            */
+    /* It also checks that nothing was written. */
+    test.gives(HEDDLE_ERR_ARG, "a negative length", [](heddle_move &m) { m.bytes = -1; });
 }
 
 const AddTests tests{{"bad sides", sides},

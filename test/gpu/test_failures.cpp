@@ -24,11 +24,11 @@ public:
     ~Switched() { Machine::get().reset(); }
 };
 
-/* More than a chunk of what is staged. */
+/* More than a chunk of what goes through the host. */
 constexpr int64_t large = (int64_t{2} << 20) + 65536;
 
-/* A pack of `bytes` bytes, every second double of `layers` layers with a gap between them, and its
- * result. */
+/* A pack of `bytes` bytes, every second double of `layers` layers with a gap between them,
+ * and its result. */
 struct Pack {
     Pack(Place from_place, Place to_place, int64_t bytes, int64_t layers = 1)
         : from(from_place, static_cast<size_t>(bytes * 2 + layers * gap), 1),
@@ -59,8 +59,8 @@ struct Pack {
         Machine::get().copy(to.at(), junk.data(), junk.size());
     }
 
-    static constexpr int64_t gap = 32; /* bytes: a whole number of rows, as the copy engines want it
-                                        */
+    /* Bytes: a whole number of rows, as the copy engines want it. */
+    static constexpr int64_t gap = 32;
 
     Buffer from, to;
     oracle::Type type;
@@ -81,8 +81,7 @@ constexpr const char *calls[] = {"allocate",
                                  "done_acquire",
                                  "done_test",
                                  "done_wait"};
-constexpr const char *call_for_streams = "done_after_all"; /* once enough types were released behind
-                                                              them */
+constexpr const char *call_for_streams = "done_after_all"; /* once enough types were released */
 
 /* Right, or an error of the device's with its words; never wrong. Whether it failed. */
 bool right_or_failed(Pack &pack, Way way, const std::string &where)
@@ -218,8 +217,7 @@ void detail_is_empty_without_an_error()
     heddle_scratch_free(scratch);
 }
 
-/* Of what is carried out in several steps, one finds no memory: what was combined before is not
- * combined again. */
+/* One step of several finds no memory. What was combined before is not combined again. */
 void nothing_is_combined_twice()
 {
     need_simulation();

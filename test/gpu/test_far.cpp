@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Buffers, displacements and packed data beyond 4 GiB. Only samples are compared. On the simulated
- * device the
- * memory is sparse and only little of it moves; on a GPU all of it does.
+ * device the memory is sparse and only little of it moves; on a GPU all of it does.
  */
 #include "buffer.hpp"
 

@@ -3,8 +3,9 @@
  * Kinds of memory; types of absolute addresses that name several at once; targets that overlap.
  */
 #include "buffer.hpp"
+#include "types.hpp"
 
-#include "../../src/gpu/cuda/imports.hpp"
+#include "gpu/cuda/host/imports.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -45,8 +46,8 @@ void memory_kinds()
          int{HEDDLE_MEMORY_HOST}, "no address");
 }
 
-/* Memory for what is computed beside a buffer lies on its device, beyond what the pool may hold,
- * too; beside the host's, and where the device has none, on the host. */
+/* Memory for what is computed beside a buffer lies on the buffer's device, also beyond what the
+ * pool may hold. For host buffers, and where the device has none left, it lies on the host. */
 void scratch_memory()
 {
     const auto taken = [](int64_t bytes, const void *near, int expected, int device,
@@ -249,8 +250,8 @@ void absolute_and_packed()
     }
 }
 
-/* Blocks at one stride that leads from one allocation into the next, which no copy of rows may
- * cross. */
+/* Blocks at one stride that leads from one allocation into the next,
+ * which no copy of rows may cross. */
 void one_block_in_each_of_two()
 {
     constexpr size_t block = 400;
@@ -285,8 +286,8 @@ void one_block_in_each_of_two()
         }
 }
 
-/* Elements that lie in each of some buffers in turn: their packed bytes, and a type of absolute
- * addresses. */
+/* Elements that lie in each of some buffers in turn:
+ * their packed bytes, and a type of absolute addresses. */
 struct Dealt {
     std::deque<Buffer> buffers;
     Type type;
@@ -504,8 +505,64 @@ void imported_ranges()
     holds(2000, false);
 }
 
+/* A million instances of a struct, one type of a million of them, and vectors of it take one amount
+ * of memory on a device, far less than the data, and move the same bytes. */
+void equal_descriptions()
+{
+    constexpr int64_t n = 1'000'000, most = 64 << 10;
+    const int64_t lengths[] = {1, 1}, displacements[] = {0, 8};
+    heddle_type *const members[] = {heddle_type_predefined(HEDDLE_INT32),
+                                    heddle_type_predefined(HEDDLE_DOUBLE)};
+    const Type record =
+        Type::from(
+            [&](auto **t) { return heddle_type_struct(2, lengths, displacements, members, t); },
+            "struct")
+            .commit();
+    const auto repeated = [&](int64_t count) {
+        return Type::from([&](auto **t) { return heddle_type_contiguous(count, record.get(), t); },
+                          "contiguous")
+            .commit();
+    };
+    const Type whole = repeated(n), half = repeated(n / 2), spaced = hvector(n, 16, record),
+               apart = hvector(n / 2, 40, record);
+    const auto description = [](const Type &type) {
+        int64_t bytes = 0;
+        succeeds(heddle_type_device_memory(type.get(), &bytes), "heddle_type_device_memory");
+        return bytes;
+    };
+    /* The type that holds it has a node more. */
+    constexpr int64_t node = 64;
+    if (description(record) > most - node)
+        fail("the description of a struct takes ", description(record), " bytes");
+    for (const Type *type : {&whole, &half, &spaced, &apart})
+        same(description(*type), description(record) + node, "bytes of a description");
+
+    const Place device{Kind::device, 0};
+    const auto moves = [&](int64_t count, const Type &type, const std::string &name) {
+        const heddle_type_info info = type.info();
+        const int64_t bytes = count * info.size;
+        const Buffer from(device, static_cast<size_t>((count - 1) * info.extent + info.true_extent),
+                          1);
+        Buffer to(device, std::vector<std::byte>(static_cast<size_t>(bytes)));
+        const int64_t held = counted("images_bytes");
+        transfer_all(Way::blocking, {{side_of(from.at(), count, type), bytes_at(to.at(), bytes),
+                                      bytes, HEDDLE_OP_REPLACE}});
+        int64_t actual = 0;
+        heddle_pack(from.expected.data(), count, type.get(), 0, to.expected.data(), bytes, &actual);
+        to.check("packed by a description of " + name);
+        if (const int64_t taken = counted("images_bytes") - held; taken > most)
+            fail("the description of ", name, " takes ", taken, " bytes");
+    };
+    moves(n, record, "n structs");
+    moves(1, whole, "one type of n structs");
+    moves(2, half, "two types of n / 2 structs");
+    moves(1, spaced, "a vector of n structs");
+    moves(1, apart, "a vector of structs further apart");
+}
+
 const AddTests tests{{"memory kinds", memory_kinds},
                      {"scratch memory", scratch_memory},
+                     {"equal typemaps, equal descriptions", equal_descriptions},
                      {"absolute addresses", absolute_addresses},
                      {"absolute addresses and packed bytes", absolute_and_packed},
                      {"absolute addresses, a block in each of two", one_block_in_each_of_two},

@@ -65,7 +65,8 @@ struct Ends {
     std::byte *const packed;
 };
 
-/* Whose memory lies at its ends is asked for once in 64 times, and for what is long always. */
+/* The driver is asked once in 64 times whose memory lies at a copy's ends;
+ * for long copies always. */
 void asked_seldom()
 {
     need_devices();

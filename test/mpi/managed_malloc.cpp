@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * To be preloaded into a program: what its own code allocates with malloc and its relatives is
- * managed memory of a device, so that tests which know of no devices hand such memory to MPI. What
- * libraries allocate stays where it was. Where there is no device the program ends; where the
- * memory is used up, malloc says so.
+ * To be preloaded into a program. Its own code's malloc and its relatives then give managed memory
+ * of a device. So tests that know of no devices hand such memory to MPI. What libraries allocate
+ * stays where it was. Where there is no device the program ends; where the memory is used up,
+ * malloc says so.
  */
 #include "../gpu/device_memory.hpp"
 

@@ -93,7 +93,8 @@ def make_programs(build, tests, jobs):
 
 
 def make_preload(build, prefix, top):
-    """What makes a program's malloc give managed memory (managed_malloc.cpp), and a program that tells whether it does."""
+    """What makes a program's malloc give managed memory (managed_malloc.cpp), and a program that tells whether it
+    does."""
     sources = [top / "test/mpi/managed_malloc.cpp",
                *(top / "test/gpu" / f"{name}.cpp" for name in ("cuda_memory", "device_memory", "simulation"))]
     command = [str(prefix / "bin/mpicxx"), "-std=c++20", "-O1", "-fPIC", "-shared", "-o", str(build / PRELOAD),

@@ -36,7 +36,8 @@ def in_managed_memory(build, plugin):
     """The environment in which what a test's program gets from malloc is managed memory of a device of `plugin`."""
     preload = {"LD_PRELOAD": str(build / suite_build.PRELOAD)}
     device = {"HEDDLE_DEVICE": str(plugin)}
-    done = subprocess.run([build / suite_build.CANARY], env={**os.environ, **device, **preload}, stdin=subprocess.DEVNULL)
+    done = subprocess.run([build / suite_build.CANARY], env={**os.environ, **device, **preload},
+                          stdin=subprocess.DEVNULL)
     if done.returncode:
         raise suite_build.SuiteError(f"memory from malloc is not managed under {preload['LD_PRELOAD']} with {plugin}")
     return {**device, "MPITEST_PROGRAM_WRAPPER": f"env LD_PRELOAD={preload['LD_PRELOAD']}"}

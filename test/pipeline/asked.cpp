@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "asked.hpp"
 
-#include "../../src/mpid/pipeline/counters.hpp"
+#include "pipeline/counters.hpp"
 
 #include <cstring>
 #include <memory>
@@ -28,7 +28,7 @@ public:
         answer.end = end_;
         answer.active = *heddle_port_active(wire_->port);
         answer.headers = headers_before_ + wire_->headers_read;
-        answer.tickets = counted(Counter::tickets);
+        answer.rtrs = counted(Counter::rtrs_posted);
         answer.by_reference = counted(Counter::received_by_reference);
         wire_->write(nullptr, 0, &answer, sizeof answer);
         return question.ask != Ask::end;
@@ -45,20 +45,20 @@ private:
             give(question, answer);
             break;
         case Ask::withdraw:
-            answer.error = heddle_ticket_withdraw(&question.ticket, &answer.yes);
+            answer.error = heddle_rtr_withdraw(&question.rtr, &answer.yes);
             break;
-        case Ask::end_ticket: {
+        case Ask::end_rtr: {
             const auto before = std::chrono::steady_clock::now();
-            answer.error = heddle_ticket_end(&question.ticket);
+            answer.error = heddle_rtr_end(&question.rtr);
             answer.yes = std::chrono::steady_clock::now() - before >= std::chrono::milliseconds(10);
             break;
         }
         case Ask::receive: {
             const heddle_side side = buffers_.side(question.kind, question.capacity);
             const End before = std::exchange(end_, {});
-            answer.error = heddle_message_receive(
-                wire_->port, nullptr, question.envelope, &side, question.capacity,
-                question.has_ticket ? &question.ticket : nullptr, ended, &end_);
+            answer.error =
+                receive_message(wire_->port, nullptr, question.envelope, &side, question.capacity,
+                                question.has_rtr ? &question.rtr : nullptr, ended, &end_);
             if (answer.error)
                 end_ = before;
             break;
@@ -89,10 +89,10 @@ private:
     {
         const Wire such(other_socket(), question.peer);
         const heddle_side side = buffers_.side(question.kind, question.capacity);
-        answer.error = heddle_ticket_give(
-            such.port, &question.ticket, &side,
-            question.kind == Buffers::Kind::strided ? 8 * side.count : question.capacity,
-            &answer.yes);
+        answer.error =
+            post_rtr(such.port, &question.rtr, &side,
+                     question.kind == Buffers::Kind::strided ? 8 * side.count : question.capacity,
+                     &answer.yes);
     }
 
     void go_on()

@@ -64,12 +64,12 @@ private:
 
 enum class Ask {
     read, /* heddle_envelope_read */
-    give, /* heddle_ticket_give, from a port with `peer` of a buffer of `kind` with `capacity` bytes
+    give, /* heddle_rtr_post, from a port with `peer` of a buffer of `kind` with `capacity` bytes
            */
-    withdraw,   /* heddle_ticket_withdraw */
-    end_ticket, /* heddle_ticket_end; says whether it took 10 ms */
-    receive,    /* heddle_message_receive of the envelope, with `ticket` if `has_ticket` */
-    look,       /* makes progress for a while */
+    withdraw, /* heddle_rtr_withdraw */
+    end_rtr,  /* heddle_rtr_end; says whether it took 10 ms */
+    receive,  /* heddle_message_receive of the envelope, with `rtr` if `has_rtr` */
+    look,     /* makes progress for a while */
     finish, /* until the message has ended, and then some; says whether it was `message`, and clears
                the buffer */
     lose,   /* heddle_port_lost */
@@ -79,8 +79,8 @@ enum class Ask {
 
 struct Question {
     Ask ask;
-    heddle_ticket ticket{};
-    bool has_ticket = true;
+    heddle_rtr rtr{};
+    bool has_rtr = true;
     Buffers::Kind kind = Buffers::Kind::dense;
     int peer = HEDDLE_PEER_AUTO;
     int64_t capacity = Buffers::size;
@@ -91,11 +91,11 @@ struct Question {
 struct Answer {
     int error = HEDDLE_SUCCESS;
     int yes = -1; /* given, claimed, or right */
-    heddle_envelope_info info{};
-    End end;                               /* of the last message that was begun */
-    int active = -1;                       /* the port */
-    int headers = 0;                       /* that have come */
-    int64_t tickets = 0, by_reference = 0; /* that were counted */
+    heddle_envelope_info info{sizeof info, 0, 0, {}};
+    End end;                            /* of the last message that was begun */
+    int active = -1;                    /* the port */
+    int headers = 0;                    /* that have come */
+    int64_t rtrs = 0, by_reference = 0; /* that were counted */
 };
 
 /* The process that is asked, until it is asked to end. */

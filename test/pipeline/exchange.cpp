@@ -164,24 +164,22 @@ void Exchange::ended(void *argument, int error, int64_t bytes)
 void Exchange::send(uint64_t key)
 {
     const heddle_side side = from_.at(0);
-    gpu::succeeds(heddle_message_send(network_.port(from_end_), network_.peer(to_end_), &side,
-                                      plan_.bytes, key, 0, envelope_, ended, &at_sender_,
-                                      &message_),
-                  "heddle_message_send");
+    gpu::succeeds(send_message(network_.port(from_end_), network_.peer(to_end_), &side, plan_.bytes,
+                               key, 0, envelope_, ended, &at_sender_, &message_),
+                  "send_message");
     from_.type = oracle::Type();
 }
 
-bool Exchange::offer(bool within)
+bool Exchange::get(bool within)
 {
     const heddle_side side = from_.at(0);
-    int offered = -1;
-    gpu::succeeds(heddle_message_offer(network_.port(from_end_), network_.peer(to_end_), within,
-                                       &side, plan_.bytes, 0, 0, envelope_, ended, &at_sender_,
-                                       &message_, &offered),
-                  "heddle_message_offer");
-    if (offered)
+    int by_get = -1;
+    gpu::succeeds(get_message(network_.port(from_end_), network_.peer(to_end_), within, &side,
+                              plan_.bytes, 0, 0, envelope_, ended, &at_sender_, &message_, &by_get),
+                  "get_message");
+    if (by_get)
         from_.type = oracle::Type();
-    return offered;
+    return by_get;
 }
 
 void Exchange::spoil()
@@ -193,10 +191,9 @@ void Exchange::spoil()
 void Exchange::receive()
 {
     const heddle_side side = to_.at(0);
-    gpu::succeeds(heddle_message_receive(network_.port(to_end_), network_.peer(from_end_),
-                                         envelope_, &side, plan_.capacity, nullptr, ended,
-                                         &at_receiver_),
-                  "heddle_message_receive");
+    gpu::succeeds(receive_message(network_.port(to_end_), network_.peer(from_end_), envelope_,
+                                  &side, plan_.capacity, nullptr, ended, &at_receiver_),
+                  "receive_message");
     to_.type = oracle::Type();
 }
 

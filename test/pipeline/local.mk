@@ -16,32 +16,36 @@ test_pipeline_pipeline_SOURCES = \
     test/gpu/simulation.cpp \
     test/pipeline/asked.cpp \
     test/pipeline/asked.hpp \
+    test/pipeline/calls.hpp \
     test/pipeline/exchange.cpp \
     test/pipeline/exchange.hpp \
     test/pipeline/main.cpp \
-    test/pipeline/test_absolute.cpp \
     test/pipeline/network.cpp \
     test/pipeline/network.hpp \
     test/pipeline/processes.hpp \
+    test/pipeline/put_sender.cpp \
+    test/pipeline/put_sender.hpp \
+    test/pipeline/test_absolute.cpp \
     test/pipeline/test_at_once.cpp \
     test/pipeline/test_early.cpp \
     test/pipeline/test_endings.cpp \
     test/pipeline/test_failures.cpp \
+    test/pipeline/test_fold.cpp \
+    test/pipeline/test_get.cpp \
     test/pipeline/test_lost.cpp \
-    test/pipeline/test_offers.cpp \
     test/pipeline/test_processes.cpp \
+    test/pipeline/test_put.cpp \
+    test/pipeline/test_put_endings.cpp \
     test/pipeline/test_random.cpp \
     test/pipeline/test_reference.cpp \
+    test/pipeline/test_remote.cpp \
+    test/pipeline/test_rtr_race.cpp \
     test/pipeline/test_rules.cpp \
+    test/pipeline/test_select.cpp \
     test/pipeline/test_shared.cpp \
     test/pipeline/test_threads.cpp \
-    test/pipeline/test_ticket_endings.cpp \
-    test/pipeline/test_ticket_race.cpp \
-    test/pipeline/test_tickets.cpp \
     test/pipeline/test_wire.cpp \
     test/pipeline/test_within.cpp \
-    test/pipeline/ticket_sender.cpp \
-    test/pipeline/ticket_sender.hpp \
     test/pipeline/two.hpp
 test_pipeline_pipeline_CXXFLAGS = $(AM_CXXFLAGS) -pthread
 test_pipeline_pipeline_LDFLAGS = $(AM_LDFLAGS) -pthread

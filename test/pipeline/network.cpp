@@ -32,7 +32,7 @@ Network::~Network()
 size_t Network::add(const heddle_port_options &options)
 {
     ends_.push_back(std::make_unique<End>(End{this, ends_.size()}));
-    const heddle_transport transport{ends_.back().get(), send};
+    const heddle_transport transport{sizeof(heddle_transport), ends_.back().get(), send};
     if (const int e = heddle_port_create(&transport, &options, &ends_.back()->port))
         throw std::runtime_error(std::string("heddle_port_create: ") + heddle_strerror(e));
     return ends_.size() - 1;

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * A transport between ports of one process, as unkind as one may be: it delivers in any order,
- * holds on to
- * memory, places data late, and fails when told to.
+ * holds on to memory, places data late, and fails when told to.
  */
 #pragma once
 
 #include "../unit/oracle/rng.hpp"
-
-#include <heddle.h>
+#include "calls.hpp"
 
 #include <functional>
 #include <list>
@@ -35,7 +33,7 @@ public:
     ~Network();
 
     /* Another port; its number. */
-    size_t add(const heddle_port_options &options = {});
+    size_t add(const heddle_port_options &options = port_options(0, 0, 0, 0));
     heddle_port *port(size_t end) const { return ends_[end]->port; }
     /* How the others call it. */
     void *peer(size_t end) const { return ends_[end].get(); }

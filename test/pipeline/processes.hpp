@@ -26,10 +26,10 @@ class Wire {
 public:
     static constexpr int64_t chunk = 8192;
 
-    Wire(int socket, int peer, int64_t patience = 0) : socket_(socket)
+    Wire(int socket, int peer, int64_t timeout = 0) : socket_(socket)
     {
         const heddle_transport transport{
-            this,
+            sizeof(heddle_transport), this,
             [](void *context, void *, const void *header, size_t header_bytes, const void *data,
                size_t size, void *, int *done) -> int {
                 *done = 1;
@@ -37,7 +37,7 @@ public:
                 return wire.try_write(header, header_bytes, data, size) ? HEDDLE_SUCCESS
                                                                         : HEDDLE_ERR_PEER;
             }};
-        const heddle_port_options options{chunk, 6, 0, peer, 0, patience};
+        const heddle_port_options options = port_options(chunk, 6, 0, peer, 0, timeout);
         gpu::succeeds(heddle_port_create(&transport, &options, &port), "heddle_port_create");
     }
     Wire(const Wire &) = delete;

@@ -5,10 +5,10 @@
  */
 #include "exchange.hpp"
 
-#include "../../src/gpu/devices.hpp"
-#include "../../src/gpu/memory_map.hpp"
-#include "../../src/mpi/datatype/engine/runs.hpp"
-#include "../../src/mpid/pipeline/buffer.hpp"
+#include "engine/runs.hpp"
+#include "gpu/core/devices.hpp"
+#include "gpu/memory/pointer_cache.hpp"
+#include "pipeline/protocol/buffer.hpp"
 
 #include <catch2/catch.hpp>
 

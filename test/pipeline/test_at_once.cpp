@@ -168,22 +168,23 @@ TEST_CASE("a receiver that fails while it reads tells the sender", "[at_once]")
     }
 }
 
-TEST_CASE("that bytes were read which nobody lent, or more than there are, ends a message",
+TEST_CASE("that bytes were read which nobody exported, or more than there are, ends a message",
           "[at_once]")
 {
     const Switched on("reset");
-    for (const bool lent : {false, true}) {
+    for (const bool exported : {false, true}) {
         Two network;
         network.forgives = true;
-        Exchange exchange(
-            network, network.a, network.b,
-            lent ? read_at_once() : plan(blocks(device0, bytes), blocks(device1, bytes), bytes), 1);
+        Exchange exchange(network, network.a, network.b,
+                          exported ? read_at_once()
+                                   : plan(blocks(device0, bytes), blocks(device1, bytes), bytes),
+                          1);
         exchange.send();
         wire::Header header;
         header.kind = wire::Kind::returned;
         header.mode = wire::Mode::reference;
         header.to = exchange.message();
-        header.bytes = bytes + lent;
+        header.bytes = bytes + exported;
         const wire::HeaderBytes raw = wire::write_header(header);
         CHECK(heddle_port_arrived(network.port(network.a), raw.bytes, raw.size, nullptr, 0) ==
               HEDDLE_ERR_FORMAT);

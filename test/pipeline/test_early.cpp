@@ -12,7 +12,7 @@ using namespace pipeline_test;
 namespace {
 
 constexpr gpu::Place device0{gpu::Kind::device, 0}, device1{gpu::Kind::device, 1}, pageable{};
-constexpr int64_t bytes = 5 * Two::lent + 100;
+constexpr int64_t bytes = 5 * Two::exported + 100;
 
 using Clock = std::chrono::steady_clock;
 
@@ -376,8 +376,8 @@ TEST_CASE("messages that nobody receives hold half as much as the staging memory
           "[early]")
 {
     const Switched on("reset");
-    constexpr int64_t lent = Two::lent;
-    Acquainted network(16 * lent);
+    constexpr int64_t exported = Two::exported;
+    Acquainted network(16 * exported);
     std::vector<std::unique_ptr<Exchange>> all;
     const int64_t before = launches();
     for (int i = 0; i < 20; ++i) {

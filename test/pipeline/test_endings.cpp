@@ -15,7 +15,7 @@ constexpr int64_t bytes = 100000;
 
 struct Two : Network {
     explicit Two(int peer = HEDDLE_PEER_VALUE)
-        : Network(1), options{4096, 4, 0, peer, 7, 0}, a(add(options)), b(add(options))
+        : Network(1), options(port_options(4096, 4, 0, peer, 7)), a(add(options)), b(add(options))
     {
     }
     heddle_port_options options;
@@ -31,7 +31,7 @@ TEST_CASE("an envelope tells of its message", "[endings]")
     Two network;
     Exchange exchange(network, network.a, network.b, some(), 1);
     exchange.send();
-    heddle_envelope_info info{};
+    heddle_envelope_info info{sizeof info, 0, 0, {}};
     REQUIRE(heddle_envelope_read(exchange.envelope(), &info) == HEDDLE_SUCCESS);
     CHECK(info.bytes == bytes);
     CHECK(info.number == 7);
@@ -132,7 +132,7 @@ TEST_CASE("what a probe has matched is not what was dropped", "[endings]")
 TEST_CASE("an answer comes before there is room, so that it is known what was matched", "[endings]")
 {
     Two network;
-    heddle_port_options tight{4096, 4, 1, HEDDLE_PEER_VALUE, 0, 0};
+    heddle_port_options tight = port_options(4096, 4, 1, HEDDLE_PEER_VALUE, 0, 0);
     const size_t c = network.add(tight);
     Exchange first(network, network.a, c, some(), 1), second(network, network.a, c, some(), 2),
         third(network, network.a, c, some(), 3);
@@ -276,11 +276,12 @@ TEST_CASE("arguments that make no sense", "[endings]")
     CHECK(heddle_port_create(nullptr, nullptr, &made) == HEDDLE_ERR_ARG);
     CHECK(heddle_port_create(&nothing, nullptr, &made) == HEDDLE_ERR_ARG);
     const heddle_port_options wrong[] = {
-        {-1, 0, 0, 0, 0, 0},   {4095, 0, 0, 0, 0, 0}, {5000, 0, 0, 0, 0, 0},
-        {0, -1, 0, 0, 0, 0},   {0, 0, -1, 0, 0, 0},   {0, 0, 0, HEDDLE_PEER_REFERENCE + 1, 0, 0},
-        {2048, 0, 0, 0, 0, 0}, {0, 0, 0, -1, 0, 0},   {0, 0, 0, 0, 65536, 0},
-        {0, 0, 0, 0, 0, -1}};
-    const heddle_transport transport{nullptr,
+        port_options(-1, 0, 0, 0, 0, 0),    port_options(4095, 0, 0, 0, 0, 0),
+        port_options(5000, 0, 0, 0, 0, 0),  port_options(0, -1, 0, 0, 0, 0),
+        port_options(0, 0, -1, 0, 0, 0),    port_options(0, 0, 0, HEDDLE_PEER_REFERENCE + 1, 0, 0),
+        port_options(2048, 0, 0, 0, 0, 0),  port_options(0, 0, 0, -1, 0, 0),
+        port_options(0, 0, 0, 0, 65536, 0), port_options(0, 0, 0, 0, 0, -1)};
+    const heddle_transport transport{sizeof(heddle_transport), nullptr,
                                      [](void *, void *, const void *, size_t, const void *, size_t,
                                         void *, int *) { return int{HEDDLE_ERR_PEER}; }};
     for (const heddle_port_options &options : wrong)
@@ -293,19 +294,19 @@ TEST_CASE("arguments that make no sense", "[endings]")
     const auto ended = [](void *, int, int64_t) {};
     const heddle_side side{memory, 64, heddle_type_predefined(HEDDLE_BYTE), 0};
     const heddle_side nowhere{nullptr, 64, heddle_type_predefined(HEDDLE_BYTE), 0};
-    CHECK(heddle_message_send(port, nullptr, &side, 65, 0, 0, envelope, ended, nullptr, nullptr) ==
+    CHECK(send_message(port, nullptr, &side, 65, 0, 0, envelope, ended, nullptr, nullptr) ==
           HEDDLE_ERR_RANGE);
-    CHECK(heddle_message_send(port, nullptr, &side, -1, 0, 0, envelope, ended, nullptr, nullptr) ==
+    CHECK(send_message(port, nullptr, &side, -1, 0, 0, envelope, ended, nullptr, nullptr) ==
           HEDDLE_ERR_ARG);
-    CHECK(heddle_message_send(port, nullptr, &nowhere, 64, 0, 0, envelope, ended, nullptr,
-                              nullptr) == HEDDLE_ERR_BUFFER);
-    CHECK(heddle_message_send(port, nullptr, &side, 64, 0, 0, envelope, nullptr, nullptr,
-                              nullptr) == HEDDLE_ERR_ARG);
-    CHECK(heddle_message_receive(port, nullptr, exchange.envelope(), &side, 65, nullptr, ended,
-                                 nullptr) == HEDDLE_ERR_RANGE);
-    CHECK(heddle_message_receive(port, nullptr, exchange.envelope(), &side, -1, nullptr, ended,
-                                 nullptr) == HEDDLE_ERR_ARG);
-    CHECK(heddle_message_receive(port, nullptr, nullptr, &side, 64, nullptr, ended, nullptr) ==
+    CHECK(send_message(port, nullptr, &nowhere, 64, 0, 0, envelope, ended, nullptr, nullptr) ==
+          HEDDLE_ERR_BUFFER);
+    CHECK(send_message(port, nullptr, &side, 64, 0, 0, envelope, nullptr, nullptr, nullptr) ==
+          HEDDLE_ERR_ARG);
+    CHECK(receive_message(port, nullptr, exchange.envelope(), &side, 65, nullptr, ended, nullptr) ==
+          HEDDLE_ERR_RANGE);
+    CHECK(receive_message(port, nullptr, exchange.envelope(), &side, -1, nullptr, ended, nullptr) ==
+          HEDDLE_ERR_ARG);
+    CHECK(receive_message(port, nullptr, nullptr, &side, 64, nullptr, ended, nullptr) ==
           HEDDLE_ERR_ARG);
     CHECK(heddle_message_refuse(port, nullptr, nullptr, 0) == HEDDLE_ERR_ARG);
     CHECK(heddle_port_arrived(port, nullptr, 0, nullptr, 0) == HEDDLE_ERR_FORMAT);

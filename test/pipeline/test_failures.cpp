@@ -15,11 +15,14 @@ using gpu::text;
 namespace {
 
 constexpr gpu::Place device0{gpu::Kind::device, 0}, device1{gpu::Kind::device, 1}, pageable{};
-constexpr int64_t chunk = 4096, bytes = 160 * chunk; /* 20 lent ones */
+constexpr int64_t chunk = 4096, bytes = 160 * chunk; /* 20 exported ones */
 
 struct Two : Network {
     explicit Two(int peer, Behaviour behaviour = {})
-        : Network(1, behaviour), options{chunk, 4, 0, peer, 0, 0}, a(add(options)), b(add(options))
+        : Network(1, behaviour),
+          options(port_options(chunk, 4, 0, peer)),
+          a(add(options)),
+          b(add(options))
     {
     }
     heddle_port_options options;
@@ -130,8 +133,9 @@ TEST_CASE("no memory on any device", "[failures]")
         for (const char *memory :
              {"device_memory=0", "pinned_memory=0", "device_memory=0 pinned_memory=0"}) {
             Two network(peer);
-            const size_t c = network.add({chunk << 6, 4, 0, peer, 0, 0}); /* pieces of this size are
-                                                                             not there yet */
+            const size_t c = network.add(port_options(chunk << 6, 4, 0, peer, 0, 0)); /* pieces of
+                                                                             this size are not there
+                                                                             yet */
             const Plan made = plan(blocks(device0, bytes), blocks(device1, bytes), bytes);
             Exchange exchange(network, c, c, made, 1);
             INFO("peer " << peer << ", " << memory);

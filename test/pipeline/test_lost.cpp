@@ -6,7 +6,7 @@
 #include "processes.hpp"
 #include "two.hpp"
 
-#include "../../src/mpid/pipeline/whereabouts.hpp"
+#include "pipeline/peer_memory/process.hpp"
 
 #include <csignal>
 #include <sys/resource.h>
@@ -46,15 +46,15 @@ int peer_of(const char *name) { return std::atoi(name); }
     char envelope[HEDDLE_ENVELOPE_BYTES];
     End end;
     if (sends) {
-        gpu::succeeds(heddle_message_send(wire.port, nullptr, &own.side, bytes, 0, 0, envelope,
-                                          ended, &end, nullptr),
-                      "heddle_message_send");
+        gpu::succeeds(send_message(wire.port, nullptr, &own.side, bytes, 0, 0, envelope, ended,
+                                   &end, nullptr),
+                      "send_message");
         wire.write(nullptr, 0, envelope, sizeof envelope);
     } else {
         const std::vector<char> met = wire.next_envelope();
-        gpu::succeeds(heddle_message_receive(wire.port, nullptr, met.data(), &own.side, bytes,
-                                             nullptr, ended, &end),
-                      "heddle_message_receive");
+        gpu::succeeds(
+            receive_message(wire.port, nullptr, met.data(), &own.side, bytes, nullptr, ended, &end),
+            "receive_message");
     }
     wire.run([&] { return steps-- == 0; });
     kill(getpid(), SIGKILL);
@@ -79,15 +79,15 @@ void outlive(const char *test, bool sends, bool is_dense, int peer)
     End end;
     if (sends) {
         char envelope[HEDDLE_ENVELOPE_BYTES];
-        gpu::succeeds(heddle_message_send(wire.port, nullptr, &own.side, bytes, 0, 0, envelope,
-                                          ended, &end, nullptr),
-                      "heddle_message_send");
+        gpu::succeeds(send_message(wire.port, nullptr, &own.side, bytes, 0, 0, envelope, ended,
+                                   &end, nullptr),
+                      "send_message");
         wire.write(nullptr, 0, envelope, sizeof envelope);
     } else {
         const std::vector<char> met = wire.next_envelope();
-        gpu::succeeds(heddle_message_receive(wire.port, nullptr, met.data(), &own.side, bytes,
-                                             nullptr, ended, &end),
-                      "heddle_message_receive");
+        gpu::succeeds(
+            receive_message(wire.port, nullptr, met.data(), &own.side, bytes, nullptr, ended, &end),
+            "receive_message");
     }
     int more = 100; /* what it sent comes first */
     wire.run([&] {
@@ -188,7 +188,7 @@ TEST_CASE("memory that a transport has for somebody who is gone comes back", "[l
 TEST_CASE("the oldest message that was not answered", "[lost]")
 {
     Two network(HEDDLE_PEER_VALUE);
-    heddle_unmatched found{};
+    heddle_unmatched found{sizeof found, 0, nullptr, 0, 0};
     heddle_port *const port = network.port(network.a);
     CHECK(heddle_port_unmatched(port, nullptr) == HEDDLE_ERR_ARG);
     CHECK(heddle_port_unmatched(nullptr, &found) == HEDDLE_ERR_ARG);

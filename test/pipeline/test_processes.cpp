@@ -5,8 +5,8 @@
 #include "exchange.hpp"
 #include "processes.hpp"
 
-#include "../../src/mpid/pipeline/counters.hpp"
-#include "../../src/mpid/pipeline/whereabouts.hpp"
+#include "pipeline/counters.hpp"
+#include "pipeline/peer_memory/process.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -32,10 +32,10 @@ struct Traffic {
     int64_t gap;                 /* between blocks; 0: dense */
     int peer = HEDDLE_PEER_AUTO; /* at the sender */
     bool keeps = true;           /* otherwise each message is in memory of its own */
-    bool offers = false;
-    int64_t patience = 100000000; /* microseconds */
-    bool frees = true;            /* what a message was in, before the next */
-    size_t room = 0;              /* at least so much is allocated for one */
+    bool gets = false;
+    int64_t timeout = 100000000; /* microseconds */
+    bool frees = true;           /* what a message was in, before the next */
+    size_t room = 0;             /* at least so much is allocated for one */
     const Traffic *then = nullptr;
 
     int64_t stride() const { return block + gap; }
@@ -52,17 +52,17 @@ constexpr Traffic dense_apart{
     .keeps = false,
     .frees = false};
 constexpr Traffic dense_again{"inside: the process that receives out of one buffer", 5, 0};
-constexpr Traffic on_offer{"inside: the process that claims", 5, 0, HEDDLE_PEER_AUTO, true, true};
+constexpr Traffic by_get{"inside: the process that claims", 5, 0, HEDDLE_PEER_AUTO, true, true};
 constexpr Traffic racing{
     "inside: the process that may be late", 60, 0, HEDDLE_PEER_AUTO, true, true, 200};
 constexpr Traffic out_of_sight{
     "inside: the process that can claim nothing", 5, 0, HEDDLE_PEER_AUTO, true, true};
-constexpr Traffic freed_before{.receiver =
-                                   "inside: the process that reads what is lent where a buffer was",
-                               .messages = 2,
-                               .gap = 0,
-                               .room = size_t{24} << 20,
-                               .then = &spaced};
+constexpr Traffic freed_before{
+    .receiver = "inside: the process that reads what is exported where a buffer was",
+    .messages = 2,
+    .gap = 0,
+    .room = size_t{24} << 20,
+    .then = &spaced};
 constexpr Traffic in_host_memory{"inside: the process that maps memory", 3, block,
                                  HEDDLE_PEER_SHARED};
 
@@ -96,15 +96,15 @@ void send_all(Wire &wire, const Traffic &traffic)
         memory.write(0, contents.data(), contents.size());
         char envelope[HEDDLE_ENVELOPE_BYTES];
         End end;
-        int offered = 0;
-        if (traffic.offers)
-            gpu::succeeds(heddle_message_offer(wire.port, nullptr, 0, &side, bytes, 0, 0, envelope,
-                                               ended, &end, nullptr, &offered),
-                          "heddle_message_offer");
-        if (!offered)
-            gpu::succeeds(heddle_message_send(wire.port, nullptr, &side, bytes, 0, 0, envelope,
-                                              ended, &end, nullptr),
-                          "heddle_message_send");
+        int by_get = 0;
+        if (traffic.gets)
+            gpu::succeeds(get_message(wire.port, nullptr, 0, &side, bytes, 0, 0, envelope, ended,
+                                      &end, nullptr, &by_get),
+                          "get_message");
+        if (!by_get)
+            gpu::succeeds(send_message(wire.port, nullptr, &side, bytes, 0, 0, envelope, ended,
+                                       &end, nullptr),
+                          "send_message");
         wire.write(nullptr, 0, envelope, sizeof envelope);
         wire.run([&] { return end.over; });
         CHECK(end.error == HEDDLE_SUCCESS);
@@ -122,9 +122,9 @@ void receive_all(Wire &wire, const Traffic &traffic)
         memory.write(0, gaps.data(), gaps.size());
         const std::vector<char> envelope = wire.next_envelope();
         End end;
-        gpu::succeeds(heddle_message_receive(wire.port, nullptr, envelope.data(), &side, bytes,
-                                             nullptr, ended, &end),
-                      "heddle_message_receive");
+        gpu::succeeds(receive_message(wire.port, nullptr, envelope.data(), &side, bytes, nullptr,
+                                      ended, &end),
+                      "receive_message");
         wire.run([&] { return end.over; });
         CHECK(end.error == HEDDLE_SUCCESS);
         memory.read(0, got.data(), got.size());
@@ -132,28 +132,29 @@ void receive_all(Wire &wire, const Traffic &traffic)
     }
 }
 
-/* How many of the messages are lent at first (-1: who knows), and by how many of them the receiver
- * finds that it cannot borrow. */
-void between_processes(const Traffic &traffic, int device, const char *switches, int64_t lent,
+/* How many of the messages are exported at first (-1: who knows), and by how many of them the
+ * receiver finds that it cannot import. */
+void between_processes(const Traffic &traffic, int device, const char *switches, int64_t exported,
                        int64_t fallbacks)
 {
     setenv("HEDDLE_TEST_FALLBACKS", std::to_string(fallbacks).c_str(), 1);
     const Other other(traffic.receiver, device, switches);
     const Counter counter =
         traffic.peer == HEDDLE_PEER_SHARED ? Counter::sent_shared : Counter::sent_by_reference;
-    Wire wire(other.socket(), traffic.peer, traffic.patience);
+    Wire wire(other.socket(), traffic.peer, traffic.timeout);
     const int64_t before = counted(counter), in_place = counted(Counter::sent_in_place);
     send_all(wire, traffic);
     if (traffic.then)
         send_all(wire, *traffic.then);
-    if (lent >= 0)
-        CHECK(counted(counter) - before == lent);
-    if (!traffic.gap && traffic.keeps && lent == traffic.messages && !fallbacks) /* the first one's
-                                                                                    answer, and that
-                                                                                    it was read */
-        CHECK(wire.headers_read == 1 + (traffic.offers ? 0 : 1));
-    if (lent >= 0)
-        CHECK(counted(Counter::sent_in_place) - in_place == (traffic.gap ? 0 : lent));
+    if (exported >= 0)
+        CHECK(counted(counter) - before == exported);
+    if (!traffic.gap && traffic.keeps && exported == traffic.messages && !fallbacks) /* the first
+                                                                                    one's answer,
+                                                                                    and that it was
+                                                                                    read */
+        CHECK(wire.headers_read == 1 + (traffic.gets ? 0 : 1));
+    if (exported >= 0)
+        CHECK(counted(Counter::sent_in_place) - in_place == (traffic.gap ? 0 : exported));
     other.check_end();
 }
 
@@ -201,9 +202,9 @@ TEST_CASE("inside: the process that receives dense messages from everywhere", "[
     CHECK(gpu::Machine::get().count("close_memory") == 8);
 }
 
-/* Its sender has lent nothing before, and does now, in memory that the device gives it in the place
- * of what it has freed. */
-TEST_CASE("inside: the process that reads what is lent where a buffer was", "[.][inside]")
+/* Its sender has exported nothing before, and does now, in memory that the device gives it in the
+ * place of what it has freed. */
+TEST_CASE("inside: the process that reads what is exported where a buffer was", "[.][inside]")
 {
     receive_as_lent(freed_before);
 }
@@ -216,8 +217,8 @@ TEST_CASE("inside: the process that receives out of one buffer", "[.][inside]")
 
 TEST_CASE("inside: the process that claims", "[.][inside]")
 {
-    receive_as_lent(on_offer);
-    CHECK(counted(Counter::claimed) == on_offer.messages);
+    receive_as_lent(by_get);
+    CHECK(counted(Counter::claimed) == by_get.messages);
 }
 
 TEST_CASE("inside: the process that may be late", "[.][inside]") { receive_as_lent(racing); }
@@ -261,14 +262,14 @@ TEST_CASE("dense buffers are read where they lie, and freed afterwards", "[refer
     between_processes(dense_apart, 1, "reorder=1 delay_us=20", dense_apart.messages, 0);
 }
 
-TEST_CASE("inside: a process that lends where it had a buffer", "[.][inside]")
+TEST_CASE("inside: a process that exports where it had a buffer", "[.][inside]")
 {
     between_processes(freed_before, 1, "reorder=1 delay_us=20", -1, 0);
 }
 
-TEST_CASE("what is lent may lie where a buffer was", "[reference][processes]")
+TEST_CASE("what is exported may lie where a buffer was", "[reference][processes]")
 {
-    CHECK(run_inside("inside: a process that lends where it had a buffer") == 0);
+    CHECK(run_inside("inside: a process that exports where it had a buffer") == 0);
 }
 
 TEST_CASE("a buffer that the receiver has open is read with no answer", "[reference][processes]")
@@ -277,13 +278,13 @@ TEST_CASE("a buffer that the receiver has open is read with no answer", "[refere
     between_processes(dense_again, 1, "reorder=1 delay_us=20", dense_again.messages, 0);
 }
 
-TEST_CASE("what a process has on offer another claims", "[offers][processes]")
+TEST_CASE("what a process sends by get another claims", "[get][processes]")
 {
-    between_processes(on_offer, 0, "reorder=1 delay_us=20", on_offer.messages, 0);
-    between_processes(on_offer, 1, "reorder=1 delay_us=20", on_offer.messages, 0);
+    between_processes(by_get, 0, "reorder=1 delay_us=20", by_get.messages, 0);
+    between_processes(by_get, 1, "reorder=1 delay_us=20", by_get.messages, 0);
 }
 
-TEST_CASE("a process may be late for what another has on offer", "[offers][processes]")
+TEST_CASE("a process may be late for what another sends by get", "[get][processes]")
 {
     const heddle::pipeline::Counter both[] = {Counter::sent_by_reference, Counter::withdrawn};
     int64_t before[] = {counted(both[0]), counted(both[1])};
@@ -293,14 +294,14 @@ TEST_CASE("a process may be late for what another has on offer", "[offers][proce
     CHECK(counted(both[1]) > before[1]);
 }
 
-TEST_CASE("inside: a process whose offers nobody sees", "[.][inside]")
+TEST_CASE("inside: a process whose gets nobody sees", "[.][inside]")
 {
     {
         Network network(1);
         const size_t a = network.add(), b = network.add();
         Exchange exchange(network, a, b, plan(dense(device0, bytes), dense(device0, bytes), bytes),
                           1);
-        REQUIRE(exchange.offer());
+        REQUIRE(exchange.get());
         exchange.receive();
         run(network, [&] { return exchange.over(); });
     }
@@ -309,7 +310,7 @@ TEST_CASE("inside: a process whose offers nobody sees", "[.][inside]")
         std::error_code gone;
         if (std::filesystem::read_symlink(file.path(), gone)
                 .string()
-                .starts_with("/memfd:heddle-board"))
+                .starts_with("/memfd:heddle-slots"))
             theirs.push_back(std::stoi(file.path().filename()));
     }
     REQUIRE(theirs.size() == 1);
@@ -317,21 +318,20 @@ TEST_CASE("inside: a process whose offers nobody sees", "[.][inside]")
     between_processes(out_of_sight, 0, "reorder=1 delay_us=20", out_of_sight.messages - 1, 0);
 }
 
-TEST_CASE("a process that cannot see another's offers gets the bytes themselves",
-          "[offers][processes]")
+TEST_CASE("a process that cannot see another's gets gets the bytes themselves", "[get][processes]")
 {
-    CHECK(run_inside("inside: a process whose offers nobody sees") == 0);
+    CHECK(run_inside("inside: a process whose gets nobody sees") == 0);
 }
 
 TEST_CASE("a forked child has a name of its own", "[processes]")
 {
     using heddle::pipeline::number_of;
-    using heddle::pipeline::whereabouts;
-    const auto parent = whereabouts();
+    using heddle::pipeline::process_id;
+    const auto parent = process_id();
     CHECK(number_of(parent.process) == getpid());
     const pid_t child = fork();
     if (child == 0) {
-        const auto own = whereabouts();
+        const auto own = process_id();
         _exit(own.node == parent.node && own.process != parent.process &&
                       number_of(own.process) == getpid()
                   ? 0

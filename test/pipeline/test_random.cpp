@@ -5,8 +5,8 @@
  */
 #include "exchange.hpp"
 
-#include "../../src/mpid/pipeline/counters.hpp"
 #include "../gpu/named.hpp"
+#include "pipeline/counters.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -20,7 +20,7 @@ namespace {
 
 heddle_port_options random_options(Rng &rng, int peer)
 {
-    heddle_port_options options{};
+    heddle_port_options options = port_options(0, 0, 0, 0);
     options.chunk = int64_t{4096} << rng.in(0, 6);
     options.window = rng.scaled(10);
     options.staging = rng.percent(30) ? 1 : rng.percent(50) ? 2 * options.chunk : int64_t{8} << 20;

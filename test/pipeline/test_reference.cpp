@@ -5,7 +5,7 @@
  */
 #include "two.hpp"
 
-#include "../../src/mpid/pipeline/wire.hpp"
+#include "pipeline/wire.hpp"
 
 using namespace pipeline_test;
 namespace wire = heddle::pipeline;
@@ -14,7 +14,7 @@ namespace {
 
 constexpr gpu::Place device0{gpu::Kind::device, 0}, device1{gpu::Kind::device, 1}, pageable{},
     pinned{gpu::Kind::pinned, 0};
-constexpr int64_t chunk = Two::chunk, bytes = 30 * Two::lent + 100;
+constexpr int64_t chunk = Two::chunk, bytes = 30 * Two::exported + 100;
 
 } // namespace
 
@@ -72,7 +72,7 @@ TEST_CASE("memory that is not all of a device's, or a choice by value at either 
     travels(Two(HEDDLE_PEER_REFERENCE, chunk, HEDDLE_PEER_VALUE), spaced(device0, device1, bytes));
 }
 
-TEST_CASE("a dense buffer of a device is lent itself", "[reference]")
+TEST_CASE("a dense buffer of a device is exported itself", "[reference]")
 {
     const Switched on("reset reorder=1 delay_us=20");
     constexpr int64_t size = (int64_t{1} << 20) + 100;
@@ -96,15 +96,15 @@ static void send_and_receive(Two &network, const heddle_side &source, const hedd
         ++*static_cast<int *>(argument);
     };
     unsigned char envelope[HEDDLE_ENVELOPE_BYTES];
-    REQUIRE(heddle_message_send(network.port(network.a), network.peer(network.b), &source, size, 0,
-                                0, envelope, end, &ended, nullptr) == HEDDLE_SUCCESS);
-    REQUIRE(heddle_message_receive(network.port(network.b), network.peer(network.a), envelope,
-                                   &sink, size, nullptr, end, &ended) == HEDDLE_SUCCESS);
+    REQUIRE(send_message(network.port(network.a), network.peer(network.b), &source, size, 0, 0,
+                         envelope, end, &ended, nullptr) == HEDDLE_SUCCESS);
+    REQUIRE(receive_message(network.port(network.b), network.peer(network.a), envelope, &sink, size,
+                            nullptr, end, &ended) == HEDDLE_SUCCESS);
     run(network, [&] { return ended == 2; });
 }
 
 /* The shorter ones gain as much, each: so they count for 4 KiB. */
-TEST_CASE("a buffer of short messages is lent after 16 of them", "[reference]")
+TEST_CASE("a buffer of short messages is exported after 16 of them", "[reference]")
 {
     const Switched on("reset");
     constexpr int64_t size = 100;
@@ -120,7 +120,7 @@ TEST_CASE("a buffer of short messages is lent after 16 of them", "[reference]")
 }
 
 /* Opening an allocation takes as long as several short messages. */
-TEST_CASE("a short dense buffer is lent itself once enough was sent out of its allocation",
+TEST_CASE("a short dense buffer is exported itself once enough was sent out of its allocation",
           "[reference]")
 {
     const Switched on("reset");
@@ -147,7 +147,7 @@ TEST_CASE("a short dense buffer is lent itself once enough was sent out of its a
 }
 
 /* Its receivers would keep it open, and so in being, when it was freed. */
-TEST_CASE("scratch memory beyond the pool is not lent itself", "[reference]")
+TEST_CASE("scratch memory beyond the pool is not exported itself", "[reference]")
 {
     const Switched on("reset");
     constexpr int64_t size = int64_t{1} << 20;
@@ -173,7 +173,7 @@ TEST_CASE("scratch memory beyond the pool is not lent itself", "[reference]")
     }
 }
 
-TEST_CASE("a dense buffer that cannot be exported is lent in pieces", "[reference]")
+TEST_CASE("a dense buffer that cannot be exported is exported in pieces", "[reference]")
 {
     constexpr int64_t size = int64_t{3} << 20;
     {
@@ -190,8 +190,8 @@ TEST_CASE("a dense buffer that cannot be exported is lent in pieces", "[referenc
     CHECK(by_reference.now() == 1);
 }
 
-/* In a process of its own: nothing is there to be lent yet. */
-TEST_CASE("inside: no memory to lend", "[.][inside]")
+/* In a process of its own: nothing is there to be exported yet. */
+TEST_CASE("inside: no memory to export", "[.][inside]")
 {
     for (const char *switches : {"reset fail=allocate:1+", "reset device_memory=0"}) {
         const Switched on(switches);
@@ -219,9 +219,9 @@ TEST_CASE("inside: a device that exports nothing", "[.][inside]")
     CHECK(gpu::Machine::get().count("export_memory") == 1);
 }
 
-TEST_CASE("what cannot be lent travels", "[reference]")
+TEST_CASE("what cannot be exported travels", "[reference]")
 {
-    CHECK(run_inside("inside: no memory to lend") == 0);
+    CHECK(run_inside("inside: no memory to export") == 0);
 }
 
 TEST_CASE("a device that exports nothing is asked once", "[reference]")
@@ -231,7 +231,7 @@ TEST_CASE("a device that exports nothing is asked once", "[reference]")
 
 /* The receiver cannot open what comes, from the third chunk on: it begins anew, and what was read
  * of the sender's memory before is not read after that is used again. */
-TEST_CASE("what cannot be borrowed travels", "[reference]")
+TEST_CASE("what cannot be imported travels", "[reference]")
 {
     const Switched on("reset reorder=1 delay_us=200");
     for (int turn = 0; turn < 20; ++turn) {
@@ -240,11 +240,11 @@ TEST_CASE("what cannot be borrowed travels", "[reference]")
         int chunks = 0;
         network.loses = [&](size_t to, const std::vector<unsigned char> &raw) {
             wire::Header header;
-            wire::read_header(raw.data(), raw.size(), header);
+            REQUIRE(wire::read_header(raw.data(), raw.size(), header) == HEDDLE_SUCCESS);
             if (header.kind != wire::Kind::chunk || header.mode != wire::Mode::reference ||
                 ++chunks != 3 + turn / 4)
                 return false;
-            header.loan.allocation += 1000;
+            header.memory.place.allocation += 1000;
             const wire::HeaderBytes changed = wire::write_header(header);
             CHECK(heddle_port_arrived(network.port(to), changed.bytes, changed.size, nullptr, 0) ==
                   HEDDLE_SUCCESS);
@@ -271,7 +271,7 @@ TEST_CASE("small chunks of many messages share launches", "[reference]")
 }
 
 /* Each chunk's memory comes back: far more goes through than there is. */
-TEST_CASE("lent memory is used again, and only once it was read", "[reference]")
+TEST_CASE("exported memory is used again, and only once it was read", "[reference]")
 {
     const Switched on("reset reorder=1 delay_us=50");
     Two network;
@@ -299,7 +299,8 @@ TEST_CASE("a sender that fails does not end before the receiver has said that it
                    : HEDDLE_SUCCESS;
     };
     network.holds = [&](size_t to) { return to == network.b; };
-    run(network, [&] { return chunks >= 4; }); /* two are lent, one failed, and the receiver is told
+    run(network, [&] { return chunks >= 4; }); /* two are exported, one failed, and the receiver is
+                                                * told
                                                 */
     for (int i = 0; i < 1000; ++i)
         network.progress(network.a);
@@ -310,10 +311,10 @@ TEST_CASE("a sender that fails does not end before the receiver has said that it
     CHECK(exchange.received.error == HEDDLE_ERR_PEER);
 }
 
-/* A device fails while chunks are lent: they are not free before the receiver has said so, and are
- * after it.
+/* A device fails while chunks are exported: they are not free before the receiver has said so, and
+ * are after it.
  */
-TEST_CASE("what was lent comes back when a message fails", "[reference]")
+TEST_CASE("what was exported comes back when a message fails", "[reference]")
 {
     for (int when = 1; when < 10; ++when) {
         Two network(HEDDLE_PEER_REFERENCE);

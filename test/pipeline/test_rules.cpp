@@ -16,7 +16,7 @@ constexpr int64_t chunk = 4096;
 
 heddle_port_options limits(int64_t window, int64_t chunks_of_staging, int peer = HEDDLE_PEER_VALUE)
 {
-    heddle_port_options options{};
+    heddle_port_options options = port_options(0, 0, 0, 0);
     options.chunk = chunk;
     options.window = window;
     options.staging = chunks_of_staging * chunk;
@@ -57,12 +57,12 @@ TEST_CASE("no staging memory, and nothing packed, before a match", "[rules]")
     for (int i = 0; i < 100; ++i)
         add(all, network, a, b,
             plan(blocks(device0, 20 * chunk), dense(device1, 20 * chunk), 20 * chunk));
-    const int64_t pinned = count("allocate_pinned"), lent = count("allocate"), packs = begun();
+    const int64_t pinned = count("allocate_pinned"), exported = count("allocate"), packs = begun();
     for (const auto &exchange : all)
         exchange->send();
     progress_alone(network, a);
     CHECK(count("allocate_pinned") == pinned);
-    CHECK(count("allocate") == lent);
+    CHECK(count("allocate") == exported);
     CHECK(begun() == packs);
     CHECK(*heddle_port_active(network.port(a)) == 0);
     for (const auto &exchange : all)
@@ -353,10 +353,10 @@ TEST_CASE("types of absolute addresses lead into memory of several kinds", "[rul
         char envelope[HEDDLE_ENVELOPE_BYTES];
         int errors[2] = {-1, -1};
         const auto ended = [](void *error, int e, int64_t) { *static_cast<int *>(error) = e; };
-        REQUIRE(heddle_message_send(network.port(a), network.peer(b), &source, n * piece, 0, 0,
-                                    envelope, ended, &errors[0], nullptr) == HEDDLE_SUCCESS);
-        REQUIRE(heddle_message_receive(network.port(b), network.peer(a), envelope, &target,
-                                       n * piece, nullptr, ended, &errors[1]) == HEDDLE_SUCCESS);
+        REQUIRE(send_message(network.port(a), network.peer(b), &source, n * piece, 0, 0, envelope,
+                             ended, &errors[0], nullptr) == HEDDLE_SUCCESS);
+        REQUIRE(receive_message(network.port(b), network.peer(a), envelope, &target, n * piece,
+                                nullptr, ended, &errors[1]) == HEDDLE_SUCCESS);
         run(network, [&] { return errors[0] >= 0 && errors[1] >= 0; });
         CHECK(errors[0] == HEDDLE_SUCCESS);
         CHECK(errors[1] == HEDDLE_SUCCESS);
@@ -372,4 +372,24 @@ TEST_CASE("an idle port has nothing to do", "[rules]")
     int events = -1;
     CHECK(heddle_port_progress(network.port(a), &events) == HEDDLE_SUCCESS);
     CHECK(events == 0);
+}
+
+/* Both ends of a message, however it goes, and where it fails. */
+TEST_CASE("a profiler is shown each message from its beginning to its end", "[rules]")
+{
+    for (const int peer : {HEDDLE_PEER_VALUE, HEDDLE_PEER_SHARED, HEDDLE_PEER_REFERENCE})
+        for (const char *switches : {"reset", "reset fail=launch:1"}) {
+            const Switched on(switches);
+            Network network(1);
+            const size_t a = network.add(limits(8, 64, peer)), b = network.add(limits(8, 64, peer));
+            Exchanges all;
+            add(all, network, a, b,
+                plan(blocks(device0, 20 * chunk), blocks(device1, 20 * chunk), 20 * chunk))
+                .begin();
+            CHECK(count("span_begin") >= 1);
+            CHECK(count("span_end") == 0);
+            run_all(network, all);
+            run(network, [] { return count("span_end") == 2; });
+            CHECK(count("span_begin") == 2);
+        }
 }

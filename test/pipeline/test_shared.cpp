@@ -4,7 +4,7 @@
  */
 #include "two.hpp"
 
-#include "../../src/mpid/pipeline/shared_memory.hpp"
+#include "pipeline/peer_memory/memory_file.hpp"
 
 #include <algorithm>
 
@@ -34,7 +34,7 @@ TEST_CASE("through memory that both ends map no bytes travel", "[shared]")
     }
 }
 
-TEST_CASE("devices that can lend do so in host memory if either end wants it", "[shared]")
+TEST_CASE("devices that can export do so in host memory if either end wants it", "[shared]")
 {
     const Switched on("reset");
     const auto is_shared = [](Two &&network, const Plan &made) {
@@ -46,7 +46,7 @@ TEST_CASE("devices that can lend do so in host memory if either end wants it", "
     };
     is_shared(Two(HEDDLE_PEER_SHARED, chunk, HEDDLE_PEER_AUTO), spaced(device0, device1, bytes));
     is_shared(Two(HEDDLE_PEER_AUTO, chunk, HEDDLE_PEER_SHARED), spaced(device0, device1, bytes));
-    /* Nor is a dense buffer lent itself, which only a device can read. */
+    /* Nor is a dense buffer exported itself, which only a device can read. */
     constexpr int64_t MiB = 1 << 20;
     is_shared(Two(HEDDLE_PEER_AUTO, chunk, HEDDLE_PEER_SHARED),
               plan(dense(device0, MiB), dense(device1, MiB), MiB));
@@ -109,8 +109,8 @@ TEST_CASE("a handle opens the memory that it names, and nothing else", "[shared]
     };
     {
         SharedMemory made, opened;
-        REQUIRE(made.make(device, size) == HEDDLE_SUCCESS);
-        REQUIRE(made.publish(handle) == HEDDLE_SUCCESS);
+        REQUIRE(made.make(size) == HEDDLE_SUCCESS);
+        REQUIRE(made.publish(device, handle) == HEDDLE_SUCCESS);
         REQUIRE(opened.open(device, handle) == HEDDLE_SUCCESS);
         REQUIRE(opened.bytes() == size);
         made.at()[size - 1] = 'x';

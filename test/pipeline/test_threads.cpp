@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Ports of several threads, which share devices, slabs and what is lent.
+ * Ports of several threads, which share devices, slabs and what is exported.
  */
 #include "exchange.hpp"
 
@@ -17,8 +17,8 @@ void exchange_some(uint64_t seed)
 {
     oracle::Rng rng(seed);
     Network network(rng.next());
-    const heddle_port_options options{
-        int64_t{4096} << rng.in(0, 2), rng.scaled(8), rng.percent(50) ? 1 : 65536, 0, 0, 0};
+    const int64_t chunk = int64_t{4096} << rng.in(0, 2), window = rng.scaled(8);
+    const heddle_port_options options = port_options(chunk, window, rng.percent(50) ? 1 : 65536, 0);
     const size_t a = network.add(options), b = network.add(options);
     std::vector<std::unique_ptr<Exchange>> all;
     for (int i = 0; i < 6; ++i) {

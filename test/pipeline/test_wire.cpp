@@ -4,7 +4,7 @@
  */
 #include "exchange.hpp"
 
-#include "../../src/mpid/pipeline/wire.hpp"
+#include "pipeline/wire.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -17,7 +17,7 @@ namespace {
 
 constexpr gpu::Place device0{gpu::Kind::device, 0}, device1{gpu::Kind::device, 1};
 constexpr int64_t chunk = 4096, bytes = 10 * chunk;
-constexpr int64_t enough = 100000; /* out of one allocation for it to be lent */
+constexpr int64_t enough = 100000; /* out of one allocation for it to be exported */
 
 using Bytes = std::vector<unsigned char>;
 
@@ -27,7 +27,7 @@ int receive(Network &network, size_t end, const void *envelope)
 {
     static char memory[64];
     const heddle_side side{memory, 64, heddle_type_predefined(HEDDLE_BYTE), 0};
-    return heddle_message_receive(
+    return receive_message(
         network.port(end), network.peer(end), envelope, &side, 64, nullptr,
         [](void *, int, int64_t) {}, nullptr);
 }
@@ -40,7 +40,7 @@ TEST_CASE("envelopes of random bytes, and with any bit changed, are refused", "[
     const size_t a = network.add();
     oracle::Rng rng(2);
     Bytes envelope(HEDDLE_ENVELOPE_BYTES);
-    heddle_envelope_info info{};
+    heddle_envelope_info info{sizeof info, 0, 0, {}};
     for (int i = 0; i < 10000; ++i) {
         for (unsigned char &byte : envelope)
             byte = static_cast<unsigned char>(rng.next());
@@ -70,7 +70,7 @@ TEST_CASE("headers with any bit changed, or too short, are refused and change no
 {
     for (const int peer : all_peers) {
         Network network(3, {true, 100, 50});
-        const heddle_port_options options{chunk, 4, 0, peer, 0, 0};
+        const heddle_port_options options = port_options(chunk, 4, 0, peer, 0, 0);
         const size_t a = network.add(options), b = network.add(options);
         Exchange exchange(network, a, b,
                           plan(blocks(device0, bytes), blocks(device1, bytes), bytes), 1);
@@ -99,8 +99,7 @@ TEST_CASE("headers with any bit changed, or too short, are refused and change no
 }
 
 /* Headers that are whole but say what cannot be: their message ends with an error, at both ends,
- * and the
- * memory around its buffer stays what it was. */
+ * and the memory around its buffer stays what it was. */
 TEST_CASE("headers that contradict the message end it", "[wire]")
 {
     struct Wrong {
@@ -123,7 +122,7 @@ TEST_CASE("headers that contradict the message end it", "[wire]")
     const Switched on("reset");
     for (const Wrong &wrong : wrongs) {
         Network network(4, {true, 100, 50});
-        const heddle_port_options options{chunk, 4, 0, HEDDLE_PEER_VALUE, 0, 0};
+        const heddle_port_options options = port_options(chunk, 4, 0, HEDDLE_PEER_VALUE, 0, 0);
         const size_t a = network.add(options), b = network.add(options);
         Exchange exchange(network, a, b,
                           plan(blocks(device0, bytes), blocks(device1, bytes), bytes), 1);
@@ -153,7 +152,7 @@ TEST_CASE("a chunk that comes twice ends its message", "[wire]")
 {
     const Switched on("reset");
     Network network(5, {true, 100, 50});
-    const heddle_port_options options{chunk, 4, 0, HEDDLE_PEER_VALUE, 0, 0};
+    const heddle_port_options options = port_options(chunk, 4, 0, HEDDLE_PEER_VALUE, 0, 0);
     const size_t a = network.add(options), b = network.add(options);
     Exchange exchange(network, a, b, plan(blocks(device0, bytes), blocks(device1, bytes), bytes),
                       1);
@@ -161,7 +160,7 @@ TEST_CASE("a chunk that comes twice ends its message", "[wire]")
     bool twice = false;
     network.loses = [&](size_t to, const Bytes &raw) {
         wire::Header header;
-        wire::read_header(raw.data(), raw.size(), header);
+        REQUIRE(wire::read_header(raw.data(), raw.size(), header) == HEDDLE_SUCCESS);
         if (header.kind == wire::Kind::chunk && !std::exchange(twice, true)) {
             heddle_port_arrived(network.port(to), raw.data(), raw.size(), junk.data(), junk.size());
             CHECK(heddle_port_arrived(network.port(to), raw.data(), raw.size(), junk.data(),
@@ -176,18 +175,18 @@ TEST_CASE("a chunk that comes twice ends its message", "[wire]")
 }
 
 /* Its receiver has no device, and is told where device memory lies. */
-TEST_CASE("where it lies is told to nobody who cannot read there", "[wire][offers]")
+TEST_CASE("where it lies is told to nobody who cannot read there", "[wire][get]")
 {
     const Switched on("reset");
     Network network(7);
-    const heddle_port_options options{chunk, 4, 0, HEDDLE_PEER_AUTO, 0, 100000000};
+    const heddle_port_options options = port_options(chunk, 4, 0, HEDDLE_PEER_AUTO, 0, 100000000);
     const size_t a = network.add(options), b = network.add(options);
     Exchange exchange(network, a, b,
                       plan(dense(device0, enough), dense(gpu::Place{}, enough), enough), 1);
     bool told = false;
     network.loses = [&](size_t to, const Bytes &raw) {
         wire::Header header;
-        wire::read_header(raw.data(), raw.size(), header);
+        REQUIRE(wire::read_header(raw.data(), raw.size(), header) == HEDDLE_SUCCESS);
         if (to != a || header.kind != wire::Kind::answer || std::exchange(told, true))
             return false;
         wire::Header where;
@@ -195,13 +194,13 @@ TEST_CASE("where it lies is told to nobody who cannot read there", "[wire][offer
         where.mode = wire::Mode::reference;
         where.to = header.from;
         where.bytes = enough;
-        where.loan.allocation = 1;
+        where.memory.place.allocation = 1;
         const wire::HeaderBytes changed = wire::write_header(where);
         CHECK(heddle_port_arrived(network.port(b), changed.bytes, changed.size, nullptr, 0) ==
               HEDDLE_ERR_FORMAT);
         return false;
     };
-    REQUIRE(exchange.offer());
+    REQUIRE(exchange.get());
     exchange.receive();
     run(network, [&] { return exchange.over(); });
     CHECK(told);
@@ -218,15 +217,15 @@ TEST_CASE("random headers break nothing", "[wire]")
         INFO("HEDDLE_TEST_SEED=" << seed << ", round " << round);
         Network network(rng.next());
         network.forgives = true;
-        const bool offered = round % 2;
-        const heddle_port_options options{
-            chunk, 4, 0, offered ? HEDDLE_PEER_AUTO : all_peers[round % 3], 0, 200};
+        const bool by_get = round % 2;
+        const heddle_port_options options =
+            port_options(chunk, 4, 0, by_get ? HEDDLE_PEER_AUTO : all_peers[round % 3], 0, 200);
         const size_t a = network.add(options), b = network.add(options);
-        const int64_t all = offered ? enough : bytes;
+        const int64_t all = by_get ? enough : bytes;
         const gpu::Place to = round % 4 == 1 ? gpu::Place{} : device1;
         Exchange exchange(
             network, a, b,
-            plan(offered ? dense(device0, all) : blocks(device0, all), blocks(to, all), all), 1);
+            plan(by_get ? dense(device0, all) : blocks(device0, all), blocks(to, all), all), 1);
         uint64_t names[2] = {0, 0};
         const auto pick = [&](int64_t usual) {
             return rng.percent(50)   ? usual
@@ -235,14 +234,14 @@ TEST_CASE("random headers break nothing", "[wire]")
         };
         network.loses = [&](size_t to, const Bytes &raw) {
             wire::Header header;
-            wire::read_header(raw.data(), raw.size(), header);
+            REQUIRE(wire::read_header(raw.data(), raw.size(), header) == HEDDLE_SUCCESS);
             names[to == b] = header.to;
             if (header.from)
                 names[to != b] = header.from;
             return false;
         };
-        if (offered)
-            REQUIRE(exchange.offer());
+        if (by_get)
+            REQUIRE(exchange.get());
         else
             exchange.send();
         exchange.receive();
@@ -252,18 +251,18 @@ TEST_CASE("random headers break nothing", "[wire]")
             network.progress(b);
             wire::Header header;
             header.kind =
-                static_cast<wire::Kind>(rng.in(1, static_cast<int64_t>(wire::Kind::matched)));
+                static_cast<wire::Kind>(rng.in(1, static_cast<int64_t>(wire::Kind::forget)));
             header.mode = static_cast<wire::Mode>(rng.in(0, 2));
             header.round = static_cast<uint16_t>(rng.in(0, 2));
             const bool to_b = rng.percent(50);
             header.to = names[to_b];
             header.from = names[!to_b];
-            header.offset = pick(offered ? 0 : chunk);
-            header.bytes = pick(offered ? all : chunk);
+            header.offset = pick(by_get ? 0 : chunk);
+            header.bytes = pick(by_get ? all : chunk);
             header.chunk = rng.percent(80) ? int64_t{1} << rng.in(10, 20) : rng.in(0, 100000);
             header.granted = pick(3);
-            header.loan.allocation = static_cast<uint64_t>(rng.in(0, 3));
-            header.loan.at = static_cast<uint64_t>(pick(chunk));
+            header.memory.place.allocation = static_cast<uint64_t>(rng.in(0, 3));
+            header.memory.place.at = static_cast<uint64_t>(pick(chunk));
             const wire::HeaderBytes raw = wire::write_header(header);
             const std::vector<char> junk(
                 static_cast<size_t>(rng.percent(50) ? chunk : rng.in(0, 9000)));
@@ -283,49 +282,47 @@ TEST_CASE("random headers break nothing", "[wire]")
     }
 }
 
-TEST_CASE("an envelope says what its message is delivered after", "[wire][tickets]")
+TEST_CASE("the envelope of a put says whose RTR it uses", "[wire][put]")
 {
     wire::Envelope sent;
     sent.message = 1000;
     sent.bytes = bytes;
-    sent.chunk = chunk;
     sent.node = 7;
     sent.process = 8;
     sent.number = 9;
-    sent.after = 999;
+    sent.kind = wire::EnvelopeKind::put;
+    sent.at.allocation = 999;
     unsigned char raw[HEDDLE_ENVELOPE_BYTES];
     for (const bool waits : {true, false}) {
         sent.waits = waits;
         wire::write_envelope(sent, raw);
         wire::Envelope got;
         REQUIRE(wire::read_envelope(raw, got) == HEDDLE_SUCCESS);
-        CHECK(got.after == 999);
+        CHECK(got.kind == wire::EnvelopeKind::put);
+        CHECK(got.after() == 999);
         CHECK(got.waits == waits);
         CHECK(got.message == 1000);
         CHECK(got.bytes == bytes);
         CHECK(got.process == 8);
-        CHECK(got.at.allocation == 0); /* where that name is written */
         CHECK(!got.in_place());
-        CHECK(!(got.lends || got.shares || got.withdraws || got.offer));
+        CHECK(!(got.exports || got.shares || got.slot));
     }
     /* What waits may be anything else, too. */
-    wire::Envelope lent = sent;
-    lent.after = 0;
-    lent.lends = lent.waits = true;
-    lent.at.allocation = 5 | wire::callers_own;
-    lent.at.at = 8;
-    wire::write_envelope(lent, raw);
+    wire::Envelope exported = sent;
+    exported.kind = wire::EnvelopeKind::rendezvous;
+    exported.exports = exported.waits = true;
+    exported.at.allocation = 5 | wire::callers_own;
+    exported.at.at = 8;
+    wire::write_envelope(exported, raw);
     wire::Envelope got;
     REQUIRE(wire::read_envelope(raw, got) == HEDDLE_SUCCESS);
     CHECK(got.waits);
-    CHECK(got.after == 0);
-    CHECK(got.at.allocation == lent.at.allocation);
+    CHECK(got.at.allocation == exported.at.allocation);
 
     const std::function<void(wire::Envelope &)> senseless[] = {
-        [](wire::Envelope &e) { e.lends = true; }, [](wire::Envelope &e) { e.shares = true; },
-        [](wire::Envelope &e) { e.offer = 3; },
-        [](wire::Envelope &e) { e.offer = 3, e.withdraws = true; },
-        [](wire::Envelope &e) { e.at.at = 8; }};
+        [](wire::Envelope &e) { e.exports = true; }, [](wire::Envelope &e) { e.shares = true; },
+        [](wire::Envelope &e) { e.slot = 3; }, [](wire::Envelope &e) { e.at.allocation = 0; },
+        [](wire::Envelope &e) { e.kind = wire::EnvelopeKind::get; }};
     for (const auto &make : senseless) {
         wire::Envelope wrong = sent;
         make(wrong);

@@ -13,7 +13,7 @@ constexpr gpu::Place device0{gpu::Kind::device, 0}, device1{gpu::Kind::device, 1
 constexpr int64_t MiB = 1 << 20;
 
 struct Alone : Network {
-    Alone() : Network(1), a(add({4096, 4, 0, 0, 0, 0})) {}
+    Alone() : Network(1), a(add(port_options(4096, 4, 0, 0, 0, 0))) {}
     size_t a;
 };
 
@@ -43,7 +43,7 @@ TEST_CASE("a message to oneself is one launch, whatever its size", "[within]")
 TEST_CASE("it waits for what is to be begun for others", "[within]")
 {
     Alone network;
-    const size_t b = network.add({4096, 4, 0, 0, 0, 0});
+    const size_t b = network.add(port_options(4096, 4, 0, 0, 0, 0));
     Exchange within(network, network.a, network.a, spaced(device0, device0, 5 * MiB), 1), /* too
                                                                                              long to
                                                                                              share a

@@ -7,8 +7,8 @@
 
 #include "exchange.hpp"
 
-#include "../../src/mpid/pipeline/counters.hpp"
-#include "../../src/mpid/pipeline/wire.hpp"
+#include "pipeline/counters.hpp"
+#include "pipeline/wire.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -22,14 +22,15 @@ using heddle::pipeline::Counter;
 namespace wire = heddle::pipeline;
 
 struct Two : Network {
-    static constexpr int64_t chunk = 4096, lent = 16 * chunk; /* bytes of a chunk, most of one by
-                                                                 reference */
+    static constexpr int64_t chunk = 4096, exported = 16 * chunk; /* bytes of a chunk, most of one
+                                                                 by reference */
 
     explicit Two(int peer = HEDDLE_PEER_AUTO, int64_t chunk_bytes = chunk,
-                 int at_receiver = HEDDLE_PEER_DEFAULT, int64_t staging = 0, int64_t patience = 0)
+                 int at_receiver = HEDDLE_PEER_DEFAULT, int64_t staging = 0, int64_t timeout = 0)
         : Network(1),
-          a(add({chunk_bytes, 4, staging, peer, 0, patience})),
-          b(add({chunk_bytes, 4, staging, at_receiver ? at_receiver : peer, 0, patience}))
+          a(add(port_options(chunk_bytes, 4, staging, peer, 0, timeout))),
+          b(add(
+              port_options(chunk_bytes, 4, staging, at_receiver ? at_receiver : peer, 0, timeout)))
     {
     }
     /* One end works, the other is busy with other things. */

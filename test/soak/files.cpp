@@ -15,7 +15,7 @@ std::string path()
     static std::string name;
     if (name.empty()) {
         int process = static_cast<int>(getpid());
-        MPI_Bcast(&process, 1, MPI_INT, 0, MPI_COMM_WORLD);
+        MPI_Bcast(&process, 1, MPI_INT, 0, world);
         name = "./soak." + std::to_string(process);
     }
     return name;
@@ -40,7 +40,7 @@ void files(Rng &rng)
     }
     const MPI_Offset begin = strided ? 8 * rank : 8 * elements * rank;
     MPI_File file = MPI_FILE_NULL;
-    bool good = succeeded(MPI_File_open(MPI_COMM_WORLD, path().c_str(),
+    bool good = succeeded(MPI_File_open(world, path().c_str(),
                                         MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE,
                                         MPI_INFO_NULL, &file),
                           "MPI_File_open");

@@ -10,6 +10,8 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <fcntl.h>
+#include <optional>
 #include <unistd.h>
 
 using namespace soak;
@@ -20,12 +22,16 @@ struct Run {
     uint64_t seed = 1;
     double seconds = 10;
     int64_t first = 0, end = -1; /* steps; -1: until the time is over */
-    bool with_files = true, with_threads = true;
+    bool with_files = true, with_one_sided = true, with_threads = true, with_faults = false;
+    bool with_a_victim = false;
+    /* Beyond what is taken at the start; -1: as many as one likes. */
+    int64_t descriptors = -1, memory = -1;
 };
 
 constexpr const char *usage =
-    "usage: soak [--seed S] [--seconds T | --steps FIRST END] [--most BYTES] "
-    "[--may-fail] [--host] [--no-files] [--no-threads]\n";
+    "usage: soak [--seed S] [--seconds T | --steps FIRST END] [--most BYTES] [--descriptors MORE] "
+    "[--memory MORE_MIB] [--may-fail] [--faults] [--killed] [--host] [--no-files] [--no-one-sided] "
+    "[--no-threads]\n";
 
 Run parse(int argc, char **argv)
 {
@@ -45,12 +51,22 @@ Run parse(int argc, char **argv)
             run.first = value(i), run.end = value(i);
         else if (word == "--most")
             options.most = value(i);
+        else if (word == "--descriptors")
+            run.descriptors = value(i);
+        else if (word == "--memory")
+            run.memory = value(i);
+        else if (word == "--killed")
+            run.with_a_victim = true;
         else if (word == "--may-fail")
             options.may_fail = true;
+        else if (word == "--faults")
+            run.with_faults = true;
         else if (word == "--host")
             options.only_host = true;
         else if (word == "--no-files")
             run.with_files = false;
+        else if (word == "--no-one-sided")
+            run.with_one_sided = false;
         else if (word == "--no-threads")
             run.with_threads = false;
         else
@@ -59,15 +75,14 @@ Run parse(int argc, char **argv)
     return run;
 }
 
-void step(const Run &run, int64_t number)
+void operation(const Run &run, Rng &rng)
 {
-    Rng rng(Rng::mix(run.seed, static_cast<uint64_t>(number)));
     const int64_t choice = rng.in(0, 99);
     if (choice < 55)
         exchange(rng);
     else if (choice < 80)
         collective(rng);
-    else if (choice < 88)
+    else if (choice < 88 && run.with_one_sided)
         one_sided(rng);
     else if (choice < 92)
         partitioned(rng);
@@ -75,17 +90,6 @@ void step(const Run &run, int64_t number)
         files(rng);
     else if (run.with_threads)
         threads(rng);
-}
-
-/* The first rank's clock decides, and the others hear of it. */
-bool goes_on(const Run &run, int64_t number, std::chrono::steady_clock::time_point begun)
-{
-    if (run.end >= 0)
-        return number < run.end;
-    int going = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count() <
-                run.seconds;
-    MPI_Bcast(&going, 1, MPI_INT, 0, MPI_COMM_WORLD);
-    return going;
 }
 
 /* Where a rank is when somebody ends the job, for it hangs. */
@@ -99,6 +103,27 @@ extern "C" void tell_step(int)
     if (write(STDOUT_FILENO, text, static_cast<size_t>(length)) < 0)
         _exit(4);
     _exit(3);
+}
+
+void step(const Run &run, int64_t number)
+{
+    current_step = static_cast<sig_atomic_t>(number);
+    Rng rng(Rng::mix(run.seed, static_cast<uint64_t>(number)));
+    std::optional<Fault> fault;
+    if (run.with_faults && rng.percent(60))
+        fault.emplace(rng);
+    operation(run, rng);
+}
+
+/* The first rank's clock decides, and the others hear of it. */
+bool goes_on(const Run &run, int64_t number, std::chrono::steady_clock::time_point begun)
+{
+    if (run.end >= 0)
+        return number < run.end;
+    int going = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count() <
+                run.seconds;
+    MPI_Bcast(&going, 1, MPI_INT, 0, world);
+    return going;
 }
 
 /* Caches have limits of some hundred KiB (4096 exported allocations, 152 bytes each); what grows
@@ -150,15 +175,30 @@ private:
     Quarter second_, last_;
 };
 
+/* What is opened once is open by then: UCX's connections, the simulated device's memory. */
+void limit_resources(const Run &run)
+{
+    std::vector<int> to(static_cast<size_t>(size) << 16), from(to.size());
+    MPI_Alltoall(to.data(), 1 << 16, MPI_INT, from.data(), 1 << 16, MPI_INT, world);
+    for (const gpu::Kind kind : device_test::every_kind)
+        gpu::Memory({kind, device_test::own_device().device}, 8);
+    /* The lowest descriptors are taken first, so a limit beyond the next one holds. */
+    if (run.descriptors >= 0) {
+        const int next = open("/dev/null", O_RDONLY);
+        close(next);
+        limit_descriptors(static_cast<rlim_t>(next + run.descriptors));
+    }
+    if (run.memory >= 0)
+        limit_memory(run.memory << 20);
+}
+
 void soak_for(const Run &run)
 {
+    limit_resources(run);
     const auto begun = std::chrono::steady_clock::now();
-    std::signal(SIGTERM, tell_step);
-    std::signal(SIGSEGV, tell_step);
     Growth growth(run.seconds);
     int64_t number = run.first, failed_at = -1;
     for (; goes_on(run, number, begun); ++number) {
-        current_step = static_cast<sig_atomic_t>(number);
         step(run, number);
         if (device_test::failures > 0 && failed_at < 0) {
             failed_at = number;
@@ -176,7 +216,7 @@ void soak_for(const Run &run)
             std::fflush(stdout);
         }
     }
-    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Barrier(world);
     growth.judge();
     std::printf("rank %d: steps %ld to %ld of seed %lu: %ld verified, %ld errors told; %s\n", rank,
                 static_cast<long>(run.first), static_cast<long>(number), run.seed,
@@ -192,6 +232,12 @@ int main(int argc, char **argv)
         MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
         MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
         MPI_File_set_errhandler(MPI_FILE_NULL, MPI_ERRORS_RETURN);
-        soak_for(parse(argc, argv));
+        for (const int signal : {SIGTERM, SIGSEGV, SIGABRT, SIGALRM})
+            std::signal(signal, tell_step);
+        const Run run = parse(argc, argv);
+        if (run.with_a_victim)
+            with_a_victim(run.seed, run.seconds, [&](int64_t number) { step(run, number); });
+        else
+            soak_for(run);
     });
 }

@@ -21,9 +21,9 @@ void partitioned(Rng &rng)
     std::iota(order.begin(), order.end(), 0);
 
     MPI_Request requests[2];
-    MPI_Psend_init(source->buffer.at(), partitions, elements, MPI_DOUBLE, to, 7, MPI_COMM_WORLD,
+    MPI_Psend_init(source->buffer.at(), partitions, elements, MPI_DOUBLE, to, 7, world,
                    MPI_INFO_NULL, &requests[0]);
-    MPI_Precv_init(target->buffer.at(), partitions, elements, MPI_DOUBLE, from, 7, MPI_COMM_WORLD,
+    MPI_Precv_init(target->buffer.at(), partitions, elements, MPI_DOUBLE, from, 7, world,
                    MPI_INFO_NULL, &requests[1]);
     for (int round = 0; round < 2; ++round) {
         source->buffer.fill(seed + round + rank);

@@ -5,8 +5,8 @@ namespace soak {
 
 int64_t random_elements(Rng &rng)
 {
-    /* Bytes at which messages change their way: envelopes, one-shots, launches that are shared,
-     * chunks. */
+    /* Bytes at which messages change their way:
+     * envelopes, one-shots, launches that are shared, chunks. */
     static const std::vector<int64_t> thresholds = {
         8, 64, 1024, 4096, 8192, 16384, 64 << 10, 128 << 10, 256 << 10, 1 << 20, 2 << 20, 16 << 20};
     int64_t bytes =

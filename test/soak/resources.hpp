@@ -12,8 +12,31 @@
 #include <iterator>
 #include <malloc.h>
 #include <string>
+#include <sys/resource.h>
 
 namespace soak {
+
+/* How many descriptors the process may have open at most; those that it had stay open. */
+inline rlim_t limit_descriptors(rlim_t most)
+{
+    rlimit limit{};
+    getrlimit(RLIMIT_NOFILE, &limit);
+    const rlim_t before = limit.rlim_cur;
+    limit.rlim_cur = std::min(most, limit.rlim_max);
+    setrlimit(RLIMIT_NOFILE, &limit);
+    return before;
+}
+
+/* The process's address space grows by so many bytes at most. */
+inline void limit_memory(int64_t more)
+{
+    int64_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    rlimit limit{};
+    getrlimit(RLIMIT_AS, &limit);
+    limit.rlim_cur = std::min(static_cast<rlim_t>(pages * 4096 + more), limit.rlim_max);
+    setrlimit(RLIMIT_AS, &limit);
+}
 
 struct Resources {
     int64_t heap = 0; /* bytes that malloc has given out, less pinned staging memory: the simulated
@@ -34,6 +57,7 @@ struct Resources {
     static Resources now()
     {
         Resources r;
+        const rlim_t limit = limit_descriptors(RLIM_INFINITY); /* looking takes some, too */
         const struct mallinfo2 info = mallinfo2();
         r.heap = static_cast<int64_t>(info.uordblks + info.hblkhd) -
                  device_test::counted("slabs_pinned");
@@ -44,7 +68,8 @@ struct Resources {
         for (std::string line; std::getline(maps, line);)
             ++r.mappings;
         const std::filesystem::directory_iterator open("/proc/self/fd");
-        r.descriptors = std::distance(begin(open), end(open));
+        r.descriptors = std::distance(begin(open), end(open)) - 1; /* less its own */
+        limit_descriptors(limit);
         return r;
     }
 };

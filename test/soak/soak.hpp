@@ -8,6 +8,7 @@
 #include "../mpi/device/device_test.hpp"
 #include "../unit/oracle/rng.hpp"
 
+#include <functional>
 #include <memory>
 
 namespace soak {
@@ -20,13 +21,16 @@ using oracle::Rng;
 
 struct Options {
     int64_t most = 1 << 20; /* bytes of a message at most */
-    bool may_fail = false;  /* the device fails: errors are no faults, wrong data is */
+    bool may_fail = false;  /* the device may fail: errors are no faults, wrong data is */
     bool only_host = false;
 };
 inline Options options;
 
-/* Messages and parts of collectives whose data were looked at, and calls that failed where they
- * may. */
+/* Who does the steps: all ranks, or those that nobody kills. `rank` and `size` are those in it. */
+inline MPI_Comm world = MPI_COMM_WORLD;
+
+/* Messages and parts of collectives whose data were looked at,
+ * and calls that failed where they may. */
 inline int64_t verified, errors_told;
 
 /* One buffer with its layout. */
@@ -60,5 +64,22 @@ void one_sided(Rng &rng);
 void partitioned(Rng &rng);
 void files(Rng &rng);
 void threads(Rng &rng);
+
+/* Steps of all but one rank, which is killed amid its messages with them. Ends the process. */
+[[noreturn]] void with_a_victim(uint64_t seed, double seconds,
+                                const std::function<void(int64_t)> &step);
+
+/* The N-th time that one rank's simulated device is asked for something fails. Errors are no faults
+ * until it is mended. */
+class Fault {
+public:
+    explicit Fault(Rng &rng);
+    ~Fault();
+    Fault(const Fault &) = delete;
+
+private:
+    bool is_made_;
+    bool may_fail_ = options.may_fail;
+};
 
 } // namespace soak

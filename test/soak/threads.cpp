@@ -29,10 +29,14 @@ void ring(MPI_Comm comm, uint64_t choices, Tally &tally)
         const PiecePtr source = random_piece(own, elements), target = random_piece(own, elements);
         source->buffer.fill(seed + rank);
         MPI_Request requests[2];
-        MPI_Irecv(target->buffer.at(), count, target->buffer.type(), from, 0, comm, &requests[0]);
-        MPI_Isend(source->buffer.at(), count, source->buffer.type(), to, 0, comm, &requests[1]);
-        MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
-        if (MPI_Wait(&requests[0], MPI_STATUS_IGNORE) != MPI_SUCCESS) {
+        int error = MPI_Irecv(target->buffer.at(), count, target->buffer.type(), from, 0, comm,
+                              &requests[0]);
+        if (MPI_Isend(source->buffer.at(), count, source->buffer.type(), to, 0, comm,
+                      &requests[1]) == MPI_SUCCESS)
+            MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
+        if (error == MPI_SUCCESS)
+            error = MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+        if (error != MPI_SUCCESS) {
             ++tally.errors;
             continue;
         }
@@ -48,7 +52,7 @@ void threads(Rng &rng)
 {
     if (comms[0] == MPI_Comm{})
         for (MPI_Comm &comm : comms) {
-            MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+            MPI_Comm_dup(world, &comm);
             MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
         }
     std::vector<Tally> tallies(static_cast<size_t>(rng.in(2, most_threads)));

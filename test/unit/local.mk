@@ -28,6 +28,7 @@ test_unit_property_property_SOURCES = \
     test/unit/property/data.cpp \
     test/unit/property/describe.cpp \
     test/unit/property/failure.hpp \
+    test/unit/property/laws.cpp \
     test/unit/property/main.cpp \
     test/unit/property/memory.cpp \
     test/unit/property/memory.hpp \

@@ -259,8 +259,7 @@ TEST_CASE("all orders of three nested strides are different layouts, each packed
 
 namespace {
 
-/* A random composition of strided constructors; steps of whole spans make equivalent ones frequent.
- */
+/* A random composition of strided constructors. Steps of whole spans often make equivalent ones. */
 ExprPtr random_strided(Rng &rng)
 {
     ExprPtr expr = predefined(
@@ -335,8 +334,8 @@ TEST_CASE("one sequence of bytes, strided, has one layout", "[canonical]")
 
 namespace {
 
-/* The same type with a handle of its own for each type in it, whose bounds are as they were: a
- * struct of one handle alone is padded by another rule. */
+/* The same type with a handle of its own for each type in it. The bounds are set to what they were,
+ * because a struct of one handle alone is padded by another rule. */
 ExprPtr apart(const ExprPtr &expr)
 {
     Expr copy = *expr;
@@ -360,6 +359,19 @@ TEST_CASE("whether the members of a struct share a handle is the same to the lay
     }
 }
 
+TEST_CASE("members that share a handle and equal members that do not are one layout", "[canonical]")
+{
+    /* The kind of test/tools' case 2865 of seed 20261120. Until bd0ba2c these had two texts. */
+    const ExprPtr pair = predefined(HEDDLE_SHORT_INT), number = predefined(HEDDLE_UINT32);
+    const ExprPtr three = structure({2, 1, 3}, {172, 260, 212}, {pair, pair, pair});
+    all_are("172+runs([0:2,88:1,40:3],8,runs([0:2,4:4],1,dense(1)))", {three, apart(three)});
+    const ExprPtr touching = structure({1, 1}, {0, 8}, {pair, pair});
+    all_are("0+stream(2,8,runs([0:2,4:4],1,dense(1)))", {touching, apart(touching)});
+    const ExprPtr spaced = resized(number, 0, 107);
+    const ExprPtr uneven = structure({1, 2}, {38, 30}, {spaced, spaced});
+    all_are("38+runs([0:1,-8:2],107,dense(4))", {uneven, apart(uneven)});
+}
+
 TEST_CASE("one layout names one sequence of bytes", "[order]")
 {
     /* Among many small types, those with equal texts must agree byte by byte with the oracle. */
@@ -381,4 +393,24 @@ TEST_CASE("one layout names one sequence of bytes", "[order]")
                                                      << to_text(*sample.expr));
     }
     CHECK(met_again > 1000);
+}
+
+TEST_CASE("a block of no length counts for nothing, wherever it lies", "[canonical]")
+{
+    const int64_t one[] = {1}, eight[] = {8}, lengths[] = {0, 1}, far[] = {INT64_MAX, 0};
+    const Type unit = Type::from(
+        [&](auto **t) {
+            return heddle_type_hindexed(1, one, eight, heddle_type_predefined(HEDDLE_INT32), t);
+        },
+        "hindexed");
+    for (const int64_t last : {int64_t{1}, int64_t{2}}) {
+        const int64_t many[] = {0, last, 1};
+        const int64_t at[] = {INT64_MAX, 0, 4000};
+        const Type type = Type::from(
+            [&](auto **t) { return heddle_type_hindexed(3, many, at, unit.get(), t); }, "hindexed");
+        CHECK(type.info().size == 4 * (last + 1));
+    }
+    const Type type = Type::from(
+        [&](auto **t) { return heddle_type_hindexed(2, lengths, far, unit.get(), t); }, "hindexed");
+    CHECK(type.info().size == 4);
 }

@@ -6,6 +6,7 @@
 
 #include <catch2/catch.hpp>
 
+#include <cstddef>
 #include <cstring>
 #include <limits>
 
@@ -297,6 +298,35 @@ TEST_CASE("data calls: types that are null, freed or not committed", "[errors]")
     CHECK(heddle_type_describe(real, nullptr, 0, nullptr) == HEDDLE_ERR_ARG);
 }
 
+TEST_CASE("structs of older and newer versions", "[errors]")
+{
+    const heddle_type *const type = real;
+    struct Newer {
+        heddle_type_info known;
+        int64_t more = 7;
+    } newer;
+    newer.known.bytes = sizeof newer;
+    REQUIRE(heddle_type_get_info(type, &newer.known) == HEDDLE_SUCCESS);
+    CHECK(newer.known.bytes == sizeof newer);
+    CHECK(newer.known.size == 8);
+    CHECK(newer.known.word == 8);
+    CHECK(newer.more == 0);
+
+    heddle_type_info older;
+    std::memset(static_cast<void *>(&older), 0x5a, sizeof older);
+    const heddle_type_info untouched = older;
+    older.bytes = offsetof(heddle_type_info, alignment);
+    REQUIRE(heddle_type_get_info(type, &older) == HEDDLE_SUCCESS);
+    CHECK(older.bytes == offsetof(heddle_type_info, alignment));
+    CHECK(older.extent == 8);
+    CHECK(older.true_extent == 8);
+    CHECK(older.alignment == untouched.alignment);
+    CHECK(older.word == untouched.word);
+
+    older.bytes = sizeof older.bytes - 1;
+    CHECK(heddle_type_get_info(type, &older) == HEDDLE_ERR_ARG);
+}
+
 TEST_CASE("data calls: counts, offsets, null buffers", "[errors]")
 {
     const Type type = gappy().commit();
@@ -366,8 +396,7 @@ TEST_CASE("flatten and unflatten: short, damaged, foreign bytes", "[errors]")
     CHECK(error_of([&](auto **t) { return heddle_unflatten(longer.data(), longer.size(), t); }) ==
           HEDDLE_ERR_FORMAT);
 
-    /* One wrong byte anywhere: refused, or another valid type, but never a crash or a wrong code.
-     */
+    /* One wrong byte anywhere: refused, or another valid type, but no crash or wrong code. */
     int refused = 0, other_version = 0;
     for (size_t at = 0; at < size; ++at)
         for (const int change : {1, 0x80, 0xff}) {

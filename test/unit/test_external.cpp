@@ -14,78 +14,117 @@ using namespace oracle;
 
 namespace {
 
-/* There and back, against the oracle's own conversion of every element. */
-void converts(const ExprPtr &expr, int64_t count)
-{
-    INFO(to_text(*expr).substr(0, 200));
-    const Typemap map = expand(*expr);
-    const Packing packing(map, count);
-    const Range range = touched(map, count);
-    std::vector<std::byte> memory(static_cast<size_t>(range.high - range.low));
-    const uintptr_t base =
-        reinterpret_cast<uintptr_t>(memory.data()) - static_cast<uintptr_t>(range.low);
-    const auto entry_at = [&](int64_t entry) {
-        return reinterpret_cast<std::byte *>(base +
-                                             static_cast<uintptr_t>(packing.displacement(entry)));
-    };
-    Bytes expected;
-    for (int64_t i = 0; i < packing.entries(); ++i) {
-        const int64_t value = i * 2654435761 % 100003;
-        if (packing.kind(i) == HEDDLE_LONG_DOUBLE) {
-            const auto real = static_cast<long double>(value) / 3;
-            std::memcpy(entry_at(i), &real, sizeof real);
-        } else {
-            std::memcpy(entry_at(i), &value,
-                        std::min<size_t>(sizeof value, static_cast<size_t>(packing.size(i))));
-        }
-        expected.resize(expected.size() + static_cast<size_t>(external_size(packing.kind(i))));
-        to_external(packing.kind(i), entry_at(i),
-                    expected.data() + expected.size() - external_size(packing.kind(i)));
+/* Instances of a type in memory, and what the oracle makes of them in external32. */
+class Subject {
+public:
+    Subject(const ExprPtr &expr, int64_t count)
+        : map_(expand(*expr)), packing_(map_, count), count_(count), type_(build(*expr))
+    {
+        const Range range = touched(map_, count);
+        memory_.resize(static_cast<size_t>(range.high - range.low));
+        base_ = reinterpret_cast<uintptr_t>(memory_.data()) - static_cast<uintptr_t>(range.low);
+        for (int64_t i = 0; i < packing_.entries(); ++i)
+            fill_entry(i);
+        original_ = pack(base_, packing_);
+        type_.commit();
     }
 
-    const Type type = build(*expr).commit();
-    const auto size = static_cast<int64_t>(expected.size());
-    int64_t actual = 0;
-    REQUIRE(heddle_external_size(count, type.get(), &actual) == HEDDLE_SUCCESS);
-    CHECK(actual == size);
-    Bytes external(expected.size());
-    void *const buffer = reinterpret_cast<void *>(base);
-    REQUIRE(heddle_pack_external(buffer, count, type.get(), external.data(), size, &actual) ==
-            HEDDLE_SUCCESS);
-    CHECK(actual == size);
-    CHECK((external == expected));
+    /* From memory, as the oracle converts every element. */
+    void packs()
+    {
+        int64_t actual = 0;
+        REQUIRE(heddle_external_size(count_, type_.get(), &actual) == HEDDLE_SUCCESS);
+        CHECK(actual == size());
+        external_.resize(expected_.size());
+        REQUIRE(heddle_pack_external(buffer(), count_, type_.get(), external_.data(), size(),
+                                     &actual) == HEDDLE_SUCCESS);
+        CHECK(actual == size());
+        CHECK((external_ == expected_));
+    }
 
-    const Bytes original = pack(base, packing);
-    std::fill(memory.begin(), memory.end(), std::byte{});
-    REQUIRE(heddle_unpack_external(external.data(), size, buffer, count, type.get(), &actual) ==
-            HEDDLE_SUCCESS);
-    const Bytes again = pack(base, packing);
-    int64_t wrong = 0;
-    for (int64_t i = 0; i < packing.entries(); ++i)
-        wrong += !same_value(packing.kind(i), again.data() + packing.start(i),
-                             original.data() + packing.start(i));
-    CHECK(wrong == 0);
+    /* And back. */
+    void unpacks()
+    {
+        int64_t actual = 0;
+        std::fill(memory_.begin(), memory_.end(), std::byte{});
+        REQUIRE(heddle_unpack_external(external_.data(), size(), buffer(), count_, type_.get(),
+                                       &actual) == HEDDLE_SUCCESS);
+        const Bytes again = pack(base_, packing_);
+        int64_t wrong = 0;
+        for (int64_t i = 0; i < packing_.entries(); ++i)
+            wrong += !is_original(i, again);
+        CHECK(wrong == 0);
+    }
 
-    for (const int64_t there : {int64_t{0}, size / 3, size / 2 + 1, size - 1, size}) {
-        std::fill(memory.begin(), memory.end(), std::byte{0x5A});
-        REQUIRE(heddle_unpack_external_part(external.data(), there, buffer, count, type.get(),
+    /* And back where only the first `there` bytes came: whole elements only. */
+    void unpacks_part(int64_t there)
+    {
+        constexpr std::byte untouched{0x5A};
+        int64_t actual = 0;
+        std::fill(memory_.begin(), memory_.end(), untouched);
+        REQUIRE(heddle_unpack_external_part(external_.data(), there, buffer(), count_, type_.get(),
                                             &actual) == HEDDLE_SUCCESS);
-        const Bytes part = pack(base, packing);
-        int64_t left = there, whole = 0;
-        for (int64_t i = 0; i < packing.entries(); ++i) {
-            left -= external_size(packing.kind(i));
-            const std::byte *const found = part.data() + packing.start(i);
+        const Bytes part = pack(base_, packing_);
+        int64_t left = there, whole = 0, wrong = 0;
+        for (int64_t i = 0; i < packing_.entries(); ++i) {
+            left -= external_size(packing_.kind(i));
             if (left >= 0) {
-                whole += packing.size(i);
-                wrong += !same_value(packing.kind(i), found, original.data() + packing.start(i));
+                whole += packing_.size(i);
+                wrong += !is_original(i, part);
             } else {
-                wrong +=
-                    std::count(found, found + packing.size(i), std::byte{0x5A}) != packing.size(i);
+                const std::byte *const found = part.data() + packing_.start(i);
+                wrong += std::count(found, found + packing_.size(i), untouched) != packing_.size(i);
             }
         }
         CHECK(actual == whole);
         CHECK(wrong == 0);
     }
+
+    int64_t size() const { return static_cast<int64_t>(expected_.size()); }
+
+private:
+    /* Gives the element a value, and notes it in external32. */
+    void fill_entry(int64_t i)
+    {
+        const heddle_predefined kind = packing_.kind(i);
+        auto *const entry =
+            reinterpret_cast<std::byte *>(base_ + static_cast<uintptr_t>(packing_.displacement(i)));
+        const int64_t value = i * 2654435761 % 100003;
+        if (kind == HEDDLE_LONG_DOUBLE) {
+            const auto real = static_cast<long double>(value) / 3;
+            std::memcpy(entry, &real, sizeof real);
+        } else {
+            std::memcpy(entry, &value,
+                        std::min<size_t>(sizeof value, static_cast<size_t>(packing_.size(i))));
+        }
+        expected_.resize(expected_.size() + static_cast<size_t>(external_size(kind)));
+        to_external(kind, entry, expected_.data() + expected_.size() - external_size(kind));
+    }
+    bool is_original(int64_t i, const Bytes &packed) const
+    {
+        return same_value(packing_.kind(i), packed.data() + packing_.start(i),
+                          original_.data() + packing_.start(i));
+    }
+    void *buffer() const { return reinterpret_cast<void *>(base_); }
+
+    Typemap map_;
+    Packing packing_;
+    int64_t count_;
+    Type type_;
+    std::vector<std::byte> memory_;
+    uintptr_t base_ = 0;
+    Bytes original_, expected_, external_;
+};
+
+void converts(const ExprPtr &expr, int64_t count)
+{
+    INFO(to_text(*expr).substr(0, 200));
+    Subject subject(expr, count);
+    subject.packs();
+    subject.unpacks();
+    const int64_t size = subject.size();
+    for (const int64_t there : {int64_t{0}, size / 3, size / 2 + 1, size - 1, size})
+        subject.unpacks_part(there);
 }
 
 const ExprPtr number = predefined(HEDDLE_LONG);

@@ -9,7 +9,11 @@
 #include <catch2/catch.hpp>
 
 #include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 
 using namespace oracle;
 
@@ -44,7 +48,45 @@ template <class Work> void in_threads(int threads, Work &&work)
         });
 }
 
+/* Blocks of bytes, and nothing: the two layouts that stand ready once and for all. */
+bool makes_types()
+{
+    const Type blocks = build(*indexed({3, 1, 2}, {0, 5, 9}, predefined(HEDDLE_INT8))).commit();
+    const Type nothing = build(*contiguous(0, predefined(HEDDLE_INT32))).commit();
+    std::vector<int8_t> memory(16, 1), packed(6);
+    int64_t actual = 0;
+    return heddle_pack(memory.data(), 1, blocks.get(), 0, packed.data(), 6, &actual) ==
+               HEDDLE_SUCCESS &&
+           actual == 6 && nothing.info().size == 0;
+}
+
+/* Made before the library's own static objects, and so destroyed after them. */
+struct AtTheEnd {
+    static inline bool acts = false;
+    static constexpr int right = 7;
+
+    ~AtTheEnd()
+    {
+        if (acts)
+            _exit(makes_types() ? right : 1);
+    }
+} at_the_end;
+
 } // namespace
+
+TEST_CASE("types are made while the process ends", "[lifetime]")
+{
+    (void)std::fflush(nullptr); /* or the child would write it, too */
+    const pid_t child = fork();
+    if (child == 0) {
+        AtTheEnd::acts = makes_types();
+        std::exit(1);
+    }
+    int status = 0;
+    REQUIRE(waitpid(child, &status, 0) == child);
+    REQUIRE(WIFEXITED(status));
+    CHECK(WEXITSTATUS(status) == AtTheEnd::right);
+}
 
 TEST_CASE("a type outlives the types that it was made from", "[lifetime]")
 {
@@ -177,10 +219,25 @@ TEST_CASE("threads make types of one type and let them go", "[threads]")
     CHECK(verdict.wrong() == 0);
 }
 
+TEST_CASE("threads make equal types and let them go at once", "[threads]")
+{
+    /* Each node is found by one thread while another lets its last owner go. */
+    Verdict verdict;
+    const std::string layout = build(*irregular()).describe();
+    in_threads(4, [&](int thread) {
+        for (int i = 0; i < 1000; ++i) {
+            const Type own = build(*irregular());
+            verdict.expect(own.describe() == layout);
+            if ((i + thread) % 7 == 0)
+                build(*vector(3 + i % 2, 1, 100, irregular())).commit();
+        }
+    });
+    CHECK(verdict.wrong() == 0);
+}
+
 TEST_CASE("threads unpack between one another's elements", "[threads]")
 {
-    /* Columns of one matrix, a thread each: a store that is wider than the element would be a race.
-     */
+    /* Columns of one matrix, a thread each. A store wider than the element would be a race. */
     constexpr int64_t columns = 4, rows = 3000;
     std::vector<int8_t> matrix(columns * rows);
     const Type column = build(*vector(rows, 1, columns, predefined(HEDDLE_INT8))).commit();

@@ -90,8 +90,7 @@ TEST_CASE("40 levels of streams", "[nesting]")
 
 TEST_CASE("as many levels as HEDDLE_MAX_DEPTH, and an error beyond", "[nesting]")
 {
-    /* 17 members that nothing merges: too many for a struct to be spliced into the one around it.
-     */
+    /* 17 members that nothing merges: too many for a struct to be spliced into its parent. */
     const auto around = [](heddle_type *inner, heddle_type **out) {
         const std::vector<int64_t> lengths(17, 1);
         const int64_t span = oracle::Type((heddle_type_retain(inner), inner)).info().true_extent;

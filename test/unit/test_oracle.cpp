@@ -93,8 +93,7 @@ TEST_CASE("oracle: contiguity and overlap", "[oracle]")
     CHECK(is_contiguous(expand(*contiguous(3, real))));
     CHECK_FALSE(is_contiguous(expand(*pair)));
     CHECK_FALSE(is_contiguous(expand(*resized(real, 0, 16))));
-    CHECK_FALSE(is_contiguous(expand(*indexed({1, 1}, {1, 0}, real)))); /* all bytes, in another
-                                                                           order */
+    CHECK_FALSE(is_contiguous(expand(*indexed({1, 1}, {1, 0}, real)))); /* all bytes, permuted */
     CHECK(overlaps(expand(*indexed({2, 1}, {0, 1}, real)), 1));
     CHECK_FALSE(overlaps(expand(*resized(vector(2, 1, 2, real), 0, 8)), 2)); /* interleaved */
     CHECK(overlaps(expand(*resized(vector(2, 1, 2, real), 0, 8)), 3));

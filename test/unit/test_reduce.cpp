@@ -92,8 +92,7 @@ TEST_CASE("extremes: infinities, the least integers, wrap-around", "[reduce]")
     CHECK(a[0] == least);
     CHECK(a[1] == 0);
     heddle_type *const small = heddle_type_predefined(HEDDLE_UINT16);
-    uint16_t c[1] = {0xffff}, d[1] = {0xffff}; /* int promotes and overflows here if nobody takes
-                                                  care */
+    uint16_t c[1] = {0xffff}, d[1] = {0xffff}; /* int promotes and may overflow here */
     REQUIRE(heddle_accumulate(d, 1, small, c, 1, small, HEDDLE_OP_PROD) == HEDDLE_SUCCESS);
     CHECK(c[0] == 1);
 }

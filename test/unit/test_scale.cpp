@@ -19,7 +19,7 @@ using namespace oracle;
 
 namespace {
 
-/* Of this thread alone: what else runs on the machine does not count. */
+/* This thread's time alone: what else runs on the machine does not count. */
 double processor_seconds()
 {
     timespec now{};
@@ -78,8 +78,7 @@ constexpr double most = 30;
 void not_quadratic(const std::string &what,
                    const std::function<std::function<void()>(int64_t)> &work_for)
 {
-    /* Memory that is new from the system each time would cost most of the time of the larger one.
-     */
+    /* Memory that is new from the system each time would take most of the larger one's time. */
     mallopt(M_MMAP_THRESHOLD, 1 << 30);
     mallopt(M_TRIM_THRESHOLD, 1 << 30);
     const double a = least_seconds(work_for(small)), b = least_seconds(work_for(large));
@@ -157,8 +156,7 @@ Type struct_of_two(int64_t count, const Type &one, const Type &other)
         "struct");
 }
 
-/* A type that grows by one member at a time, as generic serializers make it, asked about each time.
- */
+/* A type that grows by one member at a time, as generic serializers do, asked about each time. */
 Type grown(int64_t members)
 {
     Type type(heddle_type_predefined(HEDDLE_INT32));
@@ -182,6 +180,52 @@ TEST_CASE("a type that grows by one member at a time takes linear time", "[scale
     const double many = least_seconds([] { grown(8 * 600).commit(); });
     INFO(few << " s for 600 members, " << many << " s for 4800");
     CHECK(many < most * few + 0.002);
+}
+
+TEST_CASE("a type that is unflattened says as much memory as the one that was flattened", "[scale]")
+{
+    const Blocks blocks(100'000);
+    std::vector<std::byte> bytes;
+    int64_t memory = 0;
+    { // while it is there, its layout is the copy's, too
+        const Type type = blocks.make().commit();
+        size_t size = 0;
+        REQUIRE(heddle_flatten_size(type.get(), &size) == HEDDLE_SUCCESS);
+        bytes.resize(size);
+        REQUIRE(heddle_flatten(type.get(), bytes.data(), size) == HEDDLE_SUCCESS);
+        memory = type.info().memory;
+    }
+    const Type copy = Type::from(
+        [&](auto **t) { return heddle_unflatten(bytes.data(), bytes.size(), t); }, "unflatten");
+    CHECK(copy.info().memory >= memory);
+    CHECK(copy.info().memory < 2 * memory);
+}
+
+/* An AMR code makes ever smaller types. Blocks that were large for one of them do not serve others
+ * by the small sizes that these know of. */
+TEST_CASE("memory of freed types is bounded, whatever their sizes", "[scale]")
+{
+    const auto held = [] { return mallinfo2().uordblks + mallinfo2().hblkhd; };
+    const size_t before = held();
+    for (int round = 0; round < 8; ++round) {
+        for (int64_t n = 1'000'000; n > 1000; n /= 2) {
+            std::vector<int64_t> lengths(static_cast<size_t>(n)), displacements;
+            std::vector<heddle_type *> members;
+            for (int64_t i = 0; i < n; ++i) {
+                lengths[static_cast<size_t>(i)] = 1 + i % 3;
+                displacements.push_back(40 * i + i % 5);
+                members.push_back(heddle_type_predefined(i % 2 ? HEDDLE_DOUBLE : HEDDLE_LONG));
+            }
+            Type::from(
+                [&](auto **t) {
+                    return heddle_type_struct(n, lengths.data(), displacements.data(),
+                                              members.data(), t);
+                },
+                "struct")
+                .commit();
+        }
+    }
+    CHECK(held() < before + (size_t{80} << 20)); // 64 MiB lie idle at most (pool.cpp)
 }
 
 TEST_CASE("a struct of a million members takes 90 bytes a member", "[scale]")
@@ -230,8 +274,8 @@ TEST_CASE("types that look alike are not compared whole each time", "[scale]")
 
 TEST_CASE("a flattened type takes no longer to read than its bytes are many", "[scale]")
 {
-    /* The two halves are equal but for their last blocks, which are far apart, so both are in the
-     * bytes. */
+    /* The two halves are equal but for their last blocks, which are far apart,
+     * so both are in the bytes. */
     Type one = doubled(twenty_thousand_blocks(), 12);
     Blocks longer(20'000);
     longer.displacements.back() += 3;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Packing while the GPU is busy: the experiment of Jenkins et al., section 4.4, table 2. An
 // application's work (a vector addition, or a copy over PCIe) and the packing of a vector type
-// begin one after the other, in either order; how long each takes from its own beginning, and both
-// together. Prints JSON.
+// begin one after the other, in either order. Prints JSON: how long each takes from its own
+// beginning, and how long both take together.
 //
 // The type is the paper's, 262 144 blocks of 64 bytes, 16 MiB, but 128 bytes apart: at the paper's
 // 64 it is contiguous.
@@ -34,7 +34,7 @@ __global__ void add(const double *a, const double *b, double *c)
         c[i] = a[i] + b[i];
 }
 
-// As many as are resident at once, all of them there until the end.
+// The blocks are as many as are resident at once. All of them stay until the end.
 __global__ void __launch_bounds__(1024, 2) add_resident(const double *a, const double *b, double *c)
 {
     for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < numbers;
@@ -233,8 +233,7 @@ private:
     bool rivals_;
     unsigned resident_ = 0;
     heddle_request *request_ = nullptr;
-    Stream application_, packing_; // the lowest priority, as any stream that is not asked for
-                                   // another
+    Stream application_, packing_; // of the lowest priority, the default
     Device a_{numbers * 8}, b_{numbers * 8}, c_{numbers * 8}, user_{blocks * stride},
         packed_{bytes}, other_{bytes};
     Pinned pinned_{bytes}, from_host_{bytes}, to_host_{bytes};

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MPI_Allreduce of doubles in device memory, a GPU for each process: as it is; on copies in host
-// memory, as MPICH does it (MPIR_CVAR_GPU_REDUCE_ON_DEVICE=-1); by hand (direct.cuh); by NCCL,
-// where there is one. In turn; everyone's result is checked. A line of JSON for each: medians of
-// what the slowest process took, in microseconds.
+// MPI_Allreduce of doubles in device memory, a GPU for each process. It is measured in four ways,
+// in turn: as it is; on copies in host memory, as MPICH does it
+// (MPIR_CVAR_GPU_REDUCE_ON_DEVICE=-1); by hand (direct.cuh); by NCCL, where there is one.
+// Everyone's result is checked. A line of JSON for each: medians of what the slowest process took,
+// in microseconds.
 #include "direct.cuh"
 #include "nccl.cuh"
 
@@ -12,6 +13,7 @@
 
 #include <cstdio>
 #include <iostream>
+#include <string_view>
 
 namespace bench {
 namespace {
@@ -71,12 +73,15 @@ bool measure(int64_t bytes, Setting &threshold, Nccl *nccl)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     const int64_t n = bytes / 8;
-    const Device memory(2 * bytes);
+    // CUDA opens an allocation once in a process, and the MPI may have opened its own already.
+    // Small ones share an allocation of the driver's.
+    const Device memory(2 * bytes), by_hand(std::max(2 * bytes, int64_t{4} << 20));
     auto *const from = reinterpret_cast<double *>(memory.get()), *const to = from + n;
+    auto *const hand_from = reinterpret_cast<double *>(by_hand.get());
     const auto by_mpi = [&] {
         MPI_Allreduce(from, to, static_cast<int>(n), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     };
-    Direct direct(from, n);
+    Direct direct(hand_from, n);
     const auto by_mpi_with = [&](int least) {
         return [&, least] {
             threshold.set(least);
@@ -91,11 +96,12 @@ bool measure(int64_t bytes, Setting &threshold, Nccl *nccl)
     if (nccl)
         kinds.push_back({"nccl", [&] { nccl->sum(from, to, n); }, {}});
     for (Kind &kind : kinds) {
-        fill<<<512, 256>>>(from, n, rank);
-        BENCH_CUDA(cudaMemset(to, 0xff, static_cast<size_t>(bytes)));
+        double *const vectors = kind.who == std::string_view("hand") ? hand_from : from;
+        fill<<<512, 256>>>(vectors, n, rank);
+        BENCH_CUDA(cudaMemset(vectors + n, 0xff, static_cast<size_t>(bytes)));
         BENCH_CUDA(cudaDeviceSynchronize());
         kind.once();
-        kind.right = is_right(to, n, ranks);
+        kind.right = is_right(vectors + n, n, ranks);
     }
     take_turns(kinds);
     for (const Kind &kind : kinds)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A sum over the GPUs of one host by hand: each process sums one part of everyone's vector, read
+// A sum over the GPUs of one host by hand. Each process sums one part of everyone's vector, read
 // over the links (CUDA IPC), and writes it into everyone's result.
 #pragma once
 

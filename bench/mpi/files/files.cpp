@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MPI_File_write_at and read_at of a device's memory, beside the same of host memory, and beside
-// what a user writes who trusts no MPI with it: a copy into pinned memory as a whole, then a write
-// of that. They take turns; a line of JSON for each. Writes end with MPI_File_sync, and files that
-// are read are not in the cache, where the file system has one.
+// MPI_File_write_at and read_at of a device's memory, beside the same of host memory. A third way
+// is what a user writes who trusts no MPI with it: a copy of all into pinned memory, then a write.
+// They take turns; a line of JSON for each. Writes end with MPI_File_sync, and files that are read
+// are not in the cache, where the file system has one.
 #include "../../../test/gpu/device_memory.hpp"
 
 #include <fcntl.h>

@@ -25,9 +25,9 @@ private:
     std::array<MPI_Datatype, directions> out_, in_;
 };
 
-// One kernel packs all regions, each into the memory of the GPU that it belongs to (CUDA IPC); a
-// message of no bytes to and from each neighbour; one kernel unpacks all. The memory for what is
-// packed is there twice, so that nobody has to be asked whether it was unpacked.
+// One kernel packs all regions, each into the memory of the GPU that it belongs to (CUDA IPC). A
+// message of no bytes goes to and comes from each neighbour. One kernel unpacks all. The memory for
+// packed data is there twice, so that nobody has to be asked whether it was unpacked.
 class HaloByHand {
 public:
     explicit HaloByHand(const Grid &grid);

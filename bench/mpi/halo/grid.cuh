@@ -35,15 +35,15 @@ struct Block {
 
 class Grid {
 public:
-    // A block of `size` cells along each axis for every process of MPI_COMM_WORLD, which goes with
-    // it.
+    // A block of `size` cells along each axis for every process of MPI_COMM_WORLD,
+    // which goes with it.
     Grid(int size, int radius, int quantities);
     Grid(const Grid &) = delete;
     ~Grid();
 
     const Block &block() const { return block_; }
     MPI_Comm comm() const { return comm_; }
-    // Of message i: who sends it here, and who gets it from here.
+    // Who sends message i here, and who gets it from here.
     int source(int i) const { return sources_[static_cast<size_t>(i)]; }
     int destination(int i) const { return destinations_[static_cast<size_t>(i)]; }
     double *cells() const { return reinterpret_cast<double *>(cells_.get()); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A halo exchange on GPUs, one for each process: by MPI's datatypes and by hand (exchanges.cuh), in
-// turn; every cell is checked after each kind's first exchange and after its last. A line of JSON
+// A halo exchange on GPUs, one for each process, by MPI's datatypes and by hand (exchanges.cuh), in
+// turn. Every cell is checked after each kind's first exchange and after its last. A line of JSON
 // for each: medians over the exchanges of what the slowest process took, in microseconds.
 #include "exchanges.cuh"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What users of GPUs reported as slow or wrong in other MPIs: each by MPI's datatypes, and by hand,
-// with kernels that pack into contiguous buffers and messages of those.
+// What users of GPUs reported as slow or wrong in other MPIs. Each is done by MPI's datatypes, and
+// by hand: kernels pack into contiguous buffers, and messages carry those.
 #pragma once
 
 #include "../../gpu/owner.hpp"
@@ -41,8 +41,8 @@ protected:
 // open-mpi/ompi#8720: MPI_Alltoall of the columns of a matrix of doubles, of `rows` x `n` in each
 // process: vectors, resized, and as many of them as each gets.
 std::unique_ptr<Pattern> make_columns(int rows, int n);
-// open-mpi/ompi#12202: cells anywhere in a field become another process's ghost cells, by
-// MPI_Type_indexed.
+// open-mpi/ompi#12202: cells anywhere in a field become another process's ghost cells,
+// by MPI_Type_indexed.
 std::unique_ptr<Pattern> make_ghosts(int cells, int field);
 // pmodels/mpich#6226: one type, through MPI_BOTTOM, of every second of 2 n doubles in device
 // memory, and n in host memory.

@@ -4,60 +4,70 @@
 # the rest by the C++ compiler.
 cuda_headers = \
     include/heddle.h \
-    src/gpu/backend.hpp \
-    src/gpu/work.hpp \
-    src/mpi/datatype/engine/image.hpp \
-    src/gpu/cuda/access.cuh \
-    src/gpu/cuda/combine.cuh \
-    src/gpu/cuda/copy_words.cuh \
-    src/gpu/cuda/device_code.cuh \
-    src/gpu/cuda/divider.hpp \
-    src/gpu/cuda/elements.hpp \
-    src/gpu/cuda/fetch.cuh \
-    src/gpu/cuda/geometry.hpp \
-    src/gpu/cuda/kernel.hpp \
-    src/gpu/cuda/records.cuh \
-    src/gpu/cuda/reduce.cuh \
-    src/gpu/cuda/runs.cuh
+    include/heddle_message.h \
+    src/gpu/core/work.hpp \
+    src/engine/image.hpp \
+    src/gpu/cuda/kernels/access.cuh \
+    src/gpu/cuda/kernels/combine.cuh \
+    src/gpu/cuda/kernels/copy_words.cuh \
+    src/gpu/cuda/kernels/device_code.cuh \
+    src/gpu/cuda/kernels/divider.hpp \
+    src/gpu/cuda/kernels/fetch.cuh \
+    src/gpu/cuda/kernels/fold.cuh \
+    src/gpu/cuda/kernels/geometry.hpp \
+    src/gpu/cuda/kernels/kernel.hpp \
+    src/gpu/cuda/kernels/operators.hpp \
+    src/gpu/cuda/kernels/records.cuh \
+    src/gpu/cuda/kernels/reduce.cuh \
+    src/gpu/cuda/kernels/runs.cuh \
+    src/gpu/cuda/kernels/tuning.hpp
 cuda_kernels = \
-    src/gpu/cuda/any.lo \
-    src/gpu/cuda/batch.lo \
-    src/gpu/cuda/even_runs.lo \
-    src/gpu/cuda/few_runs.lo \
-    src/gpu/cuda/records.lo \
-    src/gpu/cuda/reduce_floats.lo \
-    src/gpu/cuda/reduce_integers.lo \
-    src/gpu/cuda/reduce_pairs.lo \
-    src/gpu/cuda/runs.lo \
-    src/gpu/cuda/short_runs.lo \
-    src/gpu/cuda/strided.lo \
-    src/gpu/cuda/transpose.lo \
-    src/gpu/cuda/unpack_records.lo
+    src/gpu/cuda/kernels/any.lo \
+    src/gpu/cuda/kernels/batch.lo \
+    src/gpu/cuda/kernels/even_runs.lo \
+    src/gpu/cuda/kernels/few_runs.lo \
+    src/gpu/cuda/kernels/fold_floats.lo \
+    src/gpu/cuda/kernels/fold_integers.lo \
+    src/gpu/cuda/kernels/list_runs.lo \
+    src/gpu/cuda/kernels/records.lo \
+    src/gpu/cuda/kernels/reduce_floats.lo \
+    src/gpu/cuda/kernels/reduce_integers.lo \
+    src/gpu/cuda/kernels/reduce_pairs.lo \
+    src/gpu/cuda/kernels/runs.lo \
+    src/gpu/cuda/kernels/short_runs.lo \
+    src/gpu/cuda/kernels/strided.lo \
+    src/gpu/cuda/kernels/transpose.lo \
+    src/gpu/cuda/kernels/unpack_records.lo
 EXTRA_DIST += $(cuda_headers) $(cuda_kernels:.lo=.cu)
 
 if BUILD_CUDA
 lib_LTLIBRARIES += libheddle-cuda.la
 libheddle_cuda_la_SOURCES = \
-    src/gpu/cuda/backend.cpp \
-    src/gpu/cuda/backend.hpp \
-    src/gpu/cuda/completion.cpp \
-    src/gpu/cuda/device.cpp \
-    src/gpu/cuda/device.hpp \
-    src/gpu/cuda/imports.hpp \
-    src/gpu/cuda/dispatch.cpp \
-    src/gpu/cuda/dispatch.hpp \
-    src/gpu/cuda/done.cpp \
-    src/gpu/cuda/done.hpp \
-    src/gpu/cuda/error.cpp \
-    src/gpu/cuda/error.hpp \
-    src/gpu/cuda/kernel.cpp \
-    src/gpu/cuda/memory.cpp \
-    src/gpu/cuda/nearby.cpp \
-    src/gpu/cuda/nearby.hpp \
-    src/gpu/cuda/open.cpp
-libheddle_cuda_la_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
+    src/gpu/cuda/host/backend.cpp \
+    src/gpu/cuda/host/backend.hpp \
+    src/gpu/cuda/host/completion.cpp \
+    src/gpu/cuda/host/device.cpp \
+    src/gpu/cuda/host/device.hpp \
+    src/gpu/cuda/host/imports.hpp \
+    src/gpu/cuda/host/dispatch.cpp \
+    src/gpu/cuda/host/dispatch.hpp \
+    src/gpu/cuda/host/done.cpp \
+    src/gpu/cuda/host/done.hpp \
+    src/gpu/cuda/host/error.cpp \
+    src/gpu/cuda/host/error.hpp \
+    src/gpu/cuda/kernels/kernel.cpp \
+    src/gpu/cuda/host/memory.cpp \
+    src/gpu/cuda/host/numa.cpp \
+    src/gpu/cuda/host/numa.hpp \
+    src/gpu/cuda/host/open.cpp \
+    src/gpu/cuda/host/profiler.cpp \
+    src/gpu/cuda/host/select_kernel.cpp \
+    src/gpu/cuda/host/select_kernel.hpp \
+    src/gpu/cuda/host/targets.hpp
+libheddle_cuda_la_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS) -DHEDDLE_CUDA_TARGETS='"$(CUDA_TARGETS)"'
 libheddle_cuda_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -no-undefined \
-    -export-symbols-regex '^heddle_open_backend_3$$' -Wl,--exclude-libs,ALL
+    $(exports) -Wl,--exclude-libs,ALL
+EXTRA_libheddle_cuda_la_DEPENDENCIES = src/exported.map
 libheddle_cuda_la_LIBADD = $(cuda_kernels) $(CUDA_LIBS)
 endif
 CLEANFILES += $(cuda_kernels) $(cuda_kernels:.lo=.o)
@@ -65,7 +75,7 @@ CLEANFILES += $(cuda_kernels) $(cuda_kernels:.lo=.o)
 # What libtool would add to make position-independent code nvcc does not know, so it is spelt out for nvcc. No kernel
 # gains from contraction to fused multiply-adds, and reductions must round as the host does.
 cuda_compile = $(NVCC) -std=c++20 $(NVCCFLAGS) --fmad=false $(CUDA_ARCH_FLAGS) -Xfatbin -compress-all \
-    -I$(top_srcdir)/include --compiler-options=-fPIC,-fvisibility=hidden,-Wall,-Wextra
+    -I$(top_srcdir)/include -I$(top_srcdir)/src --compiler-options=-fPIC,-fvisibility=hidden,-Wall,-Wextra
 
 $(cuda_kernels): $(cuda_headers)
 SUFFIXES = .cu

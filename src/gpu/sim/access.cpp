@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "access.hpp"
+#include "gpu/sim/access.hpp"
 
 #include <cinttypes>
 #include <cstdio>
@@ -37,7 +37,7 @@ void *Access::refuse(uintptr_t address, size_t bytes, const char *why)
         char text[200];
         snprintf(text, sizeof text, "sim: device %d: %s: %zu bytes at 0x%" PRIxPTR ": %s", device_,
                  what_.c_str(), bytes, address, why);
-        error_ = device_error(text);
+        error_ = device_fault(text);
     }
     return nullptr;
 }

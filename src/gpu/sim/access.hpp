@@ -2,16 +2,16 @@
 // A device's view of memory: where an address really lies, if the device can reach it at all.
 #pragma once
 
-#include "memory.hpp"
+#include "gpu/sim/memory.hpp"
 
 namespace heddle::gpu::sim {
 
-// What copies may do beyond what kernels may, and what kernels may not that were told so.
+// Rights that copies have and kernels do not, and rights that a launch gives up.
 struct Limits {
     bool peers = false;    // reach the memory of any device
     bool pageable = false; // and the host's
     bool own = false; // reach the device's own memory only: for others' a kernel takes fences that
-                      // it was not told to take
+                      // this one was not asked for
 };
 
 class Access {
@@ -39,7 +39,7 @@ public:
                                                  alignof(T)));
     }
 
-    const Error &error() const { return error_; }
+    const Fault &error() const { return error_; }
 
 private:
     std::byte *look_up(uintptr_t address, size_t bytes, size_t alignment);
@@ -50,7 +50,7 @@ private:
     const std::string what_;
     const Limits limits_;
     Range range_; // the last one that was met
-    Error error_; // the first one
+    Fault error_; // the first one
 };
 
 } // namespace heddle::gpu::sim

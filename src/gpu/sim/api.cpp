@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // All that the plug-in exports: the opening, and what tests ask of it.
-#include "sim.h"
+#include "gpu/sim/sim.h"
 
-#include "machine.hpp"
+#include "gpu/sim/machine.hpp"
 
 #include <cstring>
 #include <string>
@@ -27,12 +27,12 @@ int allocate(MemoryKind kind, int device, size_t bytes, void **ptr)
     Machine *const m = machine();
     if (!m || !ptr)
         return HEDDLE_ERR_ARG;
-    return m->memories().allocate(kind, device, bytes, Origin::program, -1, ptr).code;
+    return m->memories().allocate(kind, device, bytes, Origin::program, -1, ptr).error.code();
 }
 
 } // namespace
 
-extern "C" HEDDLE_SIM_API Backend *heddle_open_backend_3(const Host &host, std::string &reason)
+extern "C" HEDDLE_SIM_API Backend *heddle_open_backend_5(const Host &host, std::string &reason)
 {
     Machine *const m = Machine::open(reason);
     if (m)
@@ -45,11 +45,11 @@ int heddle_sim_configure(const char *switches)
     Machine *const m = machine();
     if (!m || !switches)
         return HEDDLE_ERR_ARG;
-    if (const Error error = Switches::check(switches))
-        return error.code;
+    if (const Fault error = Switches::check(switches))
+        return error.error.code();
     if (Switches::asks_for_reset(switches))
         m->queues().mend();
-    return m->switches().configure(switches).code;
+    return m->switches().configure(switches).error.code();
 }
 
 int64_t heddle_sim_count(const char *name)
@@ -76,19 +76,19 @@ int heddle_sim_malloc_host(size_t bytes, void **ptr)
 int heddle_sim_free(void *ptr)
 {
     Machine *const m = machine();
-    return m ? m->memories().free(ptr, Origin::program).code : int{HEDDLE_ERR_ARG};
+    return m ? m->memories().free(ptr, Origin::program).error.code() : int{HEDDLE_ERR_ARG};
 }
 
 int heddle_sim_host_register(void *ptr, size_t bytes)
 {
     Machine *const m = machine();
-    return m ? m->memories().add_registered(0, ptr, bytes).code : int{HEDDLE_ERR_ARG};
+    return m ? m->memories().add_registered(0, ptr, bytes).error.code() : int{HEDDLE_ERR_ARG};
 }
 
 int heddle_sim_host_unregister(void *ptr)
 {
     Machine *const m = machine();
-    return m ? m->memories().free(ptr, Origin::registered).code : int{HEDDLE_ERR_ARG};
+    return m ? m->memories().free(ptr, Origin::registered).error.code() : int{HEDDLE_ERR_ARG};
 }
 
 int heddle_sim_memcpy(void *to, const void *from, size_t bytes)
@@ -124,14 +124,14 @@ int heddle_sim_set_device(int device)
 int heddle_sim_stream_create(int device, void **stream)
 {
     Machine *const m = machine();
-    return m && stream ? m->queues().create(device, stream).code : int{HEDDLE_ERR_ARG};
+    return m && stream ? m->queues().create(device, stream).error.code() : int{HEDDLE_ERR_ARG};
 }
 
 int heddle_sim_stream_destroy(void *stream)
 {
     Machine *const m = machine();
     const int device = m ? m->queues().device_of(stream) : -1;
-    return device < 0 ? int{HEDDLE_ERR_ARG} : m->queues().destroy(device, stream).code;
+    return device < 0 ? int{HEDDLE_ERR_ARG} : m->queues().destroy(device, stream).error.code();
 }
 
 int heddle_sim_stream_synchronize(void *stream)
@@ -139,7 +139,7 @@ int heddle_sim_stream_synchronize(void *stream)
     Machine *const m = machine();
     const int device =
         m ? (stream ? m->queues().device_of(stream) : Machine::current_device()) : -1;
-    return device < 0 ? int{HEDDLE_ERR_ARG} : m->queues().synchronize(device, stream).code;
+    return device < 0 ? int{HEDDLE_ERR_ARG} : m->queues().synchronize(device, stream).error.code();
 }
 
 int heddle_sim_synchronize(void)

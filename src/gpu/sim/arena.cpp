@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "memory.hpp"
+#include "gpu/sim/memory.hpp"
 
 #include <cerrno>
 #include <cstring>
@@ -23,14 +23,14 @@ constexpr size_t round_up(size_t value, size_t unit) { return (value + unit - 1)
 
 size_t with_gap(size_t bytes) { return round_up(bytes, granule) + granule; }
 
-Error system_error(const char *call)
+Fault system_error(const char *call)
 {
-    return device_error(std::string("sim: ") + call + ": " + std::strerror(errno));
+    return device_fault(std::string("sim: ") + call + ": " + std::strerror(errno));
 }
 
 } // namespace
 
-std::unique_ptr<Arena> Arena::make(Error &error)
+std::unique_ptr<Arena> Arena::make(Fault &error)
 {
     std::unique_ptr<Arena> arena(new Arena);
     arena->file_ = memfd_create("heddle-sim", MFD_CLOEXEC);

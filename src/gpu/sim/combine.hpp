@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One element combined with another: MPI's operators (MPI 4.0, section 6.9), written for clarity.
+// One element combined with another: by the host's kernels.
 #pragma once
 
 #include "heddle.h"

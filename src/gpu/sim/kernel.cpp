@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "kernel.hpp"
+#include "gpu/sim/kernel.hpp"
 
-#include "combine.hpp"
+#include "gpu/sim/combine.hpp"
 
 #include <algorithm>
 #include <array>
@@ -9,9 +9,6 @@
 
 namespace heddle::gpu::sim {
 namespace {
-
-constexpr std::array<const char *, static_cast<size_t>(Kernel::count)> names{
-    "strided", "transpose", "records", "runs", "any", "reduce"};
 
 // ---- the sides, as the device reads them ----
 
@@ -58,11 +55,11 @@ bool translate_runs(Access &access, RunList &runs)
     const int64_t tiles = (runs.bytes + tile_bytes - 1) / tile_bytes;
     const auto *displs = access.reach_array(runs.displs, runs.count);
     const auto *prefix = displs ? access.reach_array(runs.prefix, runs.count + 1) : nullptr;
-    const auto *spots = prefix ? access.reach_array(runs.spots, runs.count) : nullptr;
-    const auto *tile = spots ? access.reach_array(runs.tile, tiles + 1) : nullptr;
+    const auto *entries = prefix ? access.reach_array(runs.entries, runs.count) : nullptr;
+    const auto *tile = entries ? access.reach_array(runs.tile, tiles + 1) : nullptr;
     runs.displs = displs;
     runs.prefix = prefix;
-    runs.spots = spots;
+    runs.entries = entries;
     runs.tile = tile;
     return tile;
 }
@@ -95,7 +92,7 @@ public:
             reinterpret_cast<uintptr_t>(side_.base) + static_cast<uintptr_t>(displ), bytes, bytes);
     }
 
-    const Error &error() const { return error_ ? error_ : access_.error(); }
+    const Fault &error() const { return error_ ? error_ : access_.error(); }
 
 private:
     // As a thread block does it: the tile's runs by the list, then a search among them.
@@ -113,16 +110,16 @@ private:
         const int64_t touched = last - first + (last_is_next(tile) ? 0 : 1);
         if (!holds_first || last < first || last >= list.count || touched > list.most) {
             error_ =
-                device_error("sim: run list: tile " + std::to_string(tile) + " has the wrong runs");
+                device_fault("sim: run list: tile " + std::to_string(tile) + " has the wrong runs");
             return 0;
         }
         const int64_t run = first + find_block(list.prefix + first, last - first + 1, within);
-        const uint64_t spot = list.spots[run];
+        const uint64_t entry = list.entries[run];
         const int64_t begin = tile * tile_bytes;
-        if (displ_of(list, spot) != list.displs[run] ||
-            (run > first && begin + begin_of(spot, begin) != list.prefix[run])) {
+        if (displ_of(entry) != list.displs[run] ||
+            (run > first && begin + begin_of(entry, begin) != list.prefix[run])) {
             error_ =
-                device_error("sim: run list: run " + std::to_string(run) + " is in the wrong spot");
+                device_fault("sim: run list: run " + std::to_string(run) + " has a wrong entry");
             return 0;
         }
         return stretch * list.extent + list.displs[run] + (within - list.prefix[run]);
@@ -139,7 +136,7 @@ private:
     Access access_;
     Side side_;
     const bool by_runs_;
-    Error error_;
+    Fault error_;
 };
 
 // ---- kernels ----
@@ -153,7 +150,7 @@ int64_t word_of(const Work &work)
     return word;
 }
 
-Error move(const Work &work, Places &from, Places &to)
+Fault move(const Work &work, Places &from, Places &to)
 {
     const int64_t word = word_of(work);
     const auto size = static_cast<size_t>(word);
@@ -181,7 +178,7 @@ bool transfer_element(Places &places, int64_t at, size_t bytes, size_t word, std
     return true;
 }
 
-Error reduce(const Work &work, Places &from, Places &to)
+Fault reduce(const Work &work, Places &from, Places &to)
 {
     const Packed form = packed_form(work.basic);
     const auto widest = [&](const Side &side) {
@@ -204,13 +201,18 @@ Error reduce(const Work &work, Places &from, Places &to)
     return from.error() ? from.error() : to.error();
 }
 
-Error refuse(Kernel kernel, const char *why)
+bool takes_list(Kernel kernel)
 {
-    return device_error(std::string("sim: launch: kernel ") + names[static_cast<size_t>(kernel)] +
-                        ": " + why);
+    return kernel == Kernel::runs || kernel == Kernel::even_runs || kernel == Kernel::short_runs ||
+           kernel == Kernel::few_runs;
 }
 
-Error check_side(Kernel kernel, const Side &side)
+Fault refuse(Kernel kernel, const char *why)
+{
+    return device_fault(std::string("sim: launch: kernel ") + kernel_name(kernel) + ": " + why);
+}
+
+Fault check_side(Kernel kernel, const Side &side)
 {
     if (side.word == 0 || side.word > 16 || (side.word & (side.word - 1)) != 0)
         return refuse(kernel, "a word that is no power of two up to 16");
@@ -225,14 +227,14 @@ Error check_side(Kernel kernel, const Side &side)
 
 } // namespace
 
-Error check_launch(Kernel kernel, const Work &work)
+Fault check_launch(Kernel kernel, const Work &work)
 {
     if (kernel >= Kernel::count)
-        return device_error("sim: launch: no such kernel");
+        return device_fault("sim: launch: no such kernel");
     if (work.bytes < 0)
         return refuse(kernel, "a negative length");
     for (const Side *side : {&work.from, &work.to})
-        if (Error error = check_side(kernel, *side))
+        if (Fault error = check_side(kernel, *side))
             return error;
     const bool computes = work.op != HEDDLE_OP_REPLACE && work.op != HEDDLE_OP_NO_OP;
     if (computes && kernel != Kernel::reduce)
@@ -245,33 +247,86 @@ Error check_launch(Kernel kernel, const Work &work)
     const bool has_image = work.from.shape == Shape::image || work.to.shape == Shape::image;
     switch (kernel) {
     case Kernel::strided:
-        return !has_image ? Error{} : refuse(kernel, "takes dense and strided sides");
+        return !has_image ? Fault{} : refuse(kernel, "takes dense and strided sides");
+    case Kernel::sparse:
     case Kernel::transpose:
-        return has_dense && !has_image ? Error{}
+    case Kernel::batch:
+        return has_dense && !has_image ? Fault{}
                                        : refuse(kernel, "takes a dense and a strided side");
     case Kernel::records:
-        return has_dense ? Error{} : refuse(kernel, "takes a dense side and one of records");
+        return has_dense ? Fault{} : refuse(kernel, "takes a dense side and one of records");
+    case Kernel::batch_images:
+        return has_dense && has_image ? Fault{} : refuse(kernel, "takes a dense side and an image");
     case Kernel::runs:
+    case Kernel::even_runs:
+    case Kernel::short_runs:
+    case Kernel::few_runs:
         return has_dense && (work.from.listed() || work.to.listed())
-                   ? Error{}
+                   ? Fault{}
                    : refuse(kernel, "takes a dense side and one with a run list");
     default:
         return {};
     }
 }
 
-Error run_kernel(const Memories &memories, int device, Kernel kernel, const Work &work)
+Fault run_kernel(const Memories &memories, int device, Kernel kernel, const Work &work)
 {
     if (work.op == HEDDLE_OP_NO_OP || work.bytes == 0)
         return {};
-    const std::string name = std::string("kernel ") + names[static_cast<size_t>(kernel)];
-    Places from(memories, device, name + " reads", work.from, kernel == Kernel::runs, work.far);
-    Places to(memories, device, name + " writes", work.to, kernel == Kernel::runs, work.remote);
+    const std::string name = std::string("kernel ") + kernel_name(kernel);
+    const bool by_runs = takes_list(kernel);
+    Places from(memories, device, name + " reads", work.from, by_runs, work.far);
+    Places to(memories, device, name + " writes", work.to, by_runs, work.remote);
     if (from.error())
         return from.error();
     if (to.error())
         return to.error();
     return work.op == HEDDLE_OP_REPLACE ? move(work, from, to) : reduce(work, from, to);
+}
+
+Fault check_fold(const Fold &fold)
+{
+    if (fold.n < 1 || fold.n > Fold::most)
+        return refuse(Kernel::fold, "too many vectors, or none");
+    const Packed form = packed_form(fold.basic);
+    if (!can_combine(fold.op, fold.basic) || form.size != form.value)
+        return refuse(Kernel::fold, "no such operator on that type");
+    if (fold.bytes <= 0 || static_cast<size_t>(fold.bytes) % form.size != 0)
+        return refuse(Kernel::fold, "a cut element, or nothing");
+    return {};
+}
+
+// In words, as a GPU does where all lie at multiples of one; the rest by elements.
+Fault run_fold(const Memories &memories, int device, const Fold &fold)
+{
+    constexpr size_t word = 16;
+    const size_t element = packed_form(fold.basic).size;
+    Access from(memories, device, "kernel fold reads", {.own = !fold.far});
+    Access to(memories, device, "kernel fold writes", {.own = !fold.remote});
+    std::array<std::byte, 64> result, source;
+    const auto all = static_cast<size_t>(fold.bytes);
+    for (size_t at = 0, step = 0; at < all; at += step) {
+        const bool by_words = fold.word >= static_cast<int>(word) && element <= word;
+        step = by_words && all - at >= word ? word : element;
+        const auto read = [&](const char *vector, std::byte *into) {
+            const std::byte *const place =
+                from.reach(reinterpret_cast<uintptr_t>(vector) + at, step, step);
+            return place ? std::memcpy(into, place, step) : nullptr;
+        };
+        if (!read(fold.from[0], result.data()))
+            return from.error();
+        for (int i = 1; i < fold.n; ++i) {
+            if (!read(fold.from[i], source.data()))
+                return from.error();
+            for (size_t e = 0; e < step; e += element)
+                combine(fold.op, fold.basic, &result[e], &source[e]);
+        }
+        std::byte *const target = to.reach(reinterpret_cast<uintptr_t>(fold.to) + at, step, step);
+        if (!target)
+            return to.error();
+        std::memcpy(target, result.data(), step);
+    }
+    return {};
 }
 
 // From the first byte of a copy's rows to behind the last one.
@@ -280,7 +335,28 @@ static size_t extent_of(const Layers &copy, size_t pitch, size_t rows_of_layer)
     return ((copy.layers - 1) * rows_of_layer + copy.rows - 1) * pitch + copy.width;
 }
 
-Error run_copy(const Memories &memories, int device, Limits limits, const Layers &copy)
+Fault make_list(const Memories &memories, int device, Listing listing)
+{
+    Access access(memories, device, "the making of a list");
+    const auto reach = [&access](auto *&array, int64_t count) {
+        array = const_cast<std::remove_reference_t<decltype(array)>>(
+            access.error() ? nullptr : access.reach_array(array, count));
+    };
+    reach(listing.displs, listing.count);
+    if (listing.even > 0)
+        reach(listing.even_prefix, listing.count + 1);
+    else
+        reach(listing.prefix, listing.count + 1);
+    reach(listing.entries, listing.count);
+    reach(listing.tile, listing.tiles + 1);
+    reach(listing.facts, 1);
+    if (access.error())
+        return access.error();
+    gpu::make_list(listing);
+    return {};
+}
+
+Fault run_copy(const Memories &memories, int device, Limits limits, const Layers &copy)
 {
     Access from(memories, device, "copy reads", limits);
     Access to(memories, device, "copy writes", limits);

@@ -4,6 +4,13 @@
 # shared object that dlopen opens, .libs/libheddle-sim.so.
 noinst_LTLIBRARIES += src/gpu/sim/libheddle-sim.la
 src_gpu_sim_libheddle_sim_la_SOURCES = \
+    src/engine/operators.hpp \
+    src/engine/predefined.cpp \
+    src/engine/predefined.hpp \
+    src/engine/reduce.hpp \
+    src/engine/reduce_kernels.cpp \
+    src/gpu/cuda/host/select_kernel.cpp \
+    src/gpu/cuda/host/select_kernel.hpp \
     src/gpu/sim/access.cpp \
     src/gpu/sim/access.hpp \
     src/gpu/sim/api.cpp \
@@ -24,4 +31,6 @@ src_gpu_sim_libheddle_sim_la_SOURCES = \
     src/gpu/sim/switches.hpp
 src_gpu_sim_libheddle_sim_la_CXXFLAGS = $(AM_CXXFLAGS) -pthread
 src_gpu_sim_libheddle_sim_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath $(abs_builddir) \
-    -export-symbols-regex '^heddle_(open_backend_3|sim_)' -pthread
+    $(exports) -pthread
+# Its name of the interface stands in this file.
+EXTRA_src_gpu_sim_libheddle_sim_la_DEPENDENCIES = src/gpu/sim/local.mk

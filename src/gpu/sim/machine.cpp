@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "machine.hpp"
+#include "gpu/sim/machine.hpp"
 
-#include "combine.hpp"
-#include "kernel.hpp"
+#include "gpu/cuda/host/select_kernel.hpp"
+#include "gpu/sim/combine.hpp"
+#include "gpu/sim/kernel.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -53,7 +54,7 @@ Machine *Machine::open(std::string &reason)
     }
     auto machine = std::make_unique<Machine>(devices, static_cast<Peers>(peers));
     if (const char *switches = std::getenv("HEDDLE_SIM"))
-        if (const Error error = machine->switches_.configure(switches)) {
+        if (const Fault error = machine->switches_.configure(switches)) {
             reason = "HEDDLE_SIM: " + error.text;
             return nullptr;
         }
@@ -72,28 +73,28 @@ int &Machine::current_device()
     return device;
 }
 
-int Machine::report(const Error &error) const
+Error Machine::report(const Fault &error) const
 {
     if (error && host_.set_error)
         host_.set_error(error.text.c_str());
-    return error.code;
+    return error.error;
 }
 
-Error Machine::enter(Call call, int device)
+Fault Machine::enter(Call call, int device)
 {
-    if (Error error = switches_.enter(call))
+    if (Fault error = switches_.enter(call))
         return error;
     if (device < 0 || device >= device_count())
-        return device_error("sim: no such device");
+        return device_fault("sim: no such device");
     return queues_.broken(device);
 }
 
 // What asks for an end fails only where the device itself has failed.
-Error Machine::enter_end(Call call, int device)
+Fault Machine::enter_end(Call call, int device)
 {
     if (device < 0 || device >= device_count())
-        return device_error("sim: no such device");
-    Error error = switches_.enter(call);
+        return device_fault("sim: no such device");
+    Fault error = switches_.enter(call);
     if (error)
         queues_.fail(device, error);
     return error;
@@ -117,6 +118,7 @@ Memory Machine::query(const void *ptr, bool wants_range) const
         memory.size = found->size;
         memory.id = found->id;
     }
+    memory.imported = found->imported;
     if (found->closed)
         memory.close_to_others();
     return memory;
@@ -145,48 +147,48 @@ bool Machine::reaches(int device, int peer) const
 
 // ---- slabs ----
 
-int Machine::allocate(int device, size_t bytes, void **ptr)
+Error Machine::allocate(int device, size_t bytes, void **ptr)
 {
-    if (const Error error = enter(Call::allocate, device))
+    if (const Fault error = enter(Call::allocate, device))
         return report(error);
     return report(memories_.allocate(MemoryKind::device, device, bytes, Origin::slab,
                                      switches_.device_memory(), ptr));
 }
 
-int Machine::free(int device, void *ptr)
+Error Machine::free(int device, void *ptr)
 {
-    if (const Error error = enter(Call::free, device))
+    if (const Fault error = enter(Call::free, device))
         return report(error);
     return report(memories_.free(ptr, Origin::slab));
 }
 
-int Machine::allocate_pinned(int device, size_t bytes, void **ptr)
+Error Machine::allocate_pinned(int device, size_t bytes, void **ptr)
 {
-    if (const Error error = enter(Call::allocate_pinned, device))
+    if (const Fault error = enter(Call::allocate_pinned, device))
         return report(error);
     return report(memories_.allocate(MemoryKind::pinned, device, bytes, Origin::slab,
                                      switches_.pinned_memory(), ptr));
 }
 
-int Machine::free_pinned(int device, void *ptr)
+Error Machine::free_pinned(int device, void *ptr)
 {
-    if (const Error error = enter(Call::free_pinned, device))
+    if (const Fault error = enter(Call::free_pinned, device))
         return report(error);
     return report(memories_.free(ptr, Origin::slab));
 }
 
 // ---- streams ----
 
-int Machine::stream_create(int device, bool, Stream *stream)
+Error Machine::stream_create(int device, bool, Stream *stream)
 {
-    if (const Error error = enter(Call::stream_create, device))
+    if (const Fault error = enter(Call::stream_create, device))
         return report(error);
     return report(queues_.create(device, stream));
 }
 
-int Machine::stream_device(Stream stream, int *device)
+Error Machine::stream_device(Stream stream, int *device)
 {
-    if (const Error error = switches_.enter(Call::stream_device))
+    if (const Fault error = switches_.enter(Call::stream_device))
         return report(error);
     const int found = stream ? queues_.device_of(stream) : current_device();
     if (found < 0)
@@ -195,95 +197,133 @@ int Machine::stream_device(Stream stream, int *device)
     return HEDDLE_SUCCESS;
 }
 
-int Machine::stream_synchronize(int device, Stream stream)
+Error Machine::stream_synchronize(int device, Stream stream)
 {
-    if (const Error error = enter_end(Call::stream_synchronize, device))
+    if (const Fault error = enter_end(Call::stream_synchronize, device))
         return report(error);
-    if (const Error error = queues_.broken(device))
+    if (const Fault error = queues_.broken(device))
         return report(error);
     return report(queues_.synchronize(device, stream));
 }
 
 // ---- work ----
 
-int Machine::launch(int device, Stream stream, std::span<const Launch> launches, Done *done)
+Fault Machine::put_kernel(int device, Stream stream, Kernel kernel, std::vector<Work> works,
+                          Done *done)
 {
-    if (const Error error = enter(Call::launch, device))
-        return report(error);
-    if (launches.empty())
-        return report(device_error("sim: launch: nothing to do"));
-    std::vector<std::pair<Kernel, Work>> works;
-    works.reserve(launches.size());
-    for (const Launch &each : launches) {
-        if (launches.size() > 1 && each.kernel != Kernel::any && each.kernel != Kernel::strided)
-            return report(device_error("sim: launch: this kernel takes no batch"));
-        if (each.work->op != HEDDLE_OP_REPLACE && !combines(each.work->op, each.work->basic))
-            return report(device_error("sim: launch: an operator that the device does not have"));
-        if (const Error error = check_launch(each.kernel, *each.work))
-            return report(error);
-        works.emplace_back(each.kernel, *each.work);
-    }
-    auto run = [this, device, works = std::move(works)]() -> Error {
-        if (Error error = switches_.enter(Call::execute))
+    ++launched_;
+    auto run = [this, device, kernel, works = std::move(works)]() -> Fault {
+        if (Fault error = switches_.enter(Call::execute))
             return error;
         // The works of a batch have no order.
-        const size_t shift = switches_.reorder() ? switches_.random() % works.size() : 0;
+        const size_t shift =
+            switches_.reorder() && !works.empty() ? switches_.random() % works.size() : 0;
         for (size_t i = 0; i < works.size(); ++i) {
-            const auto &[kernel, work] = works[(i + shift) % works.size()];
             switches_.count_kernel(kernel);
-            if (Error error = run_kernel(memories_, device, kernel, work))
+            if (Fault error =
+                    run_kernel(memories_, device, kernel, works[(i + shift) % works.size()]))
                 return error;
         }
         return {};
     };
+    return queues_.put(device, stream, std::move(run), as_sim(done));
+}
+
+// By the rules of CUDA's plug-in, so that they are tried where there is no GPU.
+Error Machine::launch(int device, Stream stream, std::span<Launch> launches, const Others &others,
+                      Done *done)
+{
+    if (const Fault error = enter(Call::launch, device))
+        return report(error);
+    if (launches.empty())
+        return report(device_fault("sim: launch: nothing to do"));
+    cuda::select_kernels(launches, cuda::Tuning{}, others.beside);
+    std::vector<std::pair<Kernel, std::vector<Work>>> kernels;
+    for (const Launch &each : launches) {
+        if (each.work->op != HEDDLE_OP_REPLACE && !combines(each.work->op, each.work->basic))
+            return report(device_fault("sim: launch: an operator that the device does not have"));
+        if (each.kernel == Kernel::count)
+            continue;
+        if (const Fault error = check_launch(each.kernel, *each.work))
+            return report(error);
+        const auto joins = [&](const auto &other) {
+            return cuda::is_batch(each.kernel) && other.first == each.kernel;
+        };
+        const auto found = std::find_if(kernels.begin(), kernels.end(), joins);
+        auto &[kernel, works] = found != kernels.end()
+                                    ? *found
+                                    : kernels.emplace_back(each.kernel, std::vector<Work>());
+        works.push_back(*each.work);
+    }
+    if (kernels.empty())
+        kernels.emplace_back(Kernel::any, std::vector<Work>());
+    for (size_t i = 0; i < kernels.size(); ++i) {
+        Done *const last = i + 1 == kernels.size() ? done : nullptr;
+        auto &[kernel, works] = kernels[i];
+        if (const Fault error = put_kernel(device, stream, kernel, std::move(works), last))
+            return report(error);
+    }
+    return HEDDLE_SUCCESS;
+}
+
+// A launch, to whoever makes launches fail.
+Error Machine::fold(int device, Stream stream, const Fold &fold, Done *done)
+{
+    if (const Fault error = enter(Call::launch, device))
+        return report(error);
+    if (const Fault error = check_fold(fold))
+        return report(error);
+    ++launched_;
+    auto run = [this, device, fold]() -> Fault {
+        if (Fault error = switches_.enter(Call::execute))
+            return error;
+        switches_.count_kernel(Kernel::fold);
+        return run_fold(memories_, device, fold);
+    };
     return report(queues_.put(device, stream, std::move(run), as_sim(done)));
 }
 
-Error Machine::put_copy(int device, Stream stream, const Layers &copy, Done *done)
+Kernel Machine::kernel_for(int, const Work &work, Kernel wanted) const
 {
-    auto run = [this, device, copy]() -> Error {
-        if (Error error = switches_.enter(Call::execute))
+    return cuda::select_kernel(work, cuda::Tuning{}, wanted, true);
+}
+
+Error Machine::list_runs(int device, Stream stream, const Listing &listing)
+{
+    if (const Fault error = enter(Call::launch, device))
+        return report(error);
+    ++launched_;
+    auto run = [this, device, listing]() -> Fault {
+        if (Fault error = switches_.enter(Call::execute))
+            return error;
+        return make_list(memories_, device, listing);
+    };
+    return report(queues_.put(device, stream, std::move(run), nullptr));
+}
+
+Error Machine::copy(int device, Stream stream, const Layers &copy, Done *done)
+{
+    const Call call = copy.layers > 1 ? Call::copy_3d : copy.rows > 1 ? Call::copy_2d : Call::copy;
+    if (const Fault error = enter(call, device))
+        return report(error);
+    if (copy.rows > 1 && (copy.to_pitch < copy.width || copy.from_pitch < copy.width))
+        return report(device_fault("sim: copy: a pitch below the width"));
+    if (copy.layers > 1 && (copy.to_rows < copy.rows || copy.from_rows < copy.rows))
+        return report(device_fault("sim: copy: layers that overlap"));
+    auto run = [this, device, copy]() -> Fault {
+        if (Fault error = switches_.enter(Call::execute))
             return error;
         return run_copy(memories_, device, {switches_.peer_copy(), switches_.pageable_copy()},
                         copy);
     };
-    return queues_.put(device, stream, std::move(run), as_sim(done));
-}
-
-int Machine::copy(int device, Stream stream, void *to, const void *from, size_t bytes, Done *done)
-{
-    if (const Error error = enter(Call::copy, device))
-        return report(error);
-    return report(put_copy(device, stream, {to, bytes, 1, from, bytes, 1, bytes, 1, 1}, done));
-}
-
-int Machine::copy_2d(int device, Stream stream, void *to, size_t to_pitch, const void *from,
-                     size_t from_pitch, size_t width, size_t rows, Done *done)
-{
-    if (const Error error = enter(Call::copy_2d, device))
-        return report(error);
-    if (rows > 1 && (to_pitch < width || from_pitch < width))
-        return report(device_error("sim: copy_2d: a pitch below the width"));
-    return report(put_copy(device, stream,
-                           {to, to_pitch, rows, from, from_pitch, rows, width, rows, 1}, done));
-}
-
-int Machine::copy_3d(int device, Stream stream, const Layers &layers, Done *done)
-{
-    if (const Error error = enter(Call::copy_3d, device))
-        return report(error);
-    if (layers.to_pitch < layers.width || layers.from_pitch < layers.width)
-        return report(device_error("sim: copy_3d: a pitch below the width"));
-    if (layers.to_rows < layers.rows || layers.from_rows < layers.rows)
-        return report(device_error("sim: copy_3d: layers that overlap"));
-    return report(put_copy(device, stream, layers, done));
+    return report(queues_.put(device, stream, std::move(run), as_sim(done)));
 }
 
 // ---- completion ----
 
-int Machine::done_acquire(int device, Done **done)
+Error Machine::done_acquire(int device, Done **done)
 {
-    if (const Error error = enter(Call::done_acquire, device))
+    if (const Fault error = enter(Call::done_acquire, device))
         return report(error);
     if (!switches_.dones())
         return report(
@@ -298,54 +338,54 @@ void Machine::done_release(Done *done)
         queues_.release(as_sim(done));
 }
 
-int Machine::done_test(Done *done, bool *reached)
+Error Machine::done_test(Done *done, bool *reached)
 {
     *reached = false;
-    if (const Error error = enter_end(Call::done_test, done->device))
+    if (const Fault error = enter_end(Call::done_test, done->device))
         return report(error);
     return report(queues_.test(as_sim(done), reached));
 }
 
-int Machine::done_wait(Done *done)
+Error Machine::done_wait(Done *done)
 {
-    if (const Error error = enter_end(Call::done_wait, done->device))
+    if (const Fault error = enter_end(Call::done_wait, done->device))
         return report(error);
     return report(queues_.wait(as_sim(done)));
 }
 
-int Machine::done_after_all(int device, Done *done)
+Error Machine::done_after_all(int device, Done *done)
 {
-    if (const Error error = enter(Call::done_after_all, device))
+    if (const Fault error = enter(Call::done_after_all, device))
         return report(error);
     return report(queues_.put_after_all(device, as_sim(done)));
 }
 
 // ---- other processes ----
 
-int Machine::export_memory(int device, void *ptr, unsigned char handle[handle_bytes])
+Error Machine::export_memory(int device, void *ptr, unsigned char handle[handle_bytes])
 {
-    if (const Error error = enter(Call::export_memory, device))
+    if (const Fault error = enter(Call::export_memory, device))
         return report(error);
     return report(memories_.export_to(device, ptr, handle));
 }
 
-int Machine::import_memory(int device, const unsigned char handle[handle_bytes], void **ptr)
+Error Machine::import_memory(int device, const unsigned char handle[handle_bytes], void **ptr)
 {
-    if (const Error error = enter(Call::import_memory, device))
+    if (const Fault error = enter(Call::import_memory, device))
         return report(error);
     return report(memories_.import_from(device, handle, ptr));
 }
 
-int Machine::close_memory(int device, void *ptr)
+Error Machine::close_memory(int device, void *ptr)
 {
-    if (const Error error = enter(Call::close_memory, device))
+    if (const Fault error = enter(Call::close_memory, device))
         return report(error);
     return report(memories_.close_imported(ptr));
 }
 
-int Machine::pin(int device, void *ptr, size_t bytes)
+Error Machine::pin(int device, void *ptr, size_t bytes)
 {
-    if (const Error error = enter(Call::pin, device))
+    if (const Fault error = enter(Call::pin, device))
         return report(error);
     const int64_t limit = switches_.pinned_memory();
     if (limit >= 0 && bytes > static_cast<size_t>(limit))
@@ -353,9 +393,9 @@ int Machine::pin(int device, void *ptr, size_t bytes)
     return report(memories_.add_registered(device, ptr, bytes));
 }
 
-int Machine::unpin(int device, void *ptr)
+Error Machine::unpin(int device, void *ptr)
 {
-    if (const Error error = enter(Call::unpin, device))
+    if (const Fault error = enter(Call::unpin, device))
         return report(error);
     return report(memories_.free(ptr, Origin::registered));
 }

@@ -2,9 +2,9 @@
 // The one simulated machine of a process, and the Backend on it.
 #pragma once
 
-#include "memory.hpp"
-#include "queue.hpp"
-#include "switches.hpp"
+#include "gpu/sim/memory.hpp"
+#include "gpu/sim/queue.hpp"
+#include "gpu/sim/switches.hpp"
 
 namespace heddle::gpu::sim {
 
@@ -24,34 +24,39 @@ public:
     bool reaches(int device, int peer) const override;
     bool combines(heddle_op op, heddle_predefined basic) const override;
 
-    int allocate(int device, size_t bytes, void **ptr) override;
-    int free(int device, void *ptr) override;
-    int allocate_pinned(int device, size_t bytes, void **ptr) override;
-    int free_pinned(int device, void *ptr) override;
+    Error allocate(int device, size_t bytes, void **ptr) override;
+    Error free(int device, void *ptr) override;
+    Error allocate_pinned(int device, size_t bytes, void **ptr) override;
+    Error free_pinned(int device, void *ptr) override;
 
-    int stream_create(int device, bool gives_way, Stream *stream) override;
-    int stream_device(Stream stream, int *device) override;
-    int stream_synchronize(int device, Stream stream) override;
+    Error stream_create(int device, bool gives_way, Stream *stream) override;
+    Error stream_device(Stream stream, int *device) override;
+    Error stream_synchronize(int device, Stream stream) override;
 
-    int launch(int device, Stream stream, std::span<const Launch> launches, Done *done) override;
-    int64_t launched() const override { return switches_.count("launch"); }
-    int copy(int device, Stream stream, void *to, const void *from, size_t bytes,
-             Done *done) override;
-    int copy_2d(int device, Stream stream, void *to, size_t to_pitch, const void *from,
-                size_t from_pitch, size_t width, size_t rows, Done *done) override;
-    int copy_3d(int device, Stream stream, const Layers &layers, Done *done) override;
+    Error launch(int device, Stream stream, std::span<Launch> launches, const Others &others,
+                 Done *done) override;
+    Error fold(int device, Stream stream, const Fold &fold, Done *done) override;
+    Kernel kernel_for(int device, const Work &work, Kernel wanted) const override;
+    int64_t launched() const override { return launched_; }
+    Error copy(int device, Stream stream, const Layers &copy, Done *done) override;
+    Error list_runs(int device, Stream stream, const Listing &listing) override;
 
-    int done_acquire(int device, Done **done) override;
+    Error done_acquire(int device, Done **done) override;
     void done_release(Done *done) override;
-    int done_test(Done *done, bool *reached) override;
-    int done_wait(Done *done) override;
-    int done_after_all(int device, Done *done) override;
+    Error done_test(Done *done, bool *reached) override;
+    Error done_wait(Done *done) override;
+    Error done_after_all(int device, Done *done) override;
 
-    int export_memory(int device, void *ptr, unsigned char handle[handle_bytes]) override;
-    int import_memory(int device, const unsigned char handle[handle_bytes], void **ptr) override;
-    int close_memory(int device, void *ptr) override;
-    int pin(int device, void *ptr, size_t bytes) override;
-    int unpin(int device, void *ptr) override;
+    Error export_memory(int device, void *ptr, unsigned char handle[handle_bytes]) override;
+    Error import_memory(int device, const unsigned char handle[handle_bytes], void **ptr) override;
+    Error close_memory(int device, void *ptr) override;
+    Error pin(int device, void *ptr, size_t bytes) override;
+    Error unpin(int device, void *ptr) override;
+
+    // Stands for a profiler that listens to messages.
+    bool has_profiler() const override { return true; }
+    uint64_t span_begin(const char *, int64_t) override { return switches_.count_span_begin(); }
+    void span_end(uint64_t) override { switches_.count_span_end(); }
 
     Switches &switches() { return switches_; }
     Memories &memories() { return memories_; }
@@ -59,17 +64,17 @@ public:
     static int &current_device();
 
 private:
-    int report(const Error &error) const;
-    // What every call on a device asks first: is it asked to fail, is there such a device, does it
-    // still work?
-    Error enter(Call call, int device);
-    Error enter_end(Call call, int device);
-    Error put_copy(int device, Stream stream, const Layers &copy, Done *done);
+    Error report(const Fault &error) const;
+    // Every call on a device asks first: must it fail, is there such a device, does it still work?
+    Fault enter(Call call, int device);
+    Fault enter_end(Call call, int device);
+    Fault put_kernel(int device, Stream stream, Kernel kernel, std::vector<Work> works, Done *done);
 
     Host host_{};
     Switches switches_;
     Memories memories_;
     Queues queues_;
+    std::atomic<int64_t> launched_{0};
 };
 
 } // namespace heddle::gpu::sim

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "memory.hpp"
+#include "gpu/sim/memory.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -121,11 +121,11 @@ int64_t &Memories::slab_bytes(const Range &range)
                                             : pinned_slab_bytes_;
 }
 
-Error Memories::make_device_block(Block &block, size_t bytes)
+Fault Memories::make_device_block(Block &block, size_t bytes)
 {
     DeviceState &device = devices_[static_cast<size_t>(block.device)];
     if (!device.arena) {
-        Error error;
+        Fault error;
         device.arena = Arena::make(error);
         if (!device.arena)
             return error;
@@ -158,7 +158,7 @@ std::shared_ptr<void> mapped(size_t bytes)
 
 } // namespace
 
-Error Memories::allocate(MemoryKind kind, int device, size_t bytes, Origin origin, int64_t limit,
+Fault Memories::allocate(MemoryKind kind, int device, size_t bytes, Origin origin, int64_t limit,
                          void **ptr)
 {
     if (device < 0 || device >= devices())
@@ -184,7 +184,7 @@ Error Memories::allocate(MemoryKind kind, int device, size_t bytes, Origin origi
             return {HEDDLE_ERR_NO_MEMORY, "sim: out of memory, as asked"};
     }
     if (kind == MemoryKind::device)
-        if (Error error = make_device_block(block, bytes))
+        if (Fault error = make_device_block(block, bytes))
             return error;
     if (origin == Origin::slab)
         slab_bytes(block) += static_cast<int64_t>(bytes);
@@ -196,7 +196,7 @@ Error Memories::allocate(MemoryKind kind, int device, size_t bytes, Origin origi
     return {};
 }
 
-Error Memories::free(void *ptr, Origin origin)
+Fault Memories::free(void *ptr, Origin origin)
 {
     if (!ptr)
         return {};
@@ -215,7 +215,7 @@ Error Memories::free(void *ptr, Origin origin)
     return {};
 }
 
-Error Memories::add_registered(int device, void *ptr, size_t bytes)
+Fault Memories::add_registered(int device, void *ptr, size_t bytes)
 {
     if (!ptr || bytes == 0)
         return {HEDDLE_ERR_ARG, "sim: nothing to register"};
@@ -261,7 +261,7 @@ std::byte *Memories::look(const void *ptr, size_t bytes) const
     return reinterpret_cast<std::byte *>(address);
 }
 
-Error Memories::export_to(int device, const void *ptr,
+Fault Memories::export_to(int device, const void *ptr,
                           unsigned char handle[Backend::handle_bytes]) const
 {
     static_assert(sizeof(Handle) <= Backend::handle_bytes);
@@ -269,9 +269,9 @@ Error Memories::export_to(int device, const void *ptr,
     const std::shared_lock lock(mutex_);
     const Block *block = block_at(address);
     if (!block || block->kind != MemoryKind::device || block->device != device)
-        return device_error("sim: export: not memory of that device");
+        return device_fault("sim: export: not memory of that device");
     if (block->origin == Origin::imported)
-        return device_error("sim: export: memory of another process");
+        return device_fault("sim: export: memory of another process");
     const Arena &arena = *devices_[static_cast<size_t>(device)].arena;
     Handle out;
     out.inode = inode_of(arena.file());
@@ -287,7 +287,7 @@ Error Memories::export_to(int device, const void *ptr,
     return {};
 }
 
-Error Memories::import_from(int device, const unsigned char handle[Backend::handle_bytes],
+Fault Memories::import_from(int device, const unsigned char handle[Backend::handle_bytes],
                             void **ptr)
 {
     Handle in;
@@ -295,9 +295,9 @@ Error Memories::import_from(int device, const unsigned char handle[Backend::hand
     if (in.magic != Handle::right_magic || device < 0 || device >= devices() || in.device < 0 ||
         in.device >= devices() || !open_peer(device, in.device) || in.within >= in.size ||
         in.size > SIZE_MAX / 4 || in.offset > SIZE_MAX / 4)
-        return device_error("sim: import: no handle of this device's memory");
+        return device_fault("sim: import: no handle of this device's memory");
     if (in.process == getpid())
-        return device_error("sim: import: memory of this very process");
+        return device_fault("sim: import: memory of this very process");
     const std::vector<unsigned char> key(handle, handle + Backend::handle_bytes);
 
     const std::unique_lock lock(mutex_);
@@ -316,11 +316,11 @@ Error Memories::import_from(int device, const unsigned char handle[Backend::hand
     }
     const File file("/proc/" + std::to_string(in.process) + "/fd/" + std::to_string(in.file));
     if (file.number() < 0)
-        return device_error(std::string("sim: import: ") + std::strerror(errno));
+        return device_fault(std::string("sim: import: ") + std::strerror(errno));
     struct stat status;
     if (fstat(file.number(), &status) != 0 || status.st_ino != in.inode ||
         static_cast<uint64_t>(status.st_size) < in.offset + in.size)
-        return device_error("sim: import: the other process has no such memory any more");
+        return device_fault("sim: import: the other process has no such memory any more");
     const uint64_t first = in.offset / page * page;
     const size_t lead = in.offset - first;
     const auto both =
@@ -329,7 +329,8 @@ Error Memories::import_from(int device, const unsigned char handle[Backend::hand
         return {HEDDLE_ERR_NO_MEMORY, "sim: import: mmap failed"};
     Block block;
     block.kind = MemoryKind::device;
-    block.device = in.device;
+    block.device = device; // as CUDA says of it
+    block.closed = block.imported = true;
     block.begin = address_of(both->program.at()) + lead;
     block.size = in.size;
     block.real = both->real.at() + lead;
@@ -342,7 +343,7 @@ Error Memories::import_from(int device, const unsigned char handle[Backend::hand
     return {};
 }
 
-Error Memories::close_imported(void *ptr)
+Fault Memories::close_imported(void *ptr)
 {
     const std::unique_lock lock(mutex_);
     for (auto it = blocks_.begin(); it != blocks_.end(); ++it)
@@ -351,7 +352,7 @@ Error Memories::close_imported(void *ptr)
                 blocks_.erase(it);
             return {};
         }
-    return device_error("sim: close: memory that was not imported");
+    return device_fault("sim: close: memory that was not imported");
 }
 
 } // namespace heddle::gpu::sim

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // All memory that the simulated devices know of: theirs, managed, pinned, and what other processes
-// lent.
+// export.
 #pragma once
 
-#include "../backend.hpp"
-#include "error.hpp"
+#include "gpu/core/backend.hpp"
+#include "gpu/sim/error.hpp"
 
 #include <array>
 #include <atomic>
@@ -29,6 +29,7 @@ struct Range {
     std::byte *real = nullptr;
     uint64_t id = 0;
     bool closed = false; // to other devices
+    bool imported = false;
 
     bool holds(uintptr_t address, size_t bytes) const
     {
@@ -42,7 +43,7 @@ struct Range {
 // touched.
 class Arena {
 public:
-    static std::unique_ptr<Arena> make(Error &error);
+    static std::unique_ptr<Arena> make(Fault &error);
     ~Arena();
 
     // An offset, with a gap behind the bytes so that no two allocations touch.
@@ -62,7 +63,7 @@ private:
     std::map<size_t, size_t> free_; // offset, bytes
 };
 
-// Which other devices a device can reach.
+// The other devices that a device can reach.
 enum class Peers : uint8_t {
     none,
     all,
@@ -82,18 +83,18 @@ public:
     bool reaches(int device, int peer) const;
 
     // `limit`: most bytes of slabs of that kind; -1: none.
-    Error allocate(MemoryKind kind, int device, size_t bytes, Origin origin, int64_t limit,
+    Fault allocate(MemoryKind kind, int device, size_t bytes, Origin origin, int64_t limit,
                    void **ptr);
-    Error free(void *ptr, Origin origin);
-    Error add_registered(int device, void *ptr, size_t bytes);
+    Fault free(void *ptr, Origin origin);
+    Fault add_registered(int device, void *ptr, size_t bytes);
 
     std::optional<Range> find(uintptr_t address) const;
     // Its real place where the whole range lies in one allocation or in none, else null.
     std::byte *look(const void *ptr, size_t bytes) const;
 
-    Error export_to(int device, const void *ptr, unsigned char handle[Backend::handle_bytes]) const;
-    Error import_from(int device, const unsigned char handle[Backend::handle_bytes], void **ptr);
-    Error close_imported(void *ptr);
+    Fault export_to(int device, const void *ptr, unsigned char handle[Backend::handle_bytes]) const;
+    Fault import_from(int device, const unsigned char handle[Backend::handle_bytes], void **ptr);
+    Fault close_imported(void *ptr);
 
 private:
     struct Handle;
@@ -110,16 +111,14 @@ private:
     };
 
     const Block *block_at(uintptr_t address) const; // null where there is none
-    Error make_device_block(Block &block, size_t bytes);
+    Fault make_device_block(Block &block, size_t bytes);
     int64_t &slab_bytes(const Range &range);
 
     static constexpr size_t most_devices = 8;
 
     const Peers peers_;
-    mutable std::array<std::array<std::atomic<bool>, most_devices>, most_devices> opened_{}; // by
-                                                                                             // device
-                                                                                             // and
-                                                                                             // peer
+    // by device and peer
+    mutable std::array<std::array<std::atomic<bool>, most_devices>, most_devices> opened_{};
     mutable std::shared_mutex mutex_; // guards all below
     std::vector<DeviceState> devices_;
     int64_t pinned_slab_bytes_ = 0;

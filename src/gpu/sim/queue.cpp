@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "queue.hpp"
+#include "gpu/sim/queue.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -42,10 +42,10 @@ Queues::SimStream *Queues::add_stream(int device)
     return &stream;
 }
 
-Error Queues::resolve(int device, Stream stream, SimStream *&found)
+Fault Queues::resolve(int device, Stream stream, SimStream *&found)
 {
     if (device < 0 || device >= static_cast<int>(devices_.size()))
-        return device_error("sim: no such device");
+        return device_fault("sim: no such device");
     if (!stream) {
         SimStream *&by_default = devices_[static_cast<size_t>(device)].by_default;
         if (!by_default)
@@ -55,28 +55,28 @@ Error Queues::resolve(int device, Stream stream, SimStream *&found)
     }
     found = find(stream);
     if (!found)
-        return device_error("sim: no such stream");
+        return device_fault("sim: no such stream");
     if (found->device != device)
-        return device_error("sim: a stream of another device");
+        return device_fault("sim: a stream of another device");
     return {};
 }
 
-Error Queues::create(int device, Stream *stream)
+Fault Queues::create(int device, Stream *stream)
 {
     if (device < 0 || device >= static_cast<int>(devices_.size()))
-        return device_error("sim: no such device");
+        return device_fault("sim: no such device");
     const std::lock_guard lock(mutex_);
     *stream = add_stream(device);
     return {};
 }
 
-Error Queues::destroy(int device, Stream stream)
+Fault Queues::destroy(int device, Stream stream)
 {
     const std::lock_guard lock(mutex_);
     SimStream *found = nullptr;
     if (!stream)
-        return device_error("sim: the default stream stays");
-    if (Error error = resolve(device, stream, found))
+        return device_fault("sim: the default stream stays");
+    if (Fault error = resolve(device, stream, found))
         return error;
     found->closed = true;
     if (found->items.empty() && !found->busy)
@@ -93,17 +93,17 @@ int Queues::device_of(Stream stream)
 
 // ---- putting ----
 
-Error Queues::put(int device, Stream stream, Operation operation, SimDone *done)
+Fault Queues::put(int device, Stream stream, Operation operation, SimDone *done)
 {
     const std::lock_guard lock(mutex_);
     SimStream *found = nullptr;
-    if (Error error = resolve(device, stream, found))
+    if (Fault error = resolve(device, stream, found))
         return error;
     if (done) {
         if (done->device != device)
-            return device_error("sim: a completion object of another device");
+            return device_fault("sim: a completion object of another device");
         if (done->state == DoneState::pending)
-            return device_error("sim: a completion object is in use");
+            return device_fault("sim: a completion object is in use");
         done->state = DoneState::pending;
     }
     found->last_put = ++order_;
@@ -112,22 +112,22 @@ Error Queues::put(int device, Stream stream, Operation operation, SimDone *done)
     return {};
 }
 
-Error Queues::put_after_all(int device, SimDone *done)
+Fault Queues::put_after_all(int device, SimDone *done)
 {
     const std::lock_guard lock(mutex_);
     if (done->state == DoneState::pending)
-        return device_error("sim: a completion object is in use");
+        return device_fault("sim: a completion object is in use");
     done->state = DoneState::pending;
     devices_[static_cast<size_t>(device)].marks.push_back({done, order_});
     end_marks(device);
     return {};
 }
 
-Error Queues::synchronize(int device, Stream stream)
+Fault Queues::synchronize(int device, Stream stream)
 {
     std::unique_lock lock(mutex_);
     SimStream *found = nullptr;
-    if (Error error = resolve(device, stream, found))
+    if (Fault error = resolve(device, stream, found))
         return error;
     const uint64_t last = found->last_put;
     // Searched anew each time: it may be destroyed meanwhile, by another thread.
@@ -194,7 +194,7 @@ void Queues::carry_out(SimStream &stream, std::unique_lock<std::mutex> &lock)
     stream.busy = true;
     stream.busy_with = item.order;
     ++device.running;
-    Error error = device.broken;
+    Fault error = device.broken;
     lock.unlock();
     if (!error) {
         pause();
@@ -242,7 +242,7 @@ void Queues::end(SimDone *done, bool failed)
 }
 
 // A GPU that fails stops all its kernels before anyone hears of it.
-void Queues::fail(Device &device, const Error &error, std::unique_lock<std::mutex> &lock)
+void Queues::fail(Device &device, const Fault &error, std::unique_lock<std::mutex> &lock)
 {
     if (!device.broken) {
         device.broken = error;
@@ -252,7 +252,7 @@ void Queues::fail(Device &device, const Error &error, std::unique_lock<std::mute
     changed_.wait(lock, [&] { return device.running == 0; });
 }
 
-void Queues::fail(int device, const Error &error)
+void Queues::fail(int device, const Fault &error)
 {
     std::unique_lock lock(mutex_);
     fail(devices_[static_cast<size_t>(device)], error, lock);
@@ -284,20 +284,20 @@ void Queues::release(SimDone *done)
         devices_[static_cast<size_t>(done->device)].spare.push_back(done);
 }
 
-Error Queues::test(SimDone *done, bool *reached)
+Fault Queues::test(SimDone *done, bool *reached)
 {
     const DoneState state = done->state;
     *reached = state == DoneState::reached;
     if (state == DoneState::failed) {
-        Error error = broken(done->device);
-        return error ? error : device_error("sim: failed, before a reset");
+        Fault error = broken(done->device);
+        return error ? error : device_fault("sim: failed, before a reset");
     }
     if (state == DoneState::idle)
-        return device_error("sim: a completion object that was never queued");
+        return device_fault("sim: a completion object that was never queued");
     return {};
 }
 
-Error Queues::wait(SimDone *done)
+Fault Queues::wait(SimDone *done)
 {
     {
         std::unique_lock lock(mutex_);
@@ -307,7 +307,7 @@ Error Queues::wait(SimDone *done)
     return test(done, &reached);
 }
 
-Error Queues::broken(int device)
+Fault Queues::broken(int device)
 {
     Device &owner = devices_[static_cast<size_t>(device)];
     if (!owner.is_broken)

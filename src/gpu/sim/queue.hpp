@@ -2,9 +2,9 @@
 // The simulated devices' streams: queues of operations, and the threads that carry them out.
 #pragma once
 
-#include "../backend.hpp"
-#include "error.hpp"
-#include "switches.hpp"
+#include "gpu/core/backend.hpp"
+#include "gpu/sim/error.hpp"
+#include "gpu/sim/switches.hpp"
 
 #include <condition_variable>
 #include <deque>
@@ -23,7 +23,7 @@ struct SimDone : Done {
     bool released = false; // while still pending
 };
 
-using Operation = std::function<Error()>;
+using Operation = std::function<Fault()>;
 
 class Queues {
 public:
@@ -31,27 +31,27 @@ public:
 
     // A null stream is the device's default stream. Every function that takes a stream checks that
     // it is one of that device.
-    Error create(int device, Stream *stream);
-    Error destroy(int device, Stream stream);
+    Fault create(int device, Stream *stream);
+    Fault destroy(int device, Stream stream);
     // -1: no stream.
     int device_of(Stream stream);
 
     // Puts an operation on a stream. `done` is reached when it has ended.
-    Error put(int device, Stream stream, Operation operation, SimDone *done);
+    Fault put(int device, Stream stream, Operation operation, SimDone *done);
     // `done` is reached when all has ended that was put on the device's streams so far.
-    Error put_after_all(int device, SimDone *done);
-    Error synchronize(int device, Stream stream);
+    Fault put_after_all(int device, SimDone *done);
+    Fault synchronize(int device, Stream stream);
     void synchronize_all();
 
     SimDone *acquire(int device);
     void release(SimDone *done);
-    Error test(SimDone *done, bool *reached);
-    Error wait(SimDone *done);
+    Fault test(SimDone *done, bool *reached);
+    Fault wait(SimDone *done);
 
     // The error from which on all calls on the device fail.
-    Error broken(int device);
+    Fault broken(int device);
     // Breaks it. What runs there ends first, and what is queued does not begin.
-    void fail(int device, const Error &error);
+    void fail(int device, const Fault &error);
     void mend();
 
 private:
@@ -77,7 +77,7 @@ private:
         SimStream *by_default = nullptr;
         bool has_workers = false;
         int running = 0; // operations
-        Error broken;
+        Fault broken;
         std::atomic<bool> is_broken{false};
         std::vector<std::unique_ptr<SimDone>> dones;
         std::vector<SimDone *> spare;
@@ -85,14 +85,14 @@ private:
     };
 
     SimStream *find(Stream stream);
-    Error resolve(int device, Stream stream, SimStream *&found);
+    Fault resolve(int device, Stream stream, SimStream *&found);
     SimStream *add_stream(int device);
     void work(int device);
     SimStream *choose(int device);
     void carry_out(SimStream &stream, std::unique_lock<std::mutex> &lock);
     void end(SimDone *done, bool failed);
     void end_marks(int device);
-    void fail(Device &device, const Error &error, std::unique_lock<std::mutex> &lock);
+    void fail(Device &device, const Fault &error, std::unique_lock<std::mutex> &lock);
     void pause();
 
     Switches &switches_;

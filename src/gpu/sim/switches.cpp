@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "switches.hpp"
+#include "gpu/sim/switches.hpp"
 
 #include <charconv>
 #include <optional>
@@ -31,10 +31,6 @@ constexpr std::array<std::string_view, static_cast<size_t>(Call::count)> call_na
     "unpin",
     "execute"};
 
-// kernel_name() belongs to libheddle, to which the plug-in does not link.
-constexpr std::array<std::string_view, static_cast<size_t>(Kernel::count)> kernel_names{
-    "strided", "transpose", "records", "runs", "any", "reduce"};
-
 std::optional<int64_t> number(std::string_view text)
 {
     int64_t value = 0;
@@ -44,11 +40,10 @@ std::optional<int64_t> number(std::string_view text)
     return value;
 }
 
-template <size_t n>
-std::optional<size_t> index_of(const std::array<std::string_view, n> &names, std::string_view name)
+template <class Names> std::optional<size_t> index_of(const Names &names, std::string_view name)
 {
-    for (size_t i = 0; i < n; ++i)
-        if (names[i] == name)
+    for (size_t i = 0; i < std::size(names); ++i)
+        if (name == names[i])
             return i;
     return std::nullopt;
 }
@@ -66,7 +61,7 @@ std::string_view next_word(std::string_view &text)
     return word;
 }
 
-Error nonsense(std::string_view word)
+Fault nonsense(std::string_view word)
 {
     return {HEDDLE_ERR_ARG, "sim: no such switch: " + std::string(word)};
 }
@@ -80,13 +75,13 @@ struct Switches::Settings {
     std::vector<Failure> failures;
 };
 
-Error Switches::parse_failure(std::string_view value, int code, Settings &settings)
+Fault Switches::parse_failure(std::string_view value, Error error, Settings &settings)
 {
     const size_t colon = value.find(':');
     if (colon == value.npos)
         return nonsense(value);
     Failure failure{};
-    failure.code = code;
+    failure.error = error;
     const std::string_view name = value.substr(0, colon);
     if (const auto call = index_of(call_names, name))
         failure.call = static_cast<Call>(*call);
@@ -111,7 +106,7 @@ Error Switches::parse_failure(std::string_view value, int code, Settings &settin
     return {};
 }
 
-Error Switches::parse_word(std::string_view word, Settings &settings)
+Fault Switches::parse_word(std::string_view word, Settings &settings)
 {
     if (word == "reset") {
         settings.reset = true;
@@ -129,7 +124,7 @@ Error Switches::parse_word(std::string_view word, Settings &settings)
     const auto n = number(value);
     if (!n)
         return nonsense(word);
-    const auto set = [&](std::optional<int64_t> &field, int64_t least, int64_t most) -> Error {
+    const auto set = [&](std::optional<int64_t> &field, int64_t least, int64_t most) -> Fault {
         if (*n < least || *n > most)
             return nonsense(word);
         field = *n;
@@ -154,27 +149,27 @@ Error Switches::parse_word(std::string_view word, Settings &settings)
     return nonsense(word);
 }
 
-Error Switches::parse(std::string_view text, Settings &settings)
+Fault Switches::parse(std::string_view text, Settings &settings)
 {
     while (true) {
         const std::string_view word = next_word(text);
         if (word.empty())
             return {};
-        if (Error error = parse_word(word, settings))
+        if (Fault error = parse_word(word, settings))
             return error;
     }
 }
 
-Error Switches::check(std::string_view text)
+Fault Switches::check(std::string_view text)
 {
     Settings settings;
     return parse(text, settings);
 }
 
-Error Switches::configure(std::string_view text)
+Fault Switches::configure(std::string_view text)
 {
     Settings settings;
-    if (Error error = parse(text, settings))
+    if (Fault error = parse(text, settings))
         return error;
     apply(settings);
     return {};
@@ -205,7 +200,7 @@ void Switches::apply(const Settings &settings)
             count = 0;
         for (auto &count : kernels_)
             count = 0;
-        queries_ = 0;
+        queries_ = spans_begun_ = spans_ended_ = 0;
     }
     const auto set = [](auto &field, const std::optional<int64_t> &value) {
         if (value)
@@ -223,13 +218,13 @@ void Switches::apply(const Settings &settings)
     may_fail_ = !failures_.empty();
 }
 
-Error Switches::enter(Call call)
+Fault Switches::enter(Call call)
 {
     ++calls_[static_cast<size_t>(call)];
     if (!may_fail_)
         return {};
     const std::lock_guard lock(mutex_);
-    int code = HEDDLE_SUCCESS;
+    Error error;
     for (Failure &failure : failures_) {
         if (failure.call == Call::count ? call == Call::execute : failure.call != call)
             continue;
@@ -241,12 +236,13 @@ Error Switches::enter(Call call)
             fails = failure.after == 0;
             failure.spent = fails && !failure.onwards;
         }
-        if (fails && !code)
-            code = failure.code;
+        if (fails && !error)
+            error = failure.error;
     }
-    if (!code)
+    if (!error)
         return {};
-    return {code, "sim: " + std::string(call_names[static_cast<size_t>(call)]) + ": asked to fail"};
+    return {error,
+            "sim: " + std::string(call_names[static_cast<size_t>(call)]) + ": asked to fail"};
 }
 
 int64_t Switches::count(std::string_view name) const
@@ -258,6 +254,8 @@ int64_t Switches::count(std::string_view name) const
     }
     if (name == "query")
         return queries_.load();
+    if (name == "span_begin" || name == "span_end")
+        return name == "span_begin" ? spans_begun_.load() : spans_ended_.load();
     const auto which = index_of(call_names, name);
     return which ? calls_[*which].load() : -1;
 }

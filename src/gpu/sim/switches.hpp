@@ -3,8 +3,8 @@
 // calls.
 #pragma once
 
-#include "../work.hpp"
-#include "error.hpp"
+#include "gpu/core/work.hpp"
+#include "gpu/sim/error.hpp"
 
 #include <array>
 #include <atomic>
@@ -42,16 +42,18 @@ enum class Call : uint8_t {
 class Switches {
 public:
     // An error where the text makes no sense.
-    static Error check(std::string_view text);
+    static Fault check(std::string_view text);
     // Changes nothing where it makes none.
-    Error configure(std::string_view text);
+    Fault configure(std::string_view text);
     // Whether the text asks for a reset, which concerns the devices too.
     static bool asks_for_reset(std::string_view text);
 
     // Counts the call. An error where it is to fail.
-    Error enter(Call call);
+    Fault enter(Call call);
     void count_kernel(Kernel kernel) { ++kernels_[static_cast<size_t>(kernel)]; }
     void count_query() const { ++queries_; } // it cannot fail
+    uint64_t count_span_begin() { return static_cast<uint64_t>(++spans_begun_); }
+    void count_span_end() { ++spans_ended_; }
     int64_t count(std::string_view name) const;
 
     int64_t delay_us() const { return delay_us_; }
@@ -66,7 +68,7 @@ public:
 private:
     struct Failure {
         Call call; // count: any but execute
-        int code;
+        Error error;
         int64_t after = 0;    // fails when this has gone down to 0
         bool onwards = false; // and ever after
         int64_t percent = -1; // or by chance
@@ -75,9 +77,9 @@ private:
     struct Settings;
 
     void apply(const Settings &settings);
-    static Error parse(std::string_view text, Settings &settings);
-    static Error parse_word(std::string_view word, Settings &settings);
-    static Error parse_failure(std::string_view value, int code, Settings &settings);
+    static Fault parse(std::string_view text, Settings &settings);
+    static Fault parse_word(std::string_view word, Settings &settings);
+    static Fault parse_failure(std::string_view value, Error error, Settings &settings);
 
     std::atomic<int64_t> delay_us_{0};
     std::atomic<bool> reorder_{false};
@@ -93,6 +95,8 @@ private:
     std::array<std::atomic<int64_t>, static_cast<size_t>(Call::count)> calls_{};
     std::array<std::atomic<int64_t>, static_cast<size_t>(Kernel::count)> kernels_{};
     mutable std::atomic<int64_t> queries_{0};
+    std::atomic<int64_t> spans_begun_{0};
+    std::atomic<int64_t> spans_ended_{0};
 };
 
 } // namespace heddle::gpu::sim

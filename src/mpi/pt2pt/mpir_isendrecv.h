@@ -6,8 +6,8 @@
 #ifndef MPIR_ISENDRECV_H_INCLUDED
 #define MPIR_ISENDRECV_H_INCLUDED
 
-/* The two that receive from MPI_PROC_NULL: a message that is sent, if any, and the status of no
- * message. */
+/* The two that receive from MPI_PROC_NULL: a message that is sent, if any,
+ * and the status of no message. */
 static inline int MPIR_Isend_alone(const void *buf, MPI_Aint count, MPI_Datatype datatype, int dest,
                                    int tag, MPIR_Comm *comm, int context_offset,
                                    MPIR_Request **request)

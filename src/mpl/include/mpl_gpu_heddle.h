@@ -13,8 +13,8 @@ typedef int MPL_gpu_device_handle_t;
 typedef int MPL_gpu_device_attr;
 #define MPL_GPU_DEVICE_INVALID -1
 
-/* MPICH compiles its GPU paths where this is defined. Which kind of GPU it is, if any, only a
- * running process can tell, by MPL_gpu_query_support. */
+/* MPICH compiles its GPU paths where this is defined. Only a running process can tell which kind of
+ * GPU it is, if any, by MPL_gpu_query_support. */
 #define MPL_HAVE_GPU MPL_GPU_TYPE_NONE
 
 /* Hidden, so that the test below is one load relative to the program counter. */

@@ -2,8 +2,7 @@
  *
  * One-sided calls between different layouts: pairs and their padding, operators on targets of
  * derived types, MPI_REPLACE and MPI_NO_OP, put and get. On windows of both kinds: allocated, and
- * made of the caller's
- * memory.
+ * made of the caller's memory.
  */
 #include "check.h"
 

@@ -7,8 +7,8 @@
 
 enum { MOST = 300000 };
 
-/* Every third double of `from`, to the next process, which has them contiguous, or at the same
- * distance. */
+/* Every third double of `from`, to the next process, which has them contiguous,
+ * or at the same distance. */
 static void pass_on(int n, int spread, double *from, double *to)
 {
     const int next = (check_rank + 1) % check_size,

@@ -191,7 +191,7 @@ static void truncation()
 }
 
 /* While one message is read out of its sender's buffer, another of its tag and communicator meets a
- * receive too short for an envelope: the sender must know which of the two that was. */
+ * receive too short for an envelope. The sender must know which of the two that was. */
 static void truncation_beside_a_read()
 {
     const Layout layout = contiguous(200000);
@@ -227,13 +227,14 @@ static void truncation_beside_a_read()
     MPI_Comm_free(&comm);
 }
 
-/* The same while a message of that tag was matched by a probe, and is not received yet. */
+/* A message of that tag was matched by a probe, and is not received yet,
+ * while another one is truncated. */
 static void truncation_beside_a_probe()
 {
     MPI_Comm comm;
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-    for (const int n : {1000, 200000}) { /* one on offer, one that waits for its receiver */
+    for (const int n : {1000, 200000}) { /* one that is eager, one that waits for its receiver */
         const Layout layout = contiguous(n), longer = contiguous(200000);
         Buffer first(gpu::Kind::device, layout), second(gpu::Kind::device, longer);
         MPI_Request r[2];

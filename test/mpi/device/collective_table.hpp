@@ -15,9 +15,9 @@ namespace device_test {
 
 enum class Form { blocking, nonblocking, persistent };
 
-/* What a call leaves in its target: `count` items from item `to` on are the sum, over ranks `first`
- * to `end` of the world, of those that the rank has from item `from` on. Where data is only moved,
- * that is one rank. Nothing else changes. */
+/* What a call leaves in its target. `count` items from item `to` on are sums over ranks `first` to
+ * `end` of the world. Each rank adds its items from item `from` on. Where data is only moved, that
+ * is one rank. Nothing else changes. */
 struct Block {
     int to, count, first, end, from;
 };
@@ -29,8 +29,7 @@ struct Case {
     bool is_defined = true; /* otherwise the target may hold anything */
 };
 
-/* A communicator, and who there exchanges data with this rank: ranks `first` to `end` of the world.
- */
+/* A communicator, and who exchanges data with this rank: ranks `first` to `end` of the world. */
 struct Group {
     std::string name;
     MPI_Comm comm;
@@ -96,8 +95,8 @@ struct Graph {
     ~Graph() { MPI_Comm_free(&comm); }
 };
 
-/* The type of the buffers' items: where it lies in gaps, only an operator of the program's own adds
- * it. */
+/* The type of the buffers' items: where it lies in gaps,
+ * only an operator of the program's own adds it. */
 struct Items {
     const Layout layout;
     const MPI_Datatype type;
@@ -139,8 +138,8 @@ inline constexpr Kinds every_kinds[] = {{{device, device}, {device, device}},
                                         {{device, host}, {device, host}},
                                         {{managed, device}, {device, managed}}};
 
-/* What one rank sends to another where counts differ: the same both ways, as calls in place need
- * it. */
+/* What one rank sends to another where counts differ:
+ * the same both ways, as calls in place need it. */
 inline int count_of(int n, int from, int to) { return n + from + to; }
 /* Where that begins in the buffer of either: an item is left out before each part but the first. */
 inline int place_of(int n, int mine, int to) { return to * (n + mine + 1) + to * (to - 1) / 2; }

@@ -245,8 +245,7 @@ static void reductions(int n)
     }
 }
 
-/* What no device does is reduced on the host, however long it is: an operator of the program's own.
- */
+/* An operator of the program's own is no device's: the host reduces, however long the data are. */
 static void own_operator(int n)
 {
     const Layout dense = contiguous(n);
@@ -268,7 +267,7 @@ static void own_operator(int n)
     MPI_Op_free(&add);
 }
 
-/* What no device adds: it goes to the host once, not in pieces for each step. */
+/* Elements that no device adds go to the host once, not in pieces for each step. */
 static void long_doubles(int n)
 {
     using Number = long double;

@@ -163,8 +163,8 @@ static void probe(const Layout &layout, bool matched)
     to.verify(what);
 }
 
-/* Neither call waits for the other end's, nor needs its type once it has returned: the barrier is
- * between them, and others may have the place of the types before the message moves. */
+/* Neither call waits for the other end's, nor needs its type once it has returned. The barrier is
+ * between them, and other types may take the types' place before the message moves. */
 static void returns_at_once(const Layout &layout, bool send_first)
 {
     const int n = static_cast<int>(layout.elements());
@@ -297,8 +297,7 @@ int main(int argc, char **argv)
                 cancelled_send("Isend", MPI_Isend, layout);
                 cancelled_send("Issend", MPI_Issend, layout);
             }
-        MPI_Comm_set_errhandler(world, MPI_ERRORS_RETURN); /* MPI_Mrecv looks at no other
-                                                              communicator's */
+        MPI_Comm_set_errhandler(world, MPI_ERRORS_RETURN); /* MPI_Mrecv uses this one alone */
         for (const Truncation &each : truncations)
             for (const auto send : {MPI_Isend, MPI_Issend})
                 for (const bool matched : {false, true})

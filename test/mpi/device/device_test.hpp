@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the programs of this folder share: buffers in memory of every kind, laid out in several
- * ways, that know what should be in them; checks that count; an end that tells. They run on a
- * simulated device or on GPUs, whichever libheddle has open.
+ * What the programs of this folder share. Buffers lie in memory of every kind, laid out in several
+ * ways, and know what should be in them. Checks are counted, and the end reports them. They run on
+ * a simulated device or on GPUs, whichever libheddle has open.
  */
 #pragma once
 
@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <stdexcept>
 #include <string>
@@ -45,7 +46,18 @@ inline int64_t counted(const std::string &name)
     return 0;
 }
 
-/* Of two ranks, the one that this is not. */
+/* Whether devices and environment let one process open another's device memory. */
+inline bool expects_direct()
+{
+    const auto is = [](const char *name, const char *value) {
+        const char *const set = std::getenv(name);
+        return set && std::string(set) == value;
+    };
+    return gpu::Machine::get().reach_each_other() && !is("HEDDLE_PEER", "value") &&
+           !is("HEDDLE_PEER", "shared");
+}
+
+/* The other one of two ranks. */
 inline int other() { return 1 - rank; }
 
 /* The memory of the device that this rank works on. */

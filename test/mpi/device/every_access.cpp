@@ -51,8 +51,8 @@ static Layout halves(int n, Unit = in_doubles)
     return {"halves", at, type};
 }
 
-/* How MPI is told of a buffer: by its address, or by MPI_BOTTOM and so many blocks at absolute
- * addresses. */
+/* How MPI is told of a buffer: by its address,
+ * or by MPI_BOTTOM and so many blocks at absolute addresses. */
 class Named {
 public:
     Named(const Buffer &buffer, const Layout &layout, int blocks)
@@ -109,7 +109,7 @@ static const Op maximum{"MAX", MPI_MAX,
                         [](double held, double sent) { return std::max(held, sent); }};
 static const Op replace{"REPLACE", MPI_REPLACE, [](double, double sent) { return sent; }};
 static const Op no_op{"NO_OP", MPI_NO_OP, [](double held, double) { return held; }};
-/* Of Compare_and_swap: what is equal is replaced. */
+/* Compare_and_swap replaces what is equal. */
 static const Op if_equal{"of what is there", MPI_REPLACE, replace.target_becomes};
 static const Op if_other{"of what is not there", MPI_OP_NULL, no_op.target_becomes};
 
@@ -258,8 +258,8 @@ static const Shape shapes[] = {
     {"BOTTOM of two blocks to gaps", halves, indexed, 2},
 };
 
-/* Of two items the partner accesses the second, which a displacement finds; the first stays as it
- * is. */
+/* The partner accesses the second of two items, which a displacement finds.
+ * The first stays as it is. */
 class Window {
 public:
     Window(Buffer &buffer, const Layout &layout, bool dynamic)

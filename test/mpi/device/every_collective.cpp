@@ -7,8 +7,8 @@
 
 using namespace device_test;
 
-/* Not of MPICH 4.0.2: they copy what the root has before any start, or count on from start to
- * start. */
+/* Some persistent ones of MPICH 4.0.2 are wrong. They copy what the root has before any start, or
+ * count on from start to start. */
 static bool is_right(const Case &c, Form form)
 {
     return form != Form::persistent ||

@@ -10,7 +10,7 @@ using namespace device_test;
 constexpr int lengths[] = {64, 8191, 8192, 8193, 16383, 16384, 16385, 65535, 65536, 65537, 300000};
 constexpr int tag = 1;
 
-/* Of the divisors of n that are no more than 16, the largest. */
+/* The largest divisor of n that is at most 16. */
 static int divisor(int n)
 {
     int found = 1;
@@ -36,7 +36,7 @@ public:
     }
 
     void *at() const { return memory_.at(); }
-    /* Of the first `bytes` of them; it is followed by those of the next, gaps included. */
+    /* The type of the first `bytes` of them. The next ones follow it, gaps included. */
     MPI_Datatype make_type(int bytes) const
     {
         const int blocks = bytes / block_;
@@ -83,12 +83,12 @@ private:
 constexpr int before = 0, after = 250;
 static int meetings;
 
-/* When the receive comes: before the send is called, at about that time, or when the send is under
- * way. */
+/* When the receive comes: before the send is called, at about that time,
+ * or when the send is under way. */
 enum class When { first, meanwhile, last };
 constexpr const char *texts[] = {", received first", ", received meanwhile", ", received last"};
 
-/* What a kind of send asks of the test: a ready one must find its receive; a buffered one is
+/* What a kind of send asks of the test. A ready send must find its receive. A buffered send is
  * complete without it, and what the program writes then is no part of the message. */
 enum class Mode { plain, buffered, ready };
 using enum Mode;

@@ -4,8 +4,9 @@
  * call to one rank's simulated device failing in turn: it ends, and each rank has an error or the
  * right data.
  *
- * HEDDLE_SWEEP=full makes every failure (minutes); otherwise one in so many.
- * HEDDLE_SWEEP_ONLY=TEXT: of operations with TEXT in their name alone.
+ * HEDDLE_TEST_SWEEP=full makes every failure (half an hour), K/N those whose number is K modulo N;
+ * otherwise one in so many is made. HEDDLE_TEST_SWEEP_ONLY=TEXT: of operations with TEXT in their
+ * name alone.
  */
 #include "collective_table.hpp"
 
@@ -17,14 +18,13 @@ using namespace device_test;
 
 namespace {
 
-/* An operation with its buffers. `run` returns this rank's first error, after all that it began is
- * over. */
+/* An operation with its buffers. `run` returns this rank's first error,
+ * after all that it began is over. */
 struct Operation {
     std::string name;
     std::function<void()> prepare;
     std::function<int()> run;
-    std::function<void(const std::string &, bool all_succeeded)> verify; /* where this rank had no
-                                                                            error */
+    std::function<void(const std::string &, bool all_succeeded)> verify; /* if `run` gave none */
 };
 
 /* What comes first is told. */
@@ -37,8 +37,7 @@ struct Told {
     }
 };
 
-/* ---- failures
- * ------------------------------------------------------------------------------------ */
+/* ---- failures -------------------------------------------------------------------------------- */
 
 /* What the simulation counts, and how many of it are worth failing: polls repeat themselves. */
 struct Call {
@@ -67,9 +66,17 @@ class Sweep {
 public:
     Sweep()
     {
-        const char *const how = std::getenv("HEDDLE_SWEEP"), *const only =
-                                                                 std::getenv("HEDDLE_SWEEP_ONLY");
-        one_in_ = how && std::string(how) == "full" ? 1 : 97;
+        if (const char *const how = std::getenv("HEDDLE_TEST_SWEEP");
+            how && std::string(how) == "full") {
+            one_in_ = 1;
+        } else if (how && std::sscanf(how, "%lu/%lu", &which_, &one_in_) != 2) {
+            one_in_ = 0;
+        }
+        if (which_ >= one_in_) {
+            std::fprintf(stderr, "HEDDLE_TEST_SWEEP is neither full nor K/N with K below N\n");
+            MPI_Abort(MPI_COMM_WORLD, 2);
+        }
+        const char *const only = std::getenv("HEDDLE_TEST_SWEEP_ONLY");
         only_ = only ? only : "";
         std::signal(SIGALRM, say_what_hangs);
     }
@@ -130,7 +137,7 @@ private:
     void attempt(const Operation &op, int who, const std::string &fault)
     {
         seed_ = seed_ * 6364136223846793005u + 1442695040888963407u;
-        if ((seed_ >> 33) % one_in_ != 0) /* the same choice at each rank */
+        if ((seed_ >> 33) % one_in_ != which_) /* the same choice at each rank */
             return;
         ++made_;
         const std::string what = op.name + ", rank " + std::to_string(who) + "'s device: " + fault;
@@ -145,13 +152,12 @@ private:
             op.verify(what, all != 0);
     }
 
-    uint64_t one_in_, seed_ = 1;
+    uint64_t which_ = 0, one_in_ = 97, seed_ = 1;
     std::string only_;
     int64_t made_ = 0;
 };
 
-/* ---- collectives
- * --------------------------------------------------------------------------------- */
+/* ---- collectives ----------------------------------------------------------------------------- */
 
 int run_form(const Case &c, Form form)
 {
@@ -213,8 +219,7 @@ void sweep_collectives(Sweep &sweep)
     MPI_Comm_free(&groups[2].comm);
 }
 
-/* ---- messages
- * ------------------------------------------------------------------------------------ */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 /* Both ends' calls. */
 struct Message {
@@ -251,102 +256,116 @@ void send_plainly(Told &told, const Buffer &b, MPI_Comm comm)
     told(MPI_Send(b.at(), 1, b.type(), 1, tag, comm));
 }
 
+void send_synchronously(Told &told, const Buffer &b, MPI_Comm comm)
+{
+    told(MPI_Ssend(b.at(), 1, b.type(), 1, tag, comm));
+}
+
+void send_buffered(Told &told, const Buffer &b, MPI_Comm comm)
+{
+    std::vector<char> memory(static_cast<size_t>(b.elements()) * sizeof(double) +
+                             MPI_BSEND_OVERHEAD);
+    MPI_Buffer_attach(memory.data(), static_cast<int>(memory.size()));
+    told(MPI_Bsend(b.at(), 1, b.type(), 1, tag, comm));
+    void *at;
+    int bytes;
+    MPI_Buffer_detach(&at, &bytes);
+}
+
+/* One end, by a call that makes a request. */
+template <class Call> auto by_request(Call call, bool persistent)
+{
+    return [call, persistent](Told &told, const Buffer &b, MPI_Comm comm) {
+        MPI_Request request;
+        if (told(call(b.at(), 1, b.type(), 1 - rank, tag, comm, &request)))
+            complete(told, request, persistent);
+    };
+}
+
+void partitioned(Told &told, const Buffer &b, MPI_Comm comm)
+{
+    MPI_Request request;
+    if (!told(rank == 0
+                  ? MPI_Psend_init(b.at(), 1, 1, b.type(), 1, tag, comm, MPI_INFO_NULL, &request)
+                  : MPI_Precv_init(b.at(), 1, 1, b.type(), 0, tag, comm, MPI_INFO_NULL, &request)))
+        return;
+    if (told(MPI_Start(&request)) && rank == 0)
+        told(MPI_Pready(0, request));
+    told(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    told(MPI_Request_free(&request));
+}
+
+void probe_and_receive(Told &told, const Buffer &b, MPI_Comm comm)
+{
+    MPI_Status status;
+    if (told(MPI_Probe(0, tag, comm, &status)))
+        check_size(b, status);
+    receive(told, b, comm);
+}
+
+void match_and_receive(Told &told, const Buffer &b, MPI_Comm comm)
+{
+    MPI_Message message;
+    MPI_Status status;
+    told(MPI_Mprobe(0, tag, comm, &message, &status));
+    check_size(b, status);
+    told(MPI_Mrecv(b.at(), 1, b.type(), &message, MPI_STATUS_IGNORE));
+}
+
+/* Rank 1's part is a second receive: all that comes is looked at by it. */
+void exchange(Told &told, const Buffer &b, MPI_Comm comm)
+{
+    double none = 0;
+    if (rank == 0)
+        told(MPI_Sendrecv(b.at(), 1, b.type(), 1, tag, &none, 1, MPI_DOUBLE, 1, tag, comm,
+                          MPI_STATUS_IGNORE));
+    else
+        told(MPI_Sendrecv(&none, 1, MPI_DOUBLE, 0, tag, b.at(), 1, b.type(), 0, tag, comm,
+                          MPI_STATUS_IGNORE));
+}
+
+void iexchange(Told &told, const Buffer &b, MPI_Comm comm)
+{
+    double none = 0;
+    MPI_Request request;
+    if (told(rank == 0 ? MPI_Isendrecv(b.at(), 1, b.type(), 1, tag, &none, 1, MPI_DOUBLE, 1, tag,
+                                       comm, &request)
+                       : MPI_Isendrecv(&none, 1, MPI_DOUBLE, 0, tag, b.at(), 1, b.type(), 0, tag,
+                                       comm, &request)))
+        complete(told, request);
+}
+
+void replace(Told &told, const Buffer &b, MPI_Comm comm)
+{
+    told(MPI_Sendrecv_replace(b.at(), 1, b.type(), 1 - rank, tag, 1 - rank, tag, comm,
+                              MPI_STATUS_IGNORE));
+}
+
+void ireplace(Told &told, const Buffer &b, MPI_Comm comm)
+{
+    MPI_Request request;
+    if (told(MPI_Isendrecv_replace(b.at(), 1, b.type(), 1 - rank, tag, 1 - rank, tag, comm,
+                                   &request)))
+        complete(told, request);
+}
+
 std::vector<Message> every_message()
 {
-    const auto begun = [](auto call) {
-        return [call](Told &told, const Buffer &b, MPI_Comm comm) {
-            MPI_Request request;
-            if (told(call(b.at(), 1, b.type(), 1 - rank, tag, comm, &request)))
-                complete(told, request);
-        };
-    };
-    const auto persistent = [](auto call) {
-        return [call](Told &told, const Buffer &b, MPI_Comm comm) {
-            MPI_Request request;
-            if (told(call(b.at(), 1, b.type(), 1 - rank, tag, comm, &request)))
-                complete(told, request, true);
-        };
-    };
-    const auto partitioned = [](Told &told, const Buffer &b, MPI_Comm comm) {
-        MPI_Request request;
-        if (!told(rank == 0 ? MPI_Psend_init(b.at(), 1, 1, b.type(), 1, tag, comm, MPI_INFO_NULL,
-                                             &request)
-                            : MPI_Precv_init(b.at(), 1, 1, b.type(), 0, tag, comm, MPI_INFO_NULL,
-                                             &request)))
-            return;
-        if (told(MPI_Start(&request)) && rank == 0)
-            told(MPI_Pready(0, request));
-        told(MPI_Wait(&request, MPI_STATUS_IGNORE));
-        told(MPI_Request_free(&request));
-    };
-    const auto probed = [](Told &told, const Buffer &b, MPI_Comm comm) {
-        MPI_Status status;
-        if (told(MPI_Probe(0, tag, comm, &status)))
-            check_size(b, status);
-        receive(told, b, comm);
-    };
-    const auto matched = [](Told &told, const Buffer &b, MPI_Comm comm) {
-        MPI_Message message;
-        MPI_Status status;
-        told(MPI_Mprobe(0, tag, comm, &message, &status));
-        check_size(b, status);
-        told(MPI_Mrecv(b.at(), 1, b.type(), &message, MPI_STATUS_IGNORE));
-    };
-    /* Rank 1's part is a second receive: all that comes is looked at by it. */
-    const auto exchanged = [](Told &told, const Buffer &b, MPI_Comm comm) {
-        double none = 0;
-        if (rank == 0)
-            told(MPI_Sendrecv(b.at(), 1, b.type(), 1, tag, &none, 1, MPI_DOUBLE, 1, tag, comm,
-                              MPI_STATUS_IGNORE));
-        else
-            told(MPI_Sendrecv(&none, 1, MPI_DOUBLE, 0, tag, b.at(), 1, b.type(), 0, tag, comm,
-                              MPI_STATUS_IGNORE));
-    };
-    const auto iexchanged = [](Told &told, const Buffer &b, MPI_Comm comm) {
-        double none = 0;
-        MPI_Request request;
-        if (told(rank == 0 ? MPI_Isendrecv(b.at(), 1, b.type(), 1, tag, &none, 1, MPI_DOUBLE, 1,
-                                           tag, comm, &request)
-                           : MPI_Isendrecv(&none, 1, MPI_DOUBLE, 0, tag, b.at(), 1, b.type(), 0,
-                                           tag, comm, &request)))
-            complete(told, request);
-    };
-    const auto replaced = [](Told &told, const Buffer &b, MPI_Comm comm) {
-        told(MPI_Sendrecv_replace(b.at(), 1, b.type(), 1 - rank, tag, 1 - rank, tag, comm,
-                                  MPI_STATUS_IGNORE));
-    };
-    const auto ireplaced = [](Told &told, const Buffer &b, MPI_Comm comm) {
-        MPI_Request request;
-        if (told(MPI_Isendrecv_replace(b.at(), 1, b.type(), 1 - rank, tag, 1 - rank, tag, comm,
-                                       &request)))
-            complete(told, request);
-    };
-    const auto buffered = [](Told &told, const Buffer &b, MPI_Comm comm) {
-        std::vector<char> memory(static_cast<size_t>(b.elements()) * sizeof(double) +
-                                 MPI_BSEND_OVERHEAD);
-        MPI_Buffer_attach(memory.data(), static_cast<int>(memory.size()));
-        told(MPI_Bsend(b.at(), 1, b.type(), 1, tag, comm));
-        void *at;
-        int bytes;
-        MPI_Buffer_detach(&at, &bytes);
-    };
+    const auto begun = [](auto call) { return by_request(call, false); };
+    const auto persistent = [](auto call) { return by_request(call, true); };
     return {{"Send", send_plainly, receive},
-            {"Ssend",
-             [](Told &told, const Buffer &b, MPI_Comm comm) {
-                 told(MPI_Ssend(b.at(), 1, b.type(), 1, tag, comm));
-             },
-             receive},
-            {"Bsend", buffered, receive},
+            {"Ssend", send_synchronously, receive},
+            {"Bsend", send_buffered, receive},
             {"Isend and Irecv", begun(MPI_Isend), begun(MPI_Irecv)},
             {"Issend and Irecv", begun(MPI_Issend), begun(MPI_Irecv)},
             {"persistent sends and receives", persistent(MPI_Send_init), persistent(MPI_Recv_init)},
             {"Psend and Precv", partitioned, partitioned},
-            {"Probe", send_plainly, probed},
-            {"Mprobe", send_plainly, matched},
-            {"Sendrecv", exchanged, exchanged},
-            {"Isendrecv", iexchanged, iexchanged},
-            {"Sendrecv_replace", replaced, replaced},
-            {"Isendrecv_replace", ireplaced, ireplaced}};
+            {"Probe", send_plainly, probe_and_receive},
+            {"Mprobe", send_plainly, match_and_receive},
+            {"Sendrecv", exchange, exchange},
+            {"Isendrecv", iexchange, iexchange},
+            {"Sendrecv_replace", replace, replace},
+            {"Isendrecv_replace", ireplace, ireplace}};
 }
 
 void sweep_messages(Sweep &sweep)
@@ -380,8 +399,7 @@ void sweep_messages(Sweep &sweep)
     MPI_Comm_free(&comm);
 }
 
-/* ---- windows
- * ------------------------------------------------------------------------------------- */
+/* ---- windows --------------------------------------------------------------------------------- */
 
 /* From rank 0 to rank 1's window, or back. */
 struct Access {
@@ -490,86 +508,112 @@ void sweep_windows(Sweep &sweep)
     }
 }
 
-/* ---- one process
- * --------------------------------------------------------------------------------- */
+/* ---- one process ----------------------------------------------------------------------------- */
 
-/* Collectives of one process, and messages to oneself, are copies. */
-void sweep_alone(Sweep &sweep)
-{
-    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
-    const Layout layout = strided(3000);
-    Buffer from(gpu::Kind::device, layout), to(gpu::Kind::device, layout);
-    const int n = 3000;
-    MPI_Request q = MPI_REQUEST_NULL;
-    const auto waited = [&q](int error) {
-        return error == MPI_SUCCESS ? MPI_Wait(&q, MPI_STATUS_IGNORE) : error;
-    };
-    const auto copies = [&](const char *name, std::function<int()> run) {
+/* Collectives of one process, and messages to oneself, are copies from `a` to `b`. */
+struct Alone {
+    explicit Alone(Sweep &to_sweep) : sweep(to_sweep)
+    {
+        MPI_Comm_set_errhandler(self, MPI_ERRORS_RETURN);
+        MPI_Op_create([](void *, void *, int *, MPI_Datatype *) {}, 1, &take);
+    }
+    ~Alone() { MPI_Op_free(&take); }
+
+    void reductions()
+    {
+        copies("Allreduce", [&] { return MPI_Allreduce(a, b, 1, type, take, self); });
+        copies("Iallreduce", [&] { return waited(MPI_Iallreduce(a, b, 1, type, take, self, &q)); });
+        copies("Reduce", [&] { return MPI_Reduce(a, b, 1, type, take, 0, self); });
+        copies("Ireduce", [&] { return waited(MPI_Ireduce(a, b, 1, type, take, 0, self, &q)); });
+        copies("Scan", [&] { return MPI_Scan(a, b, 1, type, take, self); });
+        copies("Iscan", [&] { return waited(MPI_Iscan(a, b, 1, type, take, self, &q)); });
+        copies("Reduce_scatter", [&] { return MPI_Reduce_scatter(a, b, one, type, take, self); });
+        copies("Ireduce_scatter",
+               [&] { return waited(MPI_Ireduce_scatter(a, b, one, type, take, self, &q)); });
+        copies("Reduce_scatter_block",
+               [&] { return MPI_Reduce_scatter_block(a, b, 1, type, take, self); });
+        copies("Ireduce_scatter_block",
+               [&] { return waited(MPI_Ireduce_scatter_block(a, b, 1, type, take, self, &q)); });
+    }
+
+    void movements()
+    {
+        copies("Allgather", [&] { return MPI_Allgather(a, 1, type, b, 1, type, self); });
+        copies("Iallgather",
+               [&] { return waited(MPI_Iallgather(a, 1, type, b, 1, type, self, &q)); });
+        copies("Allgatherv", [&] { return MPI_Allgatherv(a, 1, type, b, one, zero, type, self); });
+        copies("Iallgatherv",
+               [&] { return waited(MPI_Iallgatherv(a, 1, type, b, one, zero, type, self, &q)); });
+        copies("Gather", [&] { return MPI_Gather(a, 1, type, b, 1, type, 0, self); });
+        copies("Igather", [&] { return waited(MPI_Igather(a, 1, type, b, 1, type, 0, self, &q)); });
+        copies("Gatherv", [&] { return MPI_Gatherv(a, 1, type, b, one, zero, type, 0, self); });
+        copies("Scatter", [&] { return MPI_Scatter(a, 1, type, b, 1, type, 0, self); });
+        copies("Iscatter",
+               [&] { return waited(MPI_Iscatter(a, 1, type, b, 1, type, 0, self, &q)); });
+        copies("Scatterv", [&] { return MPI_Scatterv(a, one, zero, type, b, 1, type, 0, self); });
+        copies("Alltoall", [&] { return MPI_Alltoall(a, 1, type, b, 1, type, self); });
+        copies("Ialltoall",
+               [&] { return waited(MPI_Ialltoall(a, 1, type, b, 1, type, self, &q)); });
+        copies("Alltoallv",
+               [&] { return MPI_Alltoallv(a, one, zero, type, b, one, zero, type, self); });
+        copies("Alltoallw",
+               [&] { return MPI_Alltoallw(a, one, zero, types, b, one, zero, types, self); });
+    }
+
+    void messages()
+    {
+        copies("Sendrecv", [&] {
+            return MPI_Sendrecv(a, 1, type, 0, 1, b, 1, type, 0, 1, self, MPI_STATUS_IGNORE);
+        });
+        copies("Isend and Recv", [&] {
+            const int begun = MPI_Isend(a, 1, type, 0, 1, self, &q);
+            const int received =
+                begun == MPI_SUCCESS ? MPI_Recv(b, 1, type, 0, 1, self, MPI_STATUS_IGNORE) : begun;
+            const int sent = waited(begun);
+            return received == MPI_SUCCESS ? sent : received;
+        });
+        copies("Irecv and Send", [&] {
+            const int begun = MPI_Irecv(b, 1, type, 0, 1, self, &q);
+            const int sent = begun == MPI_SUCCESS ? MPI_Send(a, 1, type, 0, 1, self) : begun;
+            const int received = waited(begun);
+            return received == MPI_SUCCESS ? sent : received;
+        });
+    }
+
+    int waited(int error) { return error == MPI_SUCCESS ? MPI_Wait(&q, MPI_STATUS_IGNORE) : error; }
+    void copies(const char *name, std::function<int()> run)
+    {
         sweep({std::string(name) + ", one process",
-               [&] {
+               [this] {
                    from.fill(1);
                    to.fill(2);
                },
                std::move(run),
-               [&](const std::string &what, bool) {
+               [this](const std::string &what, bool) {
                    to.expect(1, 0, n);
                    to.verify(what);
                }});
-    };
-    MPI_Op replace;
-    MPI_Op_create([](void *, void *, int *, MPI_Datatype *) {}, 1, &replace);
+    }
+
+    static constexpr int n = 3000;
+    static constexpr int one[] = {1}, zero[] = {0};
+    Sweep &sweep;
+    const MPI_Comm self = MPI_COMM_SELF;
+    const Layout layout = strided(n);
+    Buffer from{gpu::Kind::device, layout}, to{gpu::Kind::device, layout};
     void *const a = from.at(), *const b = to.at();
     const MPI_Datatype type = layout.type;
-    const MPI_Comm self = MPI_COMM_SELF;
-    const int one[] = {1}, zero[] = {0};
-    const MPI_Datatype types[] = {type};
-    copies("Allreduce", [&] { return MPI_Allreduce(a, b, 1, type, replace, self); });
-    copies("Iallreduce", [&] { return waited(MPI_Iallreduce(a, b, 1, type, replace, self, &q)); });
-    copies("Reduce", [&] { return MPI_Reduce(a, b, 1, type, replace, 0, self); });
-    copies("Ireduce", [&] { return waited(MPI_Ireduce(a, b, 1, type, replace, 0, self, &q)); });
-    copies("Scan", [&] { return MPI_Scan(a, b, 1, type, replace, self); });
-    copies("Iscan", [&] { return waited(MPI_Iscan(a, b, 1, type, replace, self, &q)); });
-    copies("Reduce_scatter", [&] { return MPI_Reduce_scatter(a, b, one, type, replace, self); });
-    copies("Ireduce_scatter",
-           [&] { return waited(MPI_Ireduce_scatter(a, b, one, type, replace, self, &q)); });
-    copies("Reduce_scatter_block",
-           [&] { return MPI_Reduce_scatter_block(a, b, 1, type, replace, self); });
-    copies("Ireduce_scatter_block",
-           [&] { return waited(MPI_Ireduce_scatter_block(a, b, 1, type, replace, self, &q)); });
-    copies("Allgather", [&] { return MPI_Allgather(a, 1, type, b, 1, type, self); });
-    copies("Iallgather", [&] { return waited(MPI_Iallgather(a, 1, type, b, 1, type, self, &q)); });
-    copies("Allgatherv", [&] { return MPI_Allgatherv(a, 1, type, b, one, zero, type, self); });
-    copies("Iallgatherv",
-           [&] { return waited(MPI_Iallgatherv(a, 1, type, b, one, zero, type, self, &q)); });
-    copies("Gather", [&] { return MPI_Gather(a, 1, type, b, 1, type, 0, self); });
-    copies("Igather", [&] { return waited(MPI_Igather(a, 1, type, b, 1, type, 0, self, &q)); });
-    copies("Gatherv", [&] { return MPI_Gatherv(a, 1, type, b, one, zero, type, 0, self); });
-    copies("Scatter", [&] { return MPI_Scatter(a, 1, type, b, 1, type, 0, self); });
-    copies("Iscatter", [&] { return waited(MPI_Iscatter(a, 1, type, b, 1, type, 0, self, &q)); });
-    copies("Scatterv", [&] { return MPI_Scatterv(a, one, zero, type, b, 1, type, 0, self); });
-    copies("Alltoall", [&] { return MPI_Alltoall(a, 1, type, b, 1, type, self); });
-    copies("Ialltoall", [&] { return waited(MPI_Ialltoall(a, 1, type, b, 1, type, self, &q)); });
-    copies("Alltoallv",
-           [&] { return MPI_Alltoallv(a, one, zero, type, b, one, zero, type, self); });
-    copies("Alltoallw",
-           [&] { return MPI_Alltoallw(a, one, zero, types, b, one, zero, types, self); });
-    copies("Sendrecv", [&] {
-        return MPI_Sendrecv(a, 1, type, 0, 1, b, 1, type, 0, 1, self, MPI_STATUS_IGNORE);
-    });
-    copies("Isend and Recv", [&] {
-        const int begun = MPI_Isend(a, 1, type, 0, 1, self, &q);
-        const int received =
-            begun == MPI_SUCCESS ? MPI_Recv(b, 1, type, 0, 1, self, MPI_STATUS_IGNORE) : begun;
-        const int sent = waited(begun);
-        return received == MPI_SUCCESS ? sent : received;
-    });
-    copies("Irecv and Send", [&] {
-        const int begun = MPI_Irecv(b, 1, type, 0, 1, self, &q);
-        const int sent = begun == MPI_SUCCESS ? MPI_Send(a, 1, type, 0, 1, self) : begun;
-        const int received = waited(begun);
-        return received == MPI_SUCCESS ? sent : received;
-    });
-    MPI_Op_free(&replace);
+    const MPI_Datatype types[1] = {type};
+    MPI_Op take = MPI_OP_NULL;
+    MPI_Request q = MPI_REQUEST_NULL;
+};
+
+void sweep_alone(Sweep &sweep)
+{
+    Alone alone(sweep);
+    alone.reductions();
+    alone.movements();
+    alone.messages();
 }
 
 } // namespace

@@ -24,8 +24,8 @@ static void failing(MPI_Comm comm, int who, int n, const std::string &which)
     int theirs = 0;
     MPI_Sendrecv(&error, 1, MPI_INT, 1 - rank, 2, &theirs, 1, MPI_INT, 1 - rank, 2, comm,
                  MPI_STATUS_IGNORE);
-    /* What fails once is begun again, one by one, or where it was packed before it was asked for;
-     * and all may be one launch. */
+    /* A single failure may have no effect. Transfers are begun again one by one, or were packed
+     * early, or all are one launch. */
     if (rank == who && which == "1+")
         check(error != MPI_SUCCESS, what + ": no error there");
     if (rank == 1 && who == 0)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Files and device memory, beyond what each call does by the standard
- * (test/mpi/standard/file_data.cpp): structures behind pointers, reads across a file's end,
- * processes of which each has another share, bounded staging memory, atomic mode, and devices that
- * fail.
+ * (test/mpi/standard/file_data.cpp). There are structures behind pointers, reads across a file's
+ * end, and processes with different shares. There are bounded staging memory, atomic mode, and
+ * devices that fail.
  */
 #include "../file_calls.hpp"
 #include "device_test.hpp"
@@ -19,8 +19,7 @@ static const char *const path = "files.data";
 static constexpr gpu::Kind device = gpu::Kind::device;
 static constexpr int unit = sizeof(double);
 
-/* ---- the file, by other means than MPI
- * ------------------------------------------------------------- */
+/* ---- the file, by other means than MPI ------------------------------------------------------- */
 
 static std::vector<double> read_file()
 {
@@ -85,8 +84,7 @@ static int elements(const MPI_Status &status)
 
 static std::string named(const Call &call) { return std::string("MPI_File_") + call.name; }
 
-/* ---- HACC's analysis data (paper 001, Fig. 7)
- * -------------------------------------------------------- */
+/* ---- HACC's analysis data (paper 001, Fig. 7) ------------------------------------------------ */
 
 /* Scalars and vectors in one place, eight arrays behind pointers, all of it one type. */
 class Vblock {
@@ -161,8 +159,8 @@ private:
     std::vector<gpu::Memory> arrays_;
 };
 
-/* Each process writes as many particles as it has, one behind the other, and reads them into other
- * memory. */
+/* Each process writes as many particles as it has, one behind the other,
+ * and reads them into other memory. */
 static void hacc(gpu::Kind scalars)
 {
     const int particles = 300 + 77 * rank;
@@ -182,10 +180,9 @@ static void hacc(gpu::Kind scalars)
     check(written == read, "HACC's data is read otherwise than it was written");
 }
 
-/* ---- a file's end
- * ----------------------------------------------------------------------------------- */
+/* ---- a file's end ---------------------------------------------------------------------------- */
 
-/* What is there is read and told of, and the rest of the buffer stays. */
+/* The bytes that are there are read and counted, and the rest of the buffer stays. */
 static void read_past_the_end(const Call &call, int every)
 {
     constexpr int there = 37, wanted = 90;
@@ -205,8 +202,7 @@ static void read_past_the_end(const Call &call, int every)
     buffer.verify(what);
 }
 
-/* ---- processes of which each has another share
- * ---------------------------------------------------------- */
+/* ---- processes of which each has another share ----------------------------------------------- */
 
 /* The first has host memory, the last nothing; the others ever more rounds. */
 static void unequal_shares(bool atomic)
@@ -249,24 +245,25 @@ static void bounded_memory()
     Buffer buffer(device, layout);
     buffer.fill(rank);
     const int64_t before = counted("slabs_pinned");
-    for (const int every : {1, 2}) {
-        write_file({});
-        const File file(piece, rank * n * every, every);
-        MPI_Status status;
-        for (const Call &call : every_call)
-            if (call.pointer == Pointer::explicit_offset && call.name[0] != 'i')
-                check(call.run(file, 0, of(buffer), &status) == MPI_SUCCESS,
-                      named(call) + " of much fails");
-        MPI_Barrier(MPI_COMM_WORLD);
-    }
+    for (const bool atomic : {false, true})
+        for (const int every : {1, 2}) {
+            write_file({});
+            const File file(piece, rank * n * every, every);
+            MPI_File_set_atomicity(file, atomic);
+            MPI_Status status;
+            for (const Call &call : every_call)
+                if (call.pointer == Pointer::explicit_offset && !(atomic && call.name[0] == 'i'))
+                    check(call.run(file, 0, of(buffer), &status) == MPI_SUCCESS,
+                          named(call) + " of much fails");
+            MPI_Barrier(MPI_COMM_WORLD);
+        }
     buffer.verify("much, written and read");
     /* A block has a header, and slabs are powers of two. */
     check(counted("slabs_pinned") - before <= 4 * 2 * piece, "staging memory grows with the data");
     check(counted("slabs_pinned_used") == 0, "staging memory is not given back");
 }
 
-/* ---- devices that fail
- * --------------------------------------------------------------------------------- */
+/* ---- devices that fail ----------------------------------------------------------------------- */
 
 struct Failure {
     const char *switches;

@@ -5,6 +5,7 @@
 #include "device_test.hpp"
 
 #include <cstdlib>
+#include <heddle.h>
 
 using namespace device_test;
 
@@ -45,6 +46,16 @@ private:
     bool there_;
 };
 
+/* Each of the engine's counters is a variable. */
+static void all_are_there()
+{
+    heddle_counter counter;
+    for (int64_t i = 0; heddle_counter_read(i, &counter) == HEDDLE_SUCCESS; ++i)
+        Variable("heddle_" + std::string(counter.name),
+                 counter.is_level ? MPI_T_PVAR_CLASS_LEVEL : MPI_T_PVAR_CLASS_COUNTER)
+            .read();
+}
+
 static void send(int n, MakeLayout make = strided)
 {
     const Layout layout = make(n);
@@ -56,8 +67,8 @@ static void send(int n, MakeLayout make = strided)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* What is freed may have been open at the other end, and keep what comes to lie there from being
- * opened. */
+/* Freed memory may have been open at the other end.
+ * Then memory that comes to lie there cannot be opened. */
 static void allocate_again()
 {
     const Variable fallbacks("heddle_messages_fallbacks");
@@ -86,11 +97,12 @@ static void allocate_again()
 /* The engine's are MPI's control variables, too, and go before the environment's. */
 static void settings(const Variable &shared)
 {
-    for (const char *name : {"DEVICE", "METHOD", "KERNEL", "COPY_ENGINE", "SLAB_LIMIT", "CHUNK",
-                             "MESSAGE_CHUNK", "MESSAGE_WINDOW", "MESSAGE_STAGING",
-                             "MESSAGE_IN_PLACE", "MESSAGE_OPEN", "MESSAGE_PATIENCE", "PEER"}) {
+    heddle_setting setting = {};
+    setting.bytes = sizeof setting;
+    for (int64_t i = 0; heddle_setting_read(i, &setting) == HEDDLE_SUCCESS; ++i) {
+        const std::string name = setting.name;
         int index;
-        const std::string whole = std::string("MPIR_CVAR_HEDDLE_") + name;
+        const std::string whole = name.starts_with("MPIR_") ? name : "MPIR_CVAR_" + name;
         check(MPI_T_cvar_get_index(whole.c_str(), &index) == MPI_SUCCESS,
               "MPI_T has no control variable " + whole);
     }
@@ -119,6 +131,7 @@ int main(int argc, char **argv)
     int provided;
     MPI_T_init_thread(MPI_THREAD_MULTIPLE, &provided);
     const int status = run(argc, argv, [] {
+        all_are_there();
         const Variable by_value(rank == 0 ? "heddle_messages_sent_by_value"
                                           : "heddle_messages_received_by_value"),
             shared(rank == 0 ? "heddle_messages_sent_shared" : "heddle_messages_received_shared"),

@@ -218,8 +218,7 @@ static void communicator_freed_early()
     MPI_Comm_free(&comm);
 }
 
-/* Requests that were freed: what they send comes, even if nobody waits for it before MPI_Finalize.
- */
+/* Requests that were freed. Their data come, even if nobody waits for them before MPI_Finalize. */
 static void forgotten()
 {
     int tag = 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Ranks that are killed amid their messages: what rank 0 waits for of theirs ends with an error
- * within a second, what it has with rank 1 goes on, and MPI_Finalize ends. Each of the others is a
- * victim in a way of its own. The launcher is told to leave the others alone (run-endings), and
- * counts two lines "survived".
+ * Ranks are killed amid their messages. Their messages that rank 0 waits for end with an error
+ * within a second. Rank 0's messages with rank 1 go on, and MPI_Finalize ends. Each of the others
+ * is a victim in a way of its own. The launcher is told to leave the others alone (run-endings),
+ * and counts two lines "survived".
  */
 #include "../device/device_test.hpp"
 

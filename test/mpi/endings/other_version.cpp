@@ -6,6 +6,8 @@
  */
 #include "../device/device_test.hpp"
 
+#include <heddle_message.h>
+
 #include <dlfcn.h>
 
 using namespace device_test;

@@ -120,6 +120,11 @@ void test_subarrays()
     MPI_Datatype type;
     check_class(MPI_Type_create_subarray(1, &one, &one, &one, 99, MPI_INT, &type), MPI_ERR_ARG,
                 "subarray, order");
+    for (int null = 0; null < 3; ++null)
+        check_class(MPI_Type_create_subarray(1, null == 0 ? nullptr : &one,
+                                             null == 1 ? nullptr : &one, null == 2 ? nullptr : &one,
+                                             MPI_ORDER_C, MPI_INT, &type),
+                    MPI_ERR_ARG, "subarray, a null array");
 }
 
 void test_darrays()

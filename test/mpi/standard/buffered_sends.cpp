@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MPI_Buffer_attach: memory of any kind is taken, or refused with an error, and messages of any
-// memory go through it. memory: host device managed mixed
+// memory go through it.
+// memory: host device managed mixed
 #include "standard_test.hpp"
 
 using namespace standard_test;

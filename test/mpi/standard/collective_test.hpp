@@ -29,8 +29,8 @@ inline const char *name(Form form)
                                        : "persistent";
 }
 
-/* COLLECTIVE(Bcast, comm, buffer, ...): the call in any form; its other arguments have to outlive
- * it. */
+/* COLLECTIVE(Bcast, comm, buffer, ...): the call in any form;
+ * its other arguments have to outlive it. */
 #define COLLECTIVE(Name, comm, ...)                                                                \
     [&](::collective_test::Form form, MPI_Request *request) {                                      \
         if (form == ::collective_test::Form::blocking)                                             \
@@ -65,7 +65,8 @@ inline const char *name(Form form)
  * ("name - what it is"). An MPI without such a variable has one algorithm. */
 class Algorithms {
 public:
-    /* Of "Allgather" (or "Iallgather"), within a group or between two. */
+    /* The algorithms of a call such as "Allgather" or "Iallgather",
+     * within a group or between two. */
     static const Algorithms &of(const std::string &call, bool between_groups)
     {
         static std::map<std::string, Algorithms> known;
@@ -206,8 +207,7 @@ private:
     Memory memory_;
 };
 
-/* What rank `from` sends to rank `to` as its i-th int, when a request is started for the n-th time.
- */
+/* What rank `from` sends to rank `to` as its i-th int, in the n-th start of a request. */
 inline int value(int from, int to, int i, int n)
 {
     return (((n + 2) * 16 + from) * 16 + to) * 4096 + i;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MPI_Get_elements, MPI_Get_count and MPI_Status_set_elements, in all their forms: after receives
 // that end at any element of any type. The elements of a type are listed here, beside the calls
-// that make it. processes:
-// 1
+// that make it.
+// processes: 1
 #include "standard_test.hpp"
 
 #include <random>

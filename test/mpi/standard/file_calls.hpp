@@ -27,6 +27,8 @@ template <class Start> int wait_for(Start start, MPI_Datatype type, MPI_Status *
 {
     MPI_Datatype own;
     MPI_Request request;
+    if (type == MPI_DATATYPE_NULL)
+        return start(type, &request);
     MPI_Type_dup(type, &own);
     MPI_Type_commit(&own);
     const int error = start(own, &request);
@@ -107,11 +109,12 @@ inline const std::vector<Form> &forms()
 /* A file of all processes that vanishes when it is closed; errors are returned. */
 class File {
 public:
-    explicit File(const std::string &name) : path_("./" + name + "." + std::to_string(leader()))
+    explicit File(const std::string &name, MPI_Info info = MPI_INFO_NULL)
+        : path_("./" + name + "." + std::to_string(leader()))
     {
         check_success(MPI_File_open(MPI_COMM_WORLD, path_.c_str(),
                                     MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE,
-                                    MPI_INFO_NULL, &file_),
+                                    info, &file_),
                       "MPI_File_open");
     }
     File(const File &) = delete;
@@ -143,8 +146,8 @@ public:
         MPI_Barrier(MPI_COMM_WORLD);
     }
 
-    /* One data call of each process: where the order of a shared pointer is not said, one after the
-     * other. */
+    /* One data call of each process: where the order of a shared pointer is not said,
+     * one after the other. */
     int run(const Form &form, DataCall call, MPI_Offset offset, void *buffer, int count,
             MPI_Datatype type, MPI_Status *status) const
     {

@@ -22,8 +22,7 @@ static constexpr int ints = 60; /* of each call */
 static constexpr int unwritten = -77;
 static const char *const path = "data";
 
-/* ---- buffers
- * -------------------------------------------------------------------------------------- */
+/* ---- buffers --------------------------------------------------------------------------------- */
 
 /* `ints` integers in memory, laid out in some way, with gaps that nobody may write to. */
 class Buffer {
@@ -57,7 +56,7 @@ public:
     }
 
     void put(const std::vector<int> &values) const { each(values, true); }
-    /* That it holds these, and its gaps what they held. */
+    /* Checks that it holds these values, and its gaps what they held. */
     void verify(const std::vector<int> &values, const std::string &what) const
     {
         each(values, false, what);
@@ -181,10 +180,9 @@ static const struct {
                {"absolute", absolute}};
 static constexpr int parts = std::size(layouts); /* of a rank's data: a call with each */
 
-/* ---- views
- * ---------------------------------------------------------------------------------------- */
+/* ---- views ----------------------------------------------------------------------------------- */
 
-/* Which integer of the file is integer `i` of a rank's view. */
+/* Maps integer `i` of a rank's view to an integer of the file. */
 struct View {
     const char *name;
     int block, stride; /* blocks of so many integers, the next one so many integers on */
@@ -205,8 +203,8 @@ struct View {
     }
 };
 
-/* Of all ranks: blocks in turns, or one stretch after the other. With shared pointers, of which
- * each has the same view: the file as it is, or every other integer of it. */
+/* The views of all ranks: blocks in turns, or one stretch after the other. With shared pointers,
+ * each rank has the same view: the file as it is, or every other integer of it. */
 static std::vector<View> views_of(const Call &call)
 {
     if (is_shared(call))
@@ -218,8 +216,7 @@ static std::vector<View> views_of(const Call &call)
 static int view_ints() { return parts * ints * size; } /* of all ranks */
 static size_t file_ints() { return 2 * static_cast<size_t>(view_ints()); }
 
-/* ---- files, by other means than MPI
- * ------------------------------------------------------------------- */
+/* ---- files, by other means than MPI ---------------------------------------------------------- */
 
 static std::vector<int> read_file()
 {
@@ -239,8 +236,7 @@ static void write_file(const std::vector<int> &content)
 
 static int in_file(long long at) { return static_cast<int>(at * 7 + 3); }
 
-/* ---- one call
- * -------------------------------------------------------------------------------------- */
+/* ---- one call -------------------------------------------------------------------------------- */
 
 /* The values of a rank's call number `part`. */
 static std::vector<int> values_of(int process, int part)
@@ -285,8 +281,8 @@ static void verify_written(const Call &call, const View &view, const std::string
     check(found == expected, what + ": wrong in the file");
 }
 
-/* What was read, of which with a shared pointer only all ranks together know that it is all there
- * is. */
+/* What was read, of which with a shared pointer only all ranks together
+ * know that it is all there is. */
 static void verify_read(const Call &call, const View &view, const Buffer &buffer, int part,
                         const std::string &what)
 {

@@ -125,8 +125,8 @@ std::vector<unsigned char> memory_image(const Buffer &b, size_t elements)
     return all;
 }
 
-/* Each process has its part of the file, one after the other, and a shared pointer comes there by
- * itself. */
+/* Each process has its part of the file, one after the other,
+ * and a shared pointer comes there by itself. */
 void there_and_back(const File &file, const Form &form, const Buffer &b)
 {
     const std::string what = form.name + " of " + b.name;

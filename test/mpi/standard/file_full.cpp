@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A file that cannot grow: every call that writes ends, and its process is told. A read finds
- * nothing, which is no error.
+ * A file that cannot grow, for all processes or for one of them: every call that writes ends, and
+ * a process whose data is not in the file is told. A read finds nothing, which is no error.
  *
  * processes: 1 2 3
  * memory: host device
@@ -34,11 +34,16 @@ private:
     rlimit before_{};
 };
 
-static void cannot_grow(const Call &call, const Memory &memory)
+/* For all, or for the last one only. Two-phase I/O writes for others. */
+static void cannot_grow(const Call &call, const Memory &memory, bool for_all, const char *buffering)
 {
-    const std::string what = std::string("MPI_File_") + call.name;
+    const std::string what = std::string("MPI_File_") + call.name + ", buffering: " + buffering +
+                             (for_all ? "" : ", one process");
     MPI_File file;
     MPI_Info info = pieces_of(512);
+    MPI_Info_set(info, "romio_cb_write", buffering);
+    MPI_Info_set(info, "romio_cb_read", buffering);
+    MPI_Info_set(info, "cb_config_list", "*:*"); /* all processes write */
     check_success(
         MPI_File_open(MPI_COMM_WORLD, "full", MPI_MODE_CREATE | MPI_MODE_RDWR, info, &file),
         "MPI_File_open");
@@ -47,17 +52,25 @@ static void cannot_grow(const Call &call, const Memory &memory)
                                     "native", MPI_INFO_NULL),
                   "MPI_File_set_view");
     MPI_Status status;
+    const bool is_limited = for_all || rank == size - 1;
     int error;
     {
-        const Limit limit(64); /* MPI's own file of a shared pointer fits */
+        const Limit limit(is_limited ? 64 : RLIM_INFINITY); /* a shared pointer's own file fits */
         error = call.run(file, 0, {memory.at(), bytes, MPI_BYTE}, &status);
         MPI_Barrier(MPI_COMM_WORLD);
     }
-    if (call.writes)
+    const bool is_own = !call.is_collective || std::string(buffering) == "disable" || size == 1;
+    if (!call.writes)
+        check_success(error, what);
+    else if (for_all || (is_own && is_limited) || !is_own)
         check(error != MPI_SUCCESS, what + ": success, and nothing was written");
     else
         check_success(error, what);
     MPI_File_close(&file);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0)
+        std::remove("full");
+    MPI_Barrier(MPI_COMM_WORLD);
 }
 
 int main(int argc, char **argv)
@@ -66,9 +79,9 @@ int main(int argc, char **argv)
         std::signal(SIGXFSZ, SIG_IGN);
         const Memory memory(bytes, 'x');
         for (const Call &call : every_call)
-            cannot_grow(call, memory);
-        MPI_Barrier(MPI_COMM_WORLD);
-        if (rank == 0)
-            std::remove("full");
+            for (const char *buffering : {"enable", "disable"}) {
+                cannot_grow(call, memory, true, buffering);
+                cannot_grow(call, memory, false, buffering);
+            }
     });
 }

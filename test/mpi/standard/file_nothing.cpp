@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Data calls that move nothing: zero counts, types without data, null buffers, views without data,
- * on some
- * processes or on all. They succeed, end, and leave the file and its pointers as they are.
+ * on some processes or on all. They succeed, end, and leave the file and its pointers as they are.
  *
  * processes: 1 2 3 5
  */

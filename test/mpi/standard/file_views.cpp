@@ -277,8 +277,7 @@ Typed random_type(std::mt19937 &random)
     return t;
 }
 
-/* ---- one view, one call
- * --------------------------------------------------------------------------- */
+/* ---- one view, one call ---------------------------------------------------------------------- */
 
 int value(int process, long element)
 {

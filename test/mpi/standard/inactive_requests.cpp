@@ -148,6 +148,9 @@ int main(int argc, char **argv)
         const MPI_Comm w = MPI_COMM_WORLD, s = MPI_COMM_SELF;
         const MPI_Info none = MPI_INFO_NULL;
         check_inactive(MPI_REQUEST_NULL, "null request");
+        int arrived = 0;
+        check_success(MPI_Parrived(MPI_REQUEST_NULL, 0, &arrived), "MPI_Parrived, null request");
+        check(arrived, "of a null request nothing arrived");
         check_persistent("Send_init to MPI_PROC_NULL", [&](MPI_Request *r) {
             return MPI_Send_init(from, 1, MPI_INT, MPI_PROC_NULL, 1, w, r);
         });

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MPI_Isendrecv and MPI_Isendrecv_replace: their status, errors, MPI_PROC_NULL at either end, and
-// the types of their caller, which stay the caller's. memory: host device managed mixed
+// the types of their caller, which stay the caller's.
+// memory: host device managed mixed
 #include "standard_test.hpp"
 
 using namespace standard_test;

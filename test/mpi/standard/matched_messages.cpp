@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages that a probe matched and that are too long for their receive: the error is told to the
-// communicator's error handler, in MPI_Mrecv and in the wait for MPI_Imrecv, and the message is
-// used up.
+// A probe matched messages that are too long for their receive. The communicator's error handler is
+// told, in MPI_Mrecv and in the wait for MPI_Imrecv. The message is used up.
 // memory: host device managed
 #include "standard_test.hpp"
 

@@ -144,8 +144,8 @@ void scatter(const Case &c, bool v)
 
 enum class Exchange { equal, by_counts, by_types };
 
-/* In place the counts have to be the same in both directions. With a type for each rank they take
- * turns. */
+/* In place the counts have to be the same in both directions.
+ * With a type for each rank they take turns. */
 void alltoall(const Case &c, Exchange kind)
 {
     const bool v = kind != Exchange::equal;

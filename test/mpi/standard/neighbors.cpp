@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Neighbourhood collectives in all forms, by all algorithms: on grids, also of dimensions of one
- * and two
- * processes, where two edges lead to the same neighbour, and on graphs with parallel edges, self-loops, and
- * other numbers of edges in than out.
+ * Neighbourhood collectives in all forms, by all algorithms. Some are on grids, also of dimensions
+ * of one and two processes, where two edges lead to the same neighbour. Some are on graphs with
+ * parallel edges, self-loops, and other numbers of edges in than out.
  *
- * What a rank sends along its k-th edge arrives at that edge's other end (MPI 4.0, 8.6): on a grid,
- * what went in the negative direction comes from the positive one; parallel edges of a graph keep
+ * What a rank sends along its k-th edge arrives at that edge's other end (MPI 4.0, 8.6). On a grid,
+ * what went in the negative direction comes from the positive one. Parallel edges of a graph keep
  * their order.
  *
  * memory: host device managed mixed
@@ -31,8 +30,7 @@ struct Graph {
     std::vector<int> out;
 };
 
-/* Pairs that `from` sends along its k-th edge; a rank that is not there neither sends nor receives.
- */
+/* Pairs that `from` sends along its k-th edge. A rank that is not there sends and receives none. */
 int pairs_of(int from, int k) { return from == MPI_PROC_NULL ? 2 : 3 * ((from + 2 * k) % 3); }
 
 struct Blocks {

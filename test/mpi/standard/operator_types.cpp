@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Operators on types that do not have them (MPI 4.0, section 6.9.2) are MPI_ERR_OP in every call
-// that takes an operator, at the call; those that a type has are taken.
+// Every call that takes an operator returns MPI_ERR_OP for a type that does not have it (MPI 4.0,
+// section 6.9.2). Operators that a type has are taken.
 #include "standard_test.hpp"
 
 #include <functional>
@@ -9,8 +9,8 @@ using namespace standard_test;
 
 namespace {
 
-/* Whatever takes an operator on `MPI_COMM_WORLD`, of one element; `request` is free unless it was
- * begun. */
+/* Whatever takes an operator on `MPI_COMM_WORLD`, of one element;
+ * `request` is free unless it was begun. */
 struct Reduction {
     const char *name;
     std::function<int(void *, void *, MPI_Datatype, MPI_Op, MPI_Request *)> call;
@@ -56,7 +56,7 @@ std::vector<Reduction> reductions()
 #undef CALL
 }
 
-/* The same of one-sided calls, to oneself. */
+/* A one-sided call with an operator, to oneself. */
 struct Access {
     const char *name;
     std::function<int(void *, void *, MPI_Datatype, MPI_Op, MPI_Win, MPI_Request *)> call;
@@ -181,8 +181,8 @@ int main(int argc, char **argv)
         right_accessed.push_back({"MPI_REPLACE of doubles", MPI_DOUBLE, MPI_REPLACE});
         test_accesses(accessed, right_accessed);
 
-        /* Types of several predefined ones have no operator at all, and vectors have their
-         * elements'. */
+        /* Types of several predefined ones have no operator at all,
+         * and vectors have their elements'. */
         MPI_Win win;
         std::vector<double> window(8, 1), from(8, 2);
         MPI_Win_create(window.data(), 64, 8, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
@@ -192,7 +192,7 @@ int main(int argc, char **argv)
               "MPI_SUM of structs");
         check_class(MPI_Accumulate(from.data(), 1, vector, rank, 0, 1, vector, MPI_BXOR, win),
                     MPI_ERR_OP, "MPI_BXOR of a vector of doubles");
-        /* Of nothing it matters to nobody what it is; mpi4py's tests do so. */
+        /* With a count of 0 the type does not matter; mpi4py's tests do so. */
         check_success(MPI_Accumulate(from.data(), 0, MPI_BYTE, rank, 0, 0, MPI_BYTE, MPI_SUM, win),
                       "Accumulate of no bytes");
         check_success(MPI_Get_accumulate(from.data(), 0, MPI_BYTE, from.data(), 0, MPI_BYTE, rank,

@@ -59,7 +59,7 @@ private:
     Memory memory_;
 };
 
-/* What MPI has of it, and what an element must become; negative: it is not looked at. */
+/* A reduction by MPI, and what an element must become. Negative: it is not looked at. */
 struct Reduction {
     const char *name;
     bool scatters, in_place;

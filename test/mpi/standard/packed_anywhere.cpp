@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MPI_Pack, MPI_Unpack and their external32 and large-count forms, of buffers at addresses and of
 // types of absolute addresses at MPI_BOTTOM, which may lead into several memories. Null buffers are
-// legal where nothing moves. processes: 1 2 memory: host device managed mixed
+// legal where nothing moves.
+// processes: 1 2
+// memory: host device managed mixed
 #include "standard_test.hpp"
 
 #include <algorithm>

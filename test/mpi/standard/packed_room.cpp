@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Packing into too few bytes, and unpacking from too few, is an error: nothing is written, the
-// position stays. And the sizes that MPI tells, beyond 31 bits too. processes: 1 2 memory: host
-// device managed mixed
+// position stays. And the sizes that MPI tells, beyond 31 bits too.
+// processes: 1 2
+// memory: host device managed mixed
 #include "standard_test.hpp"
 
 #include <algorithm>

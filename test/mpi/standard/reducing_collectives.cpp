@@ -107,8 +107,7 @@ void same_for_all(const Case &c)
           COLLECTIVE(Allreduce, MPI_COMM_WORLD, from, recv.at(), count, type, c.op));
     check("Scan", c, send, recv, c.pairs, 0, c.pairs, rank + 1, c.in_place,
           COLLECTIVE(Scan, MPI_COMM_WORLD, from, recv.at(), count, type, c.op));
-    void *const to = rank == 0 && !c.in_place ? nullptr : recv.at(); /* not significant at the first
-                                                                        rank */
+    void *const to = rank == 0 && !c.in_place ? nullptr : recv.at(); /* unused at the first rank */
     check("Exscan", c, send, recv, c.pairs, 0, c.pairs, rank, c.in_place,
           COLLECTIVE(Exscan, MPI_COMM_WORLD, from, to, count, type, c.op));
 }

@@ -18,6 +18,10 @@ program sections
     call test_parts()
     call test_backwards()
     call test_nonblocking()
+    call test_replaced()
+    call test_persistent()
+    call test_windows()
+    call test_files()
     call test_too_small()
   end if
   call MPI_Allreduce(failures, all, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD)
@@ -162,6 +166,90 @@ contains
       call check(b(3, i), a(2, i), 'nonblocking, a row')
     end do
     call check(b(3, 3), -1, 'nonblocking, a row: its gap')
+  end subroutine
+
+  subroutine test_replaced()
+    integer :: a(4, 6), i
+    a = numbered(4, 6)
+    call MPI_Sendrecv_replace(a(2, 1:6:2), 3, MPI_INTEGER, 0, 1, 0, 1, MPI_COMM_SELF, MPI_STATUS_IGNORE)
+    call check(count(a == numbered(4, 6)), 24, 'replaced by itself')
+    call MPI_Sendrecv(a(2, 1:6:2), 3, MPI_INTEGER, 0, 1, a(3, 2:6:2), 3, MPI_INTEGER, 0, 1, MPI_COMM_SELF, MPI_STATUS_IGNORE)
+    do i = 1, 5, 2
+      call check(a(3, i + 1), a(2, i), 'from row to row')
+    end do
+  end subroutine
+
+  subroutine test_persistent()
+    integer, asynchronous :: a(12), b(12)
+    integer :: i, round
+    type(MPI_Request) :: requests(2)
+    call MPI_Recv_init(b(2:12:4), 3, MPI_INTEGER, 0, 3, MPI_COMM_SELF, requests(1))
+    call MPI_Send_init(a(1:12:5), 3, MPI_INTEGER, 0, 3, MPI_COMM_SELF, requests(2))
+    do round = 1, 2
+      a = [(100 * round + i, i = 1, 12)]
+      b = -1
+      call MPI_Startall(2, requests)
+      call MPI_Waitall(2, requests, MPI_STATUSES_IGNORE)
+      do i = 0, 2
+        call check(b(2 + 4 * i), 100 * round + 1 + 5 * i, 'persistent')
+      end do
+      call check(count(b == -1), 9, 'persistent, between the elements')
+    end do
+    call MPI_Request_free(requests(1))
+    call MPI_Request_free(requests(2))
+  end subroutine
+
+  subroutine test_windows()
+    integer, asynchronous :: memory(12), a(12), b(12)
+    integer :: i
+    type(MPI_Win) :: window
+    memory = 0
+    a = [(i, i = 1, 12)]
+    b = -1
+    call MPI_Win_create(memory, 48_MPI_ADDRESS_KIND, 4, MPI_INFO_NULL, MPI_COMM_SELF, window)
+    call MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, window)
+    call MPI_Put(a(1:12:2), 6, MPI_INTEGER, 0, 0_MPI_ADDRESS_KIND, 6, MPI_INTEGER, window)
+    call MPI_Win_flush(0, window)
+    call MPI_Accumulate(a(1:12:4), 3, MPI_INTEGER, 0, 0_MPI_ADDRESS_KIND, 3, MPI_INTEGER, MPI_SUM, window)
+    call MPI_Win_flush(0, window)
+    call MPI_Get(b(1:12:2), 6, MPI_INTEGER, 0, 0_MPI_ADDRESS_KIND, 6, MPI_INTEGER, window)
+    call MPI_Win_flush(0, window)
+    do i = 0, 5
+      call check(b(2 * i + 1), 2 * i + 1 + merge(4 * i + 1, 0, i < 3), 'put, added to and got')
+      call check(b(2 * i + 2), -1, 'got, between the elements')
+    end do
+    call MPI_Get_accumulate(a(2:12:4), 3, MPI_INTEGER, b(2:12:2), 3, MPI_INTEGER, 0, 3_MPI_ADDRESS_KIND, 3, MPI_INTEGER, &
+                            MPI_SUM, window)
+    call MPI_Win_unlock(0, window)
+    do i = 0, 2
+      call check(b(2 * i + 2), 2 * i + 7, 'got before it was added to')
+      call check(memory(i + 4), 2 * i + 7 + 4 * i + 2, 'added to')
+    end do
+    call MPI_Win_free(window)
+  end subroutine
+
+  subroutine test_files()
+    integer, asynchronous :: a(4, 6), b(4, 6)
+    integer :: i
+    type(MPI_File) :: file
+    type(MPI_Request) :: request
+    character(20) :: name
+    write (name, '(a, i0)') 'sections.', rank
+    a = numbered(4, 6)
+    b = -1
+    call MPI_File_open(MPI_COMM_SELF, name, MPI_MODE_CREATE + MPI_MODE_RDWR + MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, file)
+    call MPI_File_write_at_all(file, 0_MPI_OFFSET_KIND, a(2, 1:6:2), 3, MPI_INTEGER, MPI_STATUS_IGNORE)
+    call MPI_File_read_at(file, 0_MPI_OFFSET_KIND, b(1:4:3, 1:2), 3, MPI_INTEGER, MPI_STATUS_IGNORE)
+    call check(b(1, 1), a(2, 1), 'read')
+    call check(b(4, 1), a(2, 3), 'read')
+    call check(b(1, 2), a(2, 5), 'read')
+    call check(count(b == -1), 21, 'read, between the elements')
+    call MPI_File_iread_at(file, 0_MPI_OFFSET_KIND, b(3, 1:6:2), 3, MPI_INTEGER, request)
+    call MPI_Wait(request, MPI_STATUS_IGNORE)
+    do i = 1, 5, 2
+      call check(b(3, i), a(2, i), 'read without blocking')
+    end do
+    call MPI_File_close(file)
   end subroutine
 
   ! More elements than the section has.

@@ -62,7 +62,7 @@ inline bool check_success(int error, const std::string &what)
     return error == MPI_SUCCESS;
 }
 
-/* That a call failed, and with an error of this class. */
+/* Checks that a call failed, with an error of this class. */
 inline void check_class(int error, int expected, const std::string &what)
 {
     int found = MPI_SUCCESS;

@@ -98,7 +98,7 @@ void check_growing()
     MPI_Type_free(&type);
 }
 
-/* What is left may depend on where memory lies, so that one run in two finds it. */
+/* The remaining cost may depend on where memory lies, so that one run in two finds it. */
 void check_nothing_is_left()
 {
     const auto make_and_free = [](int times) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a datatype is: a duplicate is committed if its original is; a type that a large-count
-// constructor made is described by the large-count calls alone. processes: 1
+// constructor made is described by the large-count calls alone.
+// processes: 1
 #include "standard_test.hpp"
 
 using namespace standard_test;

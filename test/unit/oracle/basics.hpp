@@ -24,11 +24,11 @@ struct Basic {
     int64_t alignment;
 };
 
-/* Of any predefined type. */
+/* What is known about a predefined type, whichever. */
 const Basic &basic(heddle_predefined which);
 bool is_pair(heddle_predefined which);
 
-/* Of a type that is no pair. */
+/* Sizes in bytes of a type that is no pair. */
 int64_t primitive_size(heddle_predefined kind);
 int64_t external_size(heddle_predefined kind);
 

@@ -229,6 +229,43 @@ ExprPtr undup(ExprPtr expr)
 
 namespace {
 
+/* The call that makes `e` of its old types. */
+int construct(const Expr &e, const std::vector<heddle_type *> &olds, heddle_type **made)
+{
+    heddle_type *const old = olds.empty() ? nullptr : olds.front(); // a struct may have none
+    const auto blocks = static_cast<int64_t>(e.displacements.size());
+    const int64_t *const lengths = e.blocklengths.data();
+    const int64_t *const displacements = e.displacements.data();
+    switch (e.maker) {
+    case Maker::Predefined:
+        break;
+    case Maker::Contiguous:
+        return heddle_type_contiguous(e.count, old, made);
+    case Maker::Vector:
+        return heddle_type_vector(e.count, e.blocklength, e.stride, old, made);
+    case Maker::Hvector:
+        return heddle_type_hvector(e.count, e.blocklength, e.stride, old, made);
+    case Maker::Indexed:
+        return heddle_type_indexed(blocks, lengths, displacements, old, made);
+    case Maker::Hindexed:
+        return heddle_type_hindexed(blocks, lengths, displacements, old, made);
+    case Maker::IndexedBlock:
+        return heddle_type_indexed_block(blocks, e.blocklength, displacements, old, made);
+    case Maker::HindexedBlock:
+        return heddle_type_hindexed_block(blocks, e.blocklength, displacements, old, made);
+    case Maker::Struct:
+        return heddle_type_struct(blocks, lengths, displacements, olds.data(), made);
+    case Maker::Resized:
+        return heddle_type_resized(old, e.lb, e.extent, made);
+    case Maker::Dup:
+        return heddle_type_dup(old, made);
+    case Maker::Subarray:
+        return heddle_type_subarray(static_cast<int>(e.sizes.size()), e.sizes.data(),
+                                    e.subsizes.data(), e.starts.data(), e.order, old, made);
+    }
+    throw std::logic_error("unknown constructor");
+}
+
 using Built = std::map<const Expr *, Type>;
 
 Type build(const Expr &e, Built &built)
@@ -245,72 +282,10 @@ Type build(const Expr &e, Built &built)
         raw.push_back(olds.back().get());
         built[child.get()] = olds.back();
     }
-    heddle_type *old = raw.empty() ? nullptr : raw.front();
-    const auto blocks = static_cast<int64_t>(e.displacements.size());
-
-    switch (e.maker) {
-    case Maker::Predefined:
-        break;
-    case Maker::Contiguous:
-        return Type::from([&](auto **t) { return heddle_type_contiguous(e.count, old, t); },
-                          "contiguous");
-    case Maker::Vector:
-        return Type::from(
-            [&](auto **t) { return heddle_type_vector(e.count, e.blocklength, e.stride, old, t); },
-            "vector");
-    case Maker::Hvector:
-        return Type::from(
-            [&](auto **t) { return heddle_type_hvector(e.count, e.blocklength, e.stride, old, t); },
-            "hvector");
-    case Maker::Indexed:
-        return Type::from(
-            [&](auto **t) {
-                return heddle_type_indexed(blocks, e.blocklengths.data(), e.displacements.data(),
-                                           old, t);
-            },
-            "indexed");
-    case Maker::Hindexed:
-        return Type::from(
-            [&](auto **t) {
-                return heddle_type_hindexed(blocks, e.blocklengths.data(), e.displacements.data(),
-                                            old, t);
-            },
-            "hindexed");
-    case Maker::IndexedBlock:
-        return Type::from(
-            [&](auto **t) {
-                return heddle_type_indexed_block(blocks, e.blocklength, e.displacements.data(), old,
-                                                 t);
-            },
-            "indexed_block");
-    case Maker::HindexedBlock:
-        return Type::from(
-            [&](auto **t) {
-                return heddle_type_hindexed_block(blocks, e.blocklength, e.displacements.data(),
-                                                  old, t);
-            },
-            "hindexed_block");
-    case Maker::Struct:
-        return Type::from(
-            [&](auto **t) {
-                return heddle_type_struct(blocks, e.blocklengths.data(), e.displacements.data(),
-                                          raw.data(), t);
-            },
-            "struct");
-    case Maker::Resized:
-        return Type::from([&](auto **t) { return heddle_type_resized(old, e.lb, e.extent, t); },
-                          "resized");
-    case Maker::Dup:
-        return Type::from([&](auto **t) { return heddle_type_dup(old, t); }, "dup");
-    case Maker::Subarray:
-        return Type::from(
-            [&](auto **t) {
-                return heddle_type_subarray(static_cast<int>(e.sizes.size()), e.sizes.data(),
-                                            e.subsizes.data(), e.starts.data(), e.order, old, t);
-            },
-            "subarray");
-    }
-    throw std::logic_error("unknown constructor");
+    heddle_type *made = nullptr;
+    if (const int error = construct(e, raw, &made))
+        throw std::runtime_error(to_text(e) + ": " + heddle_strerror(error));
+    return Type(made);
 }
 
 } // namespace

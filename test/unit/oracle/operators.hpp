@@ -21,8 +21,9 @@ bool op_defined(heddle_op op, heddle_predefined basic);
 void combine(heddle_op op, heddle_predefined basic, std::byte *const target[2],
              const std::byte *const source[2]);
 
-/* Writes a value of `kind` for which every operator has one exact answer: integers of the whole
- * range (overflow wraps), small whole numbers in the floating types, 0 and 1 as truth values. */
+/* Writes a value of `kind` for which every operator has one exact answer. These are integers of the
+ * whole range (overflow wraps), small whole numbers in the floating types, and 0 and 1 as truth
+ * values. */
 void write_operand(heddle_predefined kind, Rng &rng, std::byte *to);
 
 /* Equality of numbers: the sign of a zero and the padding of long double do not count. */

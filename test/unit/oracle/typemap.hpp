@@ -4,16 +4,13 @@
  * It shares no code and no idea with the engine.
  *
  * Conventions, where MPI leaves something open:
- * - Bounds are combined the way MPICH does it: each instance of an old type covers [lb, ub) of that
- *   type at its displacement, resized or not; a new type spans from the least to the greatest.
- * - A constructor that places no instance at all (count 0, every block length 0) has lb 0, extent
- * 0.
- *   One that places instances of an old type without data still spans their bounds.
+ * - Bounds are combined the way MPICH does it. Each instance of an old type covers [lb, ub) of that
+ *   type at its displacement, resized or not. A new type spans from the least to the greatest.
+ * - A constructor that places no instance at all (count 0, every block length 0) has lb 0 and
+ *   extent 0. One that places instances of an old type without data still spans their bounds.
  * - The upper bound of a struct is padded so that its extent is a multiple of the strictest
- * alignment
- *   in its typemap (MPI's epsilon), resized members or not. No data, no alignment: 1. A struct
- * whose
- *   members are all one and the same type is an hindexed of it and not padded, as in MPICH.
+ *   alignment in its typemap (MPI's epsilon), resized members or not. No data, no alignment: 1.
+ *   A struct whose members are all of one type is an hindexed of it and not padded, as in MPICH.
  * - The true bounds are 0 where there is no data.
  * - A pair type's typemap has two entries, its value and its index.
  */

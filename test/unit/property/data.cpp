@@ -81,8 +81,7 @@ bool copy(const Subject &from, const Subject &to, oracle::Rng &rng)
     const oracle::Packing out(to.map, to.random_count(rng));
     if (!Memory::can_hold(in) || !Memory::can_hold(out))
         return false;
-    /* Which of two bytes for one place stays is open; from the same type to itself it is one byte.
-     */
+    /* It is open which of two bytes one place gets; from a type to itself it is the same byte. */
     if (&from != &to && oracle::overlaps(to.map, out.count()))
         return false;
     const Memory source(in, rng);

@@ -32,6 +32,9 @@ int64_t Subject::random_count(oracle::Rng &rng) const
 std::span<const Property> all()
 {
     static constexpr Property table[] = {
+        {"order kept", order_kept},
+        {"canonical out", canonical_out},
+        {"canonical in", canonical_in},
         {"info", info},
         {"ranges", ranges},
         {"iov", iov},

@@ -7,6 +7,8 @@
 #include "random_run.hpp"
 #include "shrink.hpp"
 
+#include <cstring>
+
 namespace property {
 namespace {
 
@@ -70,13 +72,25 @@ public:
         const bool passed = run_.execute([this](uint64_t seed) { check_case(seed); });
         run_.print_summary("types");
         printf("\n");
-        for (size_t i = 0; i < all().size(); ++i)
+        bool any = false;
+        for (size_t i = 0; i < all().size(); ++i) {
+            if (!wants(all()[i]))
+                continue;
+            any = true;
             printf("  %-16s %10llu\n", all()[i].name,
                    static_cast<unsigned long long>(applied_[i].load()));
-        return passed;
+        }
+        if (!any)
+            fprintf(stderr, "no property has \"%s\" in its name\n", options_.only.c_str());
+        return passed && any;
     }
 
 private:
+    bool wants(const Property &property) const
+    {
+        return strstr(property.name, options_.only.c_str());
+    }
+
     void check_case(uint64_t case_seed)
     {
         LastWords::doing = making;
@@ -87,7 +101,7 @@ private:
         try {
             const Subject subject(std::move(sample));
             for (size_t i = 0; i < all().size(); ++i) {
-                if (!options_.only.empty() && options_.only != all()[i].name)
+                if (!wants(all()[i]))
                     continue;
                 bool applied = false;
                 const uint64_t seed = oracle::Rng::mix(case_seed, i);
@@ -146,7 +160,7 @@ int main(int argc, char **argv)
     options.run.add_to(app);
     app.add_option("--max-depth", options.max_depth, "levels of constructors")
         ->check(CLI::Range(0, 64));
-    app.add_option("--only", options.only, "one property by its name");
+    app.add_option("--only", options.only, "only properties whose name contains this");
     CLI11_PARSE(app, argc, argv);
 
     printf("property: seed %llu\n", static_cast<unsigned long long>(options.run.seed));

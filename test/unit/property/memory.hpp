@@ -18,8 +18,7 @@ namespace property {
 
 class Memory {
 public:
-    /* Whether a buffer for `packing` can be had at all; types may reach farther than addresses do.
-     */
+    /* Whether a buffer for `packing` is possible; types may reach farther than addresses do. */
     static bool can_hold(const oracle::Packing &packing);
 
     Memory(const oracle::Packing &packing, oracle::Rng &rng);

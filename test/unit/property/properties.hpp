@@ -37,6 +37,9 @@ struct Property {
 /* All of them. */
 std::span<const Property> all();
 
+bool order_kept(const Subject &, oracle::Rng &);
+bool canonical_out(const Subject &, oracle::Rng &);
+bool canonical_in(const Subject &, oracle::Rng &);
 bool info(const Subject &, oracle::Rng &);
 bool ranges(const Subject &, oracle::Rng &);
 bool iov(const Subject &, oracle::Rng &);

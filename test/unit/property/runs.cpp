@@ -95,8 +95,7 @@ std::vector<Run> cut(const std::vector<Run> &runs, int64_t offset, int64_t max_l
     return result;
 }
 
-/* The widest power of two, at most 16, that divides all displacements and lengths; 0 for no runs.
- */
+/* The widest power of two, at most 16, that divides all displacements and lengths; 0: no runs. */
 int widest_word(const std::vector<Run> &runs)
 {
     int word = runs.empty() ? 0 : 16;

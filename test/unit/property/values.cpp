@@ -73,6 +73,14 @@ oracle::Bytes external_form(const Memory &memory, const oracle::Packing &packing
     return bytes;
 }
 
+/* Equal numbers may differ in a zero's sign or in padding, which are made the same. */
+void same_operand(heddle_predefined kind, std::byte *got, const std::byte *expected,
+                  const std::string &where, int64_t element)
+{
+    same(oracle::equal_operands(kind, got, expected), true, where, ": element ", element);
+    std::memcpy(got, expected, static_cast<size_t>(oracle::primitive_size(kind)));
+}
+
 } // namespace
 
 bool accumulate(const Subject &s, oracle::Rng &rng)
@@ -125,13 +133,8 @@ bool accumulate(const Subject &s, oracle::Rng &rng)
             from[part] = entry_at(source, source_packing, i * parts + part);
         }
         oracle::combine(op, basic, to, from);
-        for (int64_t part = 0; part < parts; ++part) {
-            const heddle_predefined kind = target.kind(i * parts + part);
-            same(oracle::equal_operands(kind, result[part], to[part]), true, where, ": element ",
-                 i);
-            /* Equal numbers may differ in a zero's sign or in padding; all other bytes may not. */
-            std::memcpy(result[part], to[part], static_cast<size_t>(oracle::primitive_size(kind)));
-        }
+        for (int64_t part = 0; part < parts; ++part)
+            same_operand(target.kind(i * parts + part), result[part], to[part], where, i);
     }
     if (const auto at = got.difference(expected))
         fail(where, ": memory outside the elements differs at displacement ", *at);

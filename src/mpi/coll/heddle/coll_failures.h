@@ -17,8 +17,7 @@ MPL_STATIC_INLINE_PREFIX void MPIR_Coll_note(MPIR_Errflag_t *errflag, int error)
                                                                      : MPIR_ERR_OTHER;
 }
 
-/* ---- steps of an algorithm: they succeed always, and note what failed
- * ---------------------------- */
+/* ---- steps of an algorithm: they succeed always, and note what failed ------------------------ */
 
 MPL_STATIC_INLINE_PREFIX int MPIR_Coll_localcopy(MPIR_Errflag_t *errflag, const void *from,
                                                  MPI_Aint count, MPI_Datatype type, void *to,
@@ -63,8 +62,7 @@ MPL_STATIC_INLINE_PREFIX const void *MPIR_Coll_data(MPIR_Errflag_t errflag, cons
                : buf;
 }
 
-/* ---- requests of collectives
- * --------------------------------------------------------------------- */
+/* ---- requests of collectives ----------------------------------------------------------------- */
 
 /* The first error is the one that is told. */
 MPL_STATIC_INLINE_PREFIX void MPIR_Coll_fail(MPIR_Request *request, int error)
@@ -111,8 +109,7 @@ MPL_STATIC_INLINE_PREFIX int MPIR_Coll_wait(MPIR_Request *request, MPIR_Errflag_
     return mpi_errno;
 }
 
-/* ---- reductions on copies in host memory
- * ----------------------------------------------------------- */
+/* ---- reductions on copies in host memory ----------------------------------------------------- */
 
 /* A copy of what this thread reduces next could not be made. Who begins the reduction takes this
  * over into its errflag. */

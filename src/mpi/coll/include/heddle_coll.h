@@ -14,8 +14,8 @@ static inline MPI_Aint MPIR_Coll_size(MPI_Datatype datatype)
     return size;
 }
 
-/* A zero count and a type without data are one signature: who sends and who receives must ask for
- * bytes. */
+/* A zero count and a type without data are one signature:
+ * who sends and who receives must ask for bytes. */
 static inline bool MPIR_Coll_has_data(MPI_Aint count, MPI_Datatype datatype)
 {
     return count > 0 && MPIR_Coll_size(datatype) > 0;
@@ -65,7 +65,7 @@ static inline bool MPIR_Coll_any_data(const MPI_Datatype *types, int n)
 /*
  * Messages between the same two processes come in the order in which they were sent. This says
  * which source's message a rank has to receive n-th. On a grid, what a neighbour sent in one
- * direction comes from the other one: of a dimension of one or two processes the two messages are
+ * direction comes from the other one. In a dimension of one or two processes the two messages are
  * taken in reverse (MPI 4.0, 8.6). On a graph parallel edges have one order.
  */
 static inline int MPIR_Coll_nth_source(MPIR_Comm *comm, int n)
@@ -101,10 +101,12 @@ int MPIR_Coll_bytes_allgatherv(const void **sendbuf, MPI_Aint *sendcount, MPI_Da
 int MPIR_Coll_bytes_alltoall(const void **sendbuf, MPI_Aint *sendcount, MPI_Datatype *sendtype,
                              void **recvbuf, MPI_Aint *recvcount, MPI_Datatype *recvtype,
                              MPIR_Comm *comm, MPIR_TSP_sched_t sched, struct MPIR_Coll_bytes *end);
-/* And behind it. */
+/* Schedules the unpacking behind the algorithm. */
 int MPIR_Coll_bytes_end(const struct MPIR_Coll_bytes *end, MPIR_TSP_sched_t sched);
 
 /* Memory of a schedule for `count` instances, addressed as a buffer of them is. */
 void *MPIR_Coll_rows(MPI_Aint count, MPI_Datatype datatype, MPIR_TSP_sched_t sched);
+
+#include "heddle_direct_coll.h"
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Transport algorithms (MPIR_TSP_*) that move data see bytes alone. MPICH's keep blocks in
- * temporary memory as if any type could be laid out there, end to end; types with gaps, a lower
- * bound or a small extent, and types that differ at the two sides, came out wrong. So their
+ * temporary memory as if any type could be laid out there, end to end. That was wrong for types
+ * with gaps, a lower bound or a small extent, and for types that differ at the two sides. So their
  * schedule begins by packing what is read, and ends by unpacking what was written.
  */
 #include "mpiimpl.h"
@@ -58,8 +58,8 @@ fn_fail:
     goto fn_exit;
 }
 
-/* Writes, at the end, `blocks` times `count` instances; where they hold data already, reads them
- * first. */
+/* Writes, at the end, `blocks` times `count` instances;
+ * where they hold data already, reads them first. */
 static int write_bytes(MPIR_TSP_sched_t sched, struct MPIR_Coll_bytes *end, bool holds, void **buf,
                        MPI_Aint *count, MPI_Datatype *type, int blocks)
 {

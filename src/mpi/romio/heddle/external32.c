@@ -3,6 +3,8 @@
  * Data calls on files in external32: the buffer is converted as a whole, and bytes are read or
  * written in its place.
  */
+#include "any_memory.h"
+
 #include "heddle_files.h"
 #include "mpioimpl.h"
 #include "mpiu_greq.h"
@@ -16,7 +18,17 @@ static int fail(MPI_File file, int class, const char *text)
     return MPIO_Err_return_file(file, error);
 }
 
-int MPIO_Data_call(MPI_File file, MPI_Datatype datatype, int *count)
+/* Only a type of absolute addresses may begin at a null one. */
+static int is_missing(const void *buf, MPI_Datatype datatype)
+{
+    MPI_Count lb, extent;
+    if (buf != NULL)
+        return 0;
+    MPI_Type_get_true_extent_x(datatype, &lb, &extent);
+    return lb == 0;
+}
+
+int MPIO_Data_call(MPI_File file, const void *buf, MPI_Datatype datatype, int *count)
 {
     int contiguous;
     MPI_Count in_view, in_memory;
@@ -24,7 +36,11 @@ int MPIO_Data_call(MPI_File file, MPI_Datatype datatype, int *count)
     MPI_Type_size_x(datatype, &in_memory);
     if (in_view == 0 || in_memory == 0)
         *count = 0;
-    if (*count == 0 || file->is_external32)
+    if (*count == 0)
+        return MPI_SUCCESS;
+    if (is_missing(buf, datatype))
+        return fail(file, MPI_ERR_BUFFER, "**bufnull");
+    if (file->is_external32 || ADIOI_Buffer_is_staged(buf, *count, datatype))
         return MPI_SUCCESS;
     ADIOI_Datatype_iscontig(datatype, &contiguous);
     if (!contiguous && ADIOI_Flatten_and_find(datatype) == NULL)
@@ -138,7 +154,9 @@ static int poll_one(void *state, MPI_Status *status)
     MPL_UNREFERENCED_ARG(status);
     if (x->request == MPI_REQUEST_NULL)
         return MPI_SUCCESS;
+    MPIR_Files_quiet(1);
     x->error = MPI_Test(&x->request, &done, &x->status);
+    MPIR_Files_quiet(-1);
     if (x->error == MPI_SUCCESS && !done)
         return MPI_SUCCESS;
     if (x->error == MPI_SUCCESS) {
@@ -174,7 +192,7 @@ static int query(void *state, MPI_Status *status)
     MPI_Status_set_cancelled(status, 0);
     status->MPI_SOURCE = MPI_UNDEFINED;
     status->MPI_TAG = MPI_UNDEFINED;
-    return x->error;
+    return ADIO_Any_tell(x->file, x->error);
 }
 
 static int release(void *state)

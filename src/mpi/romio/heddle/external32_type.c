@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * A datatype as it lies in a file in external32, where some elements have other sizes than in
- * memory (MPI 4.0, 14.5.1): displacements in extents follow, those in bytes are the program's, and
- * stay.
+ * memory (MPI 4.0, 14.5.1). Displacements in extents follow. Displacements in bytes are the
+ * program's, and stay.
  */
 #include "adio.h"
 #include "heddle_files.h"

@@ -30,16 +30,16 @@ struct MPIO_External32 {
 };
 
 /* What each data call asks first. Where the type or the view has no data nothing moves: *count
- * becomes 0. A type of too many blocks is an error. */
-int MPIO_Data_call(MPI_File file, MPI_Datatype datatype, int *count);
+ * becomes 0. A null buffer of data, and a type of too many blocks are errors. */
+int MPIO_Data_call(MPI_File file, const void *buf, MPI_Datatype datatype, int *count);
 
 int MPIO_External32_begin(MPI_File file, const void *buf, int count, MPI_Datatype datatype,
                           int reads, struct MPIO_External32 **conversion);
 /* After the call on bytes, which returned `error`. `status`: the caller's. */
 int MPIO_External32_end(struct MPIO_External32 *conversion, int error, MPI_Status *status);
-/* The same of a split call, the status of which the file keeps. */
+/* Called after a split call, whose status the file keeps. */
 int MPIO_External32_split(struct MPIO_External32 *conversion, int error, MPI_Status *status);
-/* The same of a nonblocking call. */
+/* Called after a nonblocking call. */
 int MPIO_External32_iend(struct MPIO_External32 *conversion, int error, MPI_Request *request);
 
 /* MPI_File_set_view, once it has looked at its arguments. */
@@ -47,8 +47,8 @@ void MPIO_Set_view(MPI_File file, MPI_Offset disp, MPI_Datatype etype, MPI_Datat
                    const char *datarep, MPI_Info info, int *error_code);
 /* What the program gave in the place of a type that a file keeps. */
 MPI_Datatype MPIO_Native_type(MPI_Datatype kept);
-/* How a type was made, by a large-count constructor too: MPI_Type_get_envelope is an error for
- * those. */
+/* How a type was made, by a large-count constructor too:
+ * MPI_Type_get_envelope is an error for those. */
 int MPIO_Combiner(MPI_Datatype type);
 /* Frees what a program, or this code, made. */
 void MPIO_Drop_type(MPI_Datatype *type);
@@ -65,7 +65,7 @@ int MPIO_External32_type(MPI_Datatype native, MPI_Datatype *external);
  * of `x`. The call is made without ROMIO's lock, which it takes itself. */
 #define MPIO_DATA_CALL(reads, call, end, result)                                                   \
     do {                                                                                           \
-        error_code = MPIO_Data_call(adio_fh, datatype, &count);                                    \
+        error_code = MPIO_Data_call(adio_fh, buf, datatype, &count);                               \
         if (error_code != MPI_SUCCESS)                                                             \
             goto fn_exit;                                                                          \
         if (adio_fh->is_external32 && !MPIR_Typerep_is_bytes(datatype)) {                          \

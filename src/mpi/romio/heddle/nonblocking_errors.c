@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What fails amid ROMIO's nonblocking operations, which knew of no errors: a request never ended,
- * or said that all was written. Now it ends, and its error is that of the call which waits for it.
+ * Errors amid ROMIO's nonblocking operations, which knew of none. A request never ended, or said
+ * that all was written. Now it ends, and its error is that of the call which waits for it.
  */
 #include "any_memory.h"
+
+#include "heddle_files.h"
 
 #include <aio.h>
 #include <errno.h>
@@ -44,6 +46,14 @@ int ADIO_Any_aio_error(MPI_Offset moved)
         return MPI_SUCCESS;
     return MPIO_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__, MPI_ERR_IO,
                                 "**io", "**io %s", strerror((int)-moved));
+}
+
+int ADIO_Any_tell(ADIO_File fd, int error)
+{
+    if (error == MPI_SUCCESS || MPIR_Files_are_quiet())
+        return error;
+    MPIR_Files_told();
+    return MPIO_Err_return_file(fd, error);
 }
 
 int ADIO_Any_note(ADIOI_NBC_Request *request, int error)

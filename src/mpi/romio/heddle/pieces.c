@@ -38,15 +38,19 @@ void ADIOI_Pieces_init(struct pieces *p, ADIO_File fd, const void *buf, int coun
     p->piece = MPL_MAX(most / unit, 1) * unit;
 }
 
-/* ---- one piece, which begins at packed byte `at`
- * ---------------------------------------------------- */
+MPI_Count ADIOI_Pieces_rounds(const struct pieces *p)
+{
+    return (p->bytes + p->piece - 1) / p->piece;
+}
 
-static MPI_Count length_of(const struct pieces *p, MPI_Count at)
+/* ---- one piece, which begins at packed byte `at` --------------------------------------------- */
+
+MPI_Count ADIOI_Pieces_length(const struct pieces *p, MPI_Count at)
 {
     return at < p->bytes ? MPL_MIN(p->piece, p->bytes - at) : 0;
 }
 
-static ADIO_Offset offset_of(const struct pieces *p, MPI_Count at)
+ADIO_Offset ADIOI_Pieces_offset(const struct pieces *p, MPI_Count at)
 {
     return p->offset + MPL_MIN(at, p->bytes) / p->unit;
 }
@@ -58,7 +62,7 @@ static struct MPIR_Staging *block_of(struct pieces *p, MPI_Count at)
 
 static int pack(struct pieces *p, MPI_Count at)
 {
-    const MPI_Count length = length_of(p, at);
+    const MPI_Count length = ADIOI_Pieces_length(p, at);
     return length > 0 ? MPIR_Staging_pack(block_of(p, at), &p->buffer, at, length) : MPI_SUCCESS;
 }
 
@@ -71,24 +75,25 @@ static int move(struct pieces *p, MPI_Count at, ADIOI_Read *read, ADIOI_Write *w
     MPI_Datatype type;
     int count, error = MPI_SUCCESS;
     memset(&status, 0, sizeof status);
-    ADIOI_Bytes_type(length_of(p, at), &type, &count);
+    ADIOI_Bytes_type(ADIOI_Pieces_length(p, at), &type, &count);
     if (write)
-        write(p->fd, memory, count, type, p->file_ptr_type, offset_of(p, at), &status, &error);
+        write(p->fd, memory, count, type, p->file_ptr_type, ADIOI_Pieces_offset(p, at), &status,
+              &error);
     else
-        read(p->fd, memory, count, type, p->file_ptr_type, offset_of(p, at), &status, &error);
+        read(p->fd, memory, count, type, p->file_ptr_type, ADIOI_Pieces_offset(p, at), &status,
+             &error);
     ADIOI_Bytes_type_free(&type);
     *bytes = ADIOI_Status_bytes(&status);
     return error;
 }
 
-/* ---- all of them
- * ---------------------------------------------------------------------------------- */
+/* ---- all of them ----------------------------------------------------------------------------- */
 
 static int alloc(struct pieces *p)
 {
     int error = MPI_SUCCESS;
     for (int i = 0; i < 2 && error == MPI_SUCCESS; i++) {
-        const MPI_Count length = length_of(p, i * p->piece);
+        const MPI_Count length = ADIOI_Pieces_length(p, i * p->piece);
         if (length > 0)
             error = MPIR_Staging_alloc(&p->block[i], length, &p->buffer);
     }
@@ -158,11 +163,9 @@ void ADIOI_Pieces_read(struct pieces *p, ADIOI_Read *read, MPI_Count in_file, AD
         MPIR_Status_set_bytes(status, p->buffer.datatype, done);
 }
 
-/* ---- the file's end
- * ------------------------------------------------------------------------------- */
+/* ---- the file's end -------------------------------------------------------------------------- */
 
-/* How many bytes of the view's data lie before byte `position` of the file. */
-static ADIO_Offset view_bytes_before(ADIO_File fd, ADIO_Offset position)
+ADIO_Offset ADIOI_View_bytes_before(ADIO_File fd, ADIO_Offset position)
 {
     int is_contig;
     ADIOI_Datatype_iscontig(fd->filetype, &is_contig);
@@ -196,13 +199,12 @@ MPI_Count ADIOI_Pieces_in_file(const struct pieces *p)
     if (error_code != MPI_SUCCESS)
         return p->bytes;
     const ADIO_Offset first = p->file_ptr_type == ADIO_INDIVIDUAL
-                                  ? view_bytes_before(p->fd, p->fd->fp_ind)
+                                  ? ADIOI_View_bytes_before(p->fd, p->fd->fp_ind)
                                   : p->offset * p->unit;
-    return MPL_MIN(MPL_MAX(view_bytes_before(p->fd, file.fsize) - first, 0), p->bytes);
+    return MPL_MIN(MPL_MAX(ADIOI_View_bytes_before(p->fd, file.fsize) - first, 0), p->bytes);
 }
 
-/* ---- what ROMIO counts by
- * --------------------------------------------------------------------------- */
+/* ---- what ROMIO counts by -------------------------------------------------------------------- */
 
 void ADIOI_Bytes_type(MPI_Count bytes, MPI_Datatype *type, int *count)
 {

@@ -123,8 +123,7 @@ static int check_type(MPI_Datatype type, int access_mode, const char *kind)
                                 MPI_ERR_IO, "**iobadoverlap", " **iobadoverlap %s", text);
 }
 
-/* The error of this process, or that of another one: the view is new for all of them or for none.
- */
+/* This process's error, or another one's: the view is new for all of them or for none. */
 static int agree(MPI_Comm comm, int error)
 {
     int class = MPI_SUCCESS, worst;

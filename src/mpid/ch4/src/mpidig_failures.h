@@ -6,34 +6,30 @@
  *
  * What fails stands in the status of its request (at either end). A message of a request that
  * failed goes without data (MPIDI_UCX_am_pack), and who gets it, a null pointer, writes nothing and
- * has failed as well; answers without data say so in a field. The origin is told: its window
- * remembers the failure of its operations until a synchronization returns it; requests return their
- * own as well.
+ * has failed as well; answers without data say so in a field. An answer says so to the origin: its
+ * window remembers the failure of its operations until a synchronization returns it; requests
+ * return their own as well.
  */
 #ifndef MPIDIG_FAILURES_H_INCLUDED
 #define MPIDIG_FAILURES_H_INCLUDED
 
-/* The first failure is the one that is told. */
+/* The first failure stays. */
 MPL_STATIC_INLINE_PREFIX void MPIDIG_fail(MPIR_Request *req, int error)
 {
     if (unlikely(error != MPI_SUCCESS) && req->status.MPI_ERROR == MPI_SUCCESS)
         req->status.MPI_ERROR = error;
 }
 
-MPL_STATIC_INLINE_PREFIX void MPIDIG_fail_elsewhere(MPIR_Request *req)
+/* What failed at another process. */
+MPL_STATIC_INLINE_PREFIX int MPIDIG_elsewhere(void)
 {
-    MPIDIG_fail(req, MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
-                                          MPI_ERR_OTHER, "**heddleoperation", 0));
+    return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
+                                MPI_ERR_OTHER, "**heddleoperation", 0);
 }
+#define MPIDIG_fail_elsewhere(req) MPIDIG_fail((req), MPIDIG_elsewhere())
 
-/* MPIR_Typerep_copy of what came. */
-MPL_STATIC_INLINE_PREFIX void MPIDIG_place(MPIR_Request *rreq, void *to, const void *from,
-                                           MPI_Aint bytes)
-{
-    MPIDIG_fail(rreq, MPIR_Typerep_copy(to, from, bytes));
-}
-
-/* MPIR_Typerep_unpack of what came. */
+/* What came goes to its place: MPIR_Typerep_copy, and MPIR_Typerep_unpack. */
+#define MPIDIG_place(rreq, ...) MPIDIG_fail((rreq), MPIR_Typerep_copy(__VA_ARGS__))
 MPL_STATIC_INLINE_PREFIX void MPIDIG_place_typed(MPIR_Request *rreq, const void *from,
                                                  MPI_Aint bytes, void *buf, MPI_Aint count,
                                                  MPI_Datatype datatype, MPI_Aint offset,
@@ -67,8 +63,7 @@ MPL_STATIC_INLINE_PREFIX int MPIDIG_win_result(MPIR_Win *win, int mpi_errno)
     if (unlikely(MPL_atomic_load_int(&MPIDIG_WIN(win, failed)))) {
         const int failed = MPL_atomic_swap_int(&MPIDIG_WIN(win, failed), 0);
         if (mpi_errno == MPI_SUCCESS && failed)
-            mpi_errno = MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
-                                             MPI_ERR_OTHER, "**heddleoperation", 0);
+            mpi_errno = MPIDIG_elsewhere();
     }
     return mpi_errno;
 }

@@ -134,8 +134,7 @@ int MPL_gpu_local_to_global_dev_id(int local_id)
     return MPL_GPU_DEVICE_INVALID;
 }
 
-/* ---- other processes' device memory ------------------------------------------------------------
- */
+/* ---- other processes' device memory ---------------------------------------------------------- */
 
 int MPL_gpu_ipc_handle_create(const void *ptr, MPL_gpu_ipc_mem_handle_t *handle)
 {

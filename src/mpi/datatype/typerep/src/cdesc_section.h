@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Fortran's array sections as buffers, where MPICH's own nested vectors do not describe them: any
- * datatype, and any number of elements. Compiled in the bindings' library.
+ * Fortran's array sections as buffers, where MPICH's own nested vectors do not describe them.
+ * Compiled in the bindings' library.
  */
 #ifndef CDESC_SECTION_H_INCLUDED
 #define CDESC_SECTION_H_INCLUDED
 
-#include "cdesc.h"
+#include "../../../coll/include/heddle_sections.h"
 
+#include <ISO_Fortran_binding.h>
 #include <limits.h>
 #include <stdbool.h>
 
@@ -35,19 +36,37 @@ static inline bool cdesc_is_regular(const CFI_cdesc_t *cdesc, MPI_Aint count, MP
     return false;
 }
 
-static inline int cdesc_section(const CFI_cdesc_t *cdesc, MPI_Aint count, MPI_Datatype oldtype,
-                                MPI_Datatype *newtype)
+static inline void cdesc_get_dimensions(const CFI_cdesc_t *cdesc, MPI_Aint *extents,
+                                        MPI_Aint *strides)
 {
-    MPI_Aint extents[CFI_MAX_RANK], strides[CFI_MAX_RANK];
     for (int i = 0; i < cdesc->rank; i++) {
         extents[i] = cdesc->dim[i].extent;
         strides[i] = cdesc->dim[i].sm;
     }
+}
+
+/* The datatype of the first `count` of `oldtype`, for buffers of one message. */
+static inline int cdesc_section(const CFI_cdesc_t *cdesc, MPI_Aint count, MPI_Datatype oldtype,
+                                MPI_Datatype *newtype)
+{
+    MPI_Aint extents[CFI_MAX_RANK], strides[CFI_MAX_RANK];
+    cdesc_get_dimensions(cdesc, extents, strides);
     const int mpi_errno = MPIR_Typerep_section(cdesc->rank, extents, strides,
                                                (MPI_Aint)cdesc->elem_len, count, oldtype, newtype);
     if (mpi_errno != MPI_SUCCESS)
         *newtype = MPI_DATATYPE_NULL; /* for the call that gets it to tell */
     return mpi_errno;
+}
+
+/* Another buffer in the section's place, for those that hold blocks or are reduced. */
+static inline int cdesc_copy(const CFI_cdesc_t *cdesc, struct MPIR_Blocks *blocks, bool is_result,
+                             struct MPIR_Sections **sections, void **buf)
+{
+    MPI_Aint extents[CFI_MAX_RANK], strides[CFI_MAX_RANK];
+    cdesc_get_dimensions(cdesc, extents, strides);
+    const struct MPIR_Section section = {cdesc->base_addr, cdesc->rank, extents, strides,
+                                         (MPI_Aint)cdesc->elem_len};
+    return MPIR_Sections_add(sections, &section, blocks, is_result, buf);
 }
 
 #endif

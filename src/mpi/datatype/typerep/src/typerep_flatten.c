@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Datatypes as bytes, for the target of an RMA call or the receiver of a message through shared
- * memory: a header with what MPICH keeps of a datatype, then the engine's own form.
+ * memory. A header holds what MPICH keeps of a datatype; the engine's own form follows.
  *
  * Both processes run the same build: the header has its native layout and MPI handles mean the
  * same. Its first two fields refuse bytes that another build made.

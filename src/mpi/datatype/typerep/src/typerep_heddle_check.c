@@ -76,7 +76,8 @@ int MPIR_Typerep_check_darray(int size, int ndims, const MPI_Aint *gsizes, const
     return processes == size ? MPI_SUCCESS : wrong("array_of_psizes");
 }
 
-/* That `bytes` of packed data fit at `*position` of a packed buffer, and that there are buffers. */
+/* Checks that `bytes` of packed data fit at `*position` of a packed buffer,
+ * and that there are buffers. */
 static int check_packed(const void *buf, MPI_Datatype datatype, const void *packed, MPI_Aint bytes,
                         MPI_Aint position, MPI_Aint size)
 {
@@ -123,8 +124,8 @@ static MPI_Datatype basic_type(MPI_Datatype datatype)
     return dtp->basic_type;
 }
 
-/* MPI 4.0, section 12.3.4: all types of the call consist of one predefined type, which has the
- * operator. */
+/* MPI 4.0, section 12.3.4: all types of the call consist of one predefined type,
+ * which has the operator. */
 int MPIR_Typerep_check_op(MPI_Op op, MPI_Datatype origin, MPI_Datatype target)
 {
     MPI_Aint size, origin_size;

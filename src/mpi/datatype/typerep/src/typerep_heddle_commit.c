@@ -11,7 +11,7 @@ void MPIR_Typerep_commit(MPI_Datatype type)
     MPIR_Datatype *dtp;
     MPIR_Datatype_get_ptr(type, dtp);
     heddle_type *handle = MPII_heddle_type(type);
-    heddle_type_info info;
+    heddle_type_info info = {.bytes = sizeof info};
     if (heddle_type_commit(handle) == HEDDLE_SUCCESS &&
         heddle_type_get_info(handle, &info) == HEDDLE_SUCCESS)
         dtp->typerep.num_contig_blocks = MPL_MAX(info.runs, 1);

@@ -5,9 +5,8 @@
 #include "typerep_internal.h"
 
 /* What MPICH keeps about the predefined types inside a datatype, for MPI_Get_elements and for
- * accumulates. `type`: the one predefined type, or MPI_DATATYPE_NULL; `size`: its size, or -1 where
- * there is no one builtin type (a pair such as MPI_FLOAT_INT is not builtin: it is two); `count`:
- * how many of them. */
+ * accumulates. `type`: the one predefined type, or MPI_DATATYPE_NULL. `size`: its size, or -1 where
+ * there is no one builtin type; a pair such as MPI_FLOAT_INT is two. `count`: how many of them. */
 struct elements {
     MPI_Datatype type;
     MPI_Aint size;
@@ -24,12 +23,6 @@ static struct elements elements_of(MPI_Datatype type)
     return (struct elements){dtp->basic_type, dtp->builtin_element_size, dtp->n_builtin_elements};
 }
 
-static struct elements elements_times(struct elements of, MPI_Aint count)
-{
-    of.count *= count;
-    return of;
-}
-
 /* Members without data count for nothing. */
 static struct elements elements_of_struct(MPI_Aint count, const MPI_Aint *blocklengths,
                                           const MPI_Datatype *types)
@@ -42,7 +35,8 @@ static struct elements elements_of_struct(MPI_Aint count, const MPI_Aint *blockl
         if (blocklengths[i] == 0 || size == 0)
             continue;
 
-        struct elements member = elements_times(elements_of(types[i]), blocklengths[i]);
+        struct elements member = elements_of(types[i]);
+        member.count *= blocklengths[i];
         if (!seen) {
             all = member;
             seen = true;
@@ -59,7 +53,7 @@ static struct elements elements_of_struct(MPI_Aint count, const MPI_Aint *blockl
 
 static int set_layout(MPIR_Datatype *newtype)
 {
-    heddle_type_info info;
+    heddle_type_info info = {.bytes = sizeof info};
     int rc = heddle_type_get_info(newtype->typerep.handle, &info);
     if (unlikely(rc != HEDDLE_SUCCESS))
         return MPII_HEDDLE_RESULT(rc);
@@ -88,18 +82,21 @@ static int typerep_create(int rc, MPIR_Datatype *newtype, struct elements elemen
     return set_layout(newtype);
 }
 
-static MPI_Aint sum(MPI_Aint count, const MPI_Aint *values)
+/* Ends one whose typemap repeats that of `oldtype`, resizes it or is it. */
+static int typerep_create_of(int rc, MPI_Datatype oldtype, MPIR_Datatype *newtype)
 {
-    MPI_Aint total = 0;
-    for (MPI_Aint i = 0; i < count; i++)
-        total += values[i];
-    return total;
+    int mpi_errno = typerep_create(rc, newtype, elements_of(oldtype));
+    MPI_Aint size;
+    MPIR_Datatype_get_size_macro(oldtype, size);
+    if (mpi_errno == MPI_SUCCESS && size > 0)
+        newtype->n_builtin_elements *= newtype->size / size;
+    return mpi_errno;
 }
 
 int MPIR_Typerep_create_contig(MPI_Aint count, MPI_Datatype oldtype, MPIR_Datatype *newtype)
 {
     int rc = heddle_type_contiguous(count, MPII_heddle_type(oldtype), &newtype->typerep.handle);
-    return typerep_create(rc, newtype, elements_times(elements_of(oldtype), count));
+    return typerep_create_of(rc, oldtype, newtype);
 }
 
 int MPIR_Typerep_create_vector(MPI_Aint count, MPI_Aint blocklength, MPI_Aint stride,
@@ -107,7 +104,7 @@ int MPIR_Typerep_create_vector(MPI_Aint count, MPI_Aint blocklength, MPI_Aint st
 {
     int rc = heddle_type_vector(count, blocklength, stride, MPII_heddle_type(oldtype),
                                 &newtype->typerep.handle);
-    return typerep_create(rc, newtype, elements_times(elements_of(oldtype), count * blocklength));
+    return typerep_create_of(rc, oldtype, newtype);
 }
 
 int MPIR_Typerep_create_hvector(MPI_Aint count, MPI_Aint blocklength, MPI_Aint stride,
@@ -115,7 +112,7 @@ int MPIR_Typerep_create_hvector(MPI_Aint count, MPI_Aint blocklength, MPI_Aint s
 {
     int rc = heddle_type_hvector(count, blocklength, stride, MPII_heddle_type(oldtype),
                                  &newtype->typerep.handle);
-    return typerep_create(rc, newtype, elements_times(elements_of(oldtype), count * blocklength));
+    return typerep_create_of(rc, oldtype, newtype);
 }
 
 int MPIR_Typerep_create_indexed_block(MPI_Aint count, MPI_Aint blocklength,
@@ -124,7 +121,7 @@ int MPIR_Typerep_create_indexed_block(MPI_Aint count, MPI_Aint blocklength,
 {
     int rc = heddle_type_indexed_block(count, blocklength, array_of_displacements,
                                        MPII_heddle_type(oldtype), &newtype->typerep.handle);
-    return typerep_create(rc, newtype, elements_times(elements_of(oldtype), count * blocklength));
+    return typerep_create_of(rc, oldtype, newtype);
 }
 
 int MPIR_Typerep_create_hindexed_block(MPI_Aint count, MPI_Aint blocklength,
@@ -133,7 +130,7 @@ int MPIR_Typerep_create_hindexed_block(MPI_Aint count, MPI_Aint blocklength,
 {
     int rc = heddle_type_hindexed_block(count, blocklength, array_of_displacements,
                                         MPII_heddle_type(oldtype), &newtype->typerep.handle);
-    return typerep_create(rc, newtype, elements_times(elements_of(oldtype), count * blocklength));
+    return typerep_create_of(rc, oldtype, newtype);
 }
 
 int MPIR_Typerep_create_indexed(MPI_Aint count, const MPI_Aint *array_of_blocklengths,
@@ -142,8 +139,7 @@ int MPIR_Typerep_create_indexed(MPI_Aint count, const MPI_Aint *array_of_blockle
 {
     int rc = heddle_type_indexed(count, array_of_blocklengths, array_of_displacements,
                                  MPII_heddle_type(oldtype), &newtype->typerep.handle);
-    return typerep_create(rc, newtype,
-                          elements_times(elements_of(oldtype), sum(count, array_of_blocklengths)));
+    return typerep_create_of(rc, oldtype, newtype);
 }
 
 int MPIR_Typerep_create_hindexed(MPI_Aint count, const MPI_Aint *array_of_blocklengths,
@@ -152,8 +148,7 @@ int MPIR_Typerep_create_hindexed(MPI_Aint count, const MPI_Aint *array_of_blockl
 {
     int rc = heddle_type_hindexed(count, array_of_blocklengths, array_of_displacements,
                                   MPII_heddle_type(oldtype), &newtype->typerep.handle);
-    return typerep_create(rc, newtype,
-                          elements_times(elements_of(oldtype), sum(count, array_of_blocklengths)));
+    return typerep_create_of(rc, oldtype, newtype);
 }
 
 int MPIR_Typerep_create_struct(MPI_Aint count, const MPI_Aint *array_of_blocklengths,
@@ -192,13 +187,13 @@ int MPIR_Typerep_create_resized(MPI_Datatype oldtype, MPI_Aint lb, MPI_Aint exte
                                 MPIR_Datatype *newtype)
 {
     int rc = heddle_type_resized(MPII_heddle_type(oldtype), lb, extent, &newtype->typerep.handle);
-    return typerep_create(rc, newtype, elements_of(oldtype));
+    return typerep_create_of(rc, oldtype, newtype);
 }
 
 int MPIR_Typerep_create_dup(MPI_Datatype oldtype, MPIR_Datatype *newtype)
 {
     int rc = heddle_type_dup(MPII_heddle_type(oldtype), &newtype->typerep.handle);
-    return typerep_create(rc, newtype, elements_of(oldtype));
+    return typerep_create_of(rc, oldtype, newtype);
 }
 
 /* MPICH has filled in the pair by its C struct; the engine's must be the same. A pair counts as two

@@ -15,17 +15,17 @@ static int memory_kind(const void *ptr, int *device)
     return (int)heddle_memory_kind(ptr, device);
 }
 
-/* The program, its heap (brk) and its first thread's stack: no driver ever maps anything there, so
- * that nobody needs to be asked, which takes as long as a tenth of a message within a node does.
+/* The program, its heap (brk) and its first thread's stack. No driver ever maps anything there, so
+ * the driver need not be asked. That would take a tenth of the time of a message within a node.
  * Empty where it is not known. */
 static struct {
     uintptr_t program;
     uintptr_t stack, stack_end;
 } own = {UINTPTR_MAX, 0, 0};
 
-/* Below the first lies heap, or did, where no driver went meanwhile; from the second on there is
- * none, as long as what lies there is mapped, and a driver is asked. Asking for the heap's end is a
- * system call: with UCX's hooks, two. */
+/* Below `end` lies the heap, or lay, and no driver went there meanwhile. From `beyond` on there is
+ * no heap, as long as what lies there is mapped, and the driver is asked. To ask for the heap's end
+ * is a system call, with UCX's hooks two. */
 static struct {
     MPL_atomic_ptr_t end, beyond;
 } heap = {MPL_ATOMIC_PTR_T_INITIALIZER(NULL), MPL_ATOMIC_PTR_T_INITIALIZER((void *)UINTPTR_MAX)};
@@ -76,29 +76,39 @@ void MPII_heddle_device_init(void)
         MPL_gpu_use_heddle(&functions);
 }
 
-static bool points_to_device(const void *ptr)
-{
-    if (is_own(ptr))
-        return false;
-    const enum heddle_memory_kind kind = (enum heddle_memory_kind)heddle_memory_kind(ptr, NULL);
-    return kind == HEDDLE_MEMORY_DEVICE || kind == HEDDLE_MEMORY_MANAGED;
-}
-
 /* A buffer begins where its first byte is, which need not be where its pointer points. A type of
  * absolute addresses can name memory of any kind: the engine looks at each. */
-int MPIR_Typerep_is_on_device(const void *buf, MPI_Datatype datatype)
+static enum MPIR_Typerep_memory memory_of(const void *buf, MPI_Datatype datatype,
+                                          const void **first)
 {
     MPI_Aint true_lb = 0;
     if (!HANDLE_IS_BUILTIN(datatype)) {
         MPIR_Datatype *dtp;
         MPIR_Datatype_get_ptr(datatype, dtp);
         if (dtp == NULL)
-            return false;
+            return MPIR_TYPEREP_HOST;
         if (buf == MPI_BOTTOM && !dtp->is_contig)
-            return true;
+            return MPIR_TYPEREP_DEVICE;
         true_lb = dtp->true_lb;
     }
-    return points_to_device(MPIR_get_contig_ptr(buf, true_lb));
+    *first = MPIR_get_contig_ptr(buf, true_lb);
+    return is_own(*first) ? MPIR_TYPEREP_HOST : MPIR_TYPEREP_UNKNOWN;
+}
+
+enum MPIR_Typerep_memory MPIR_Typerep_memory(const void *buf, MPI_Datatype datatype)
+{
+    const void *first;
+    return memory_of(buf, datatype, &first);
+}
+
+int MPIR_Typerep_is_on_device(const void *buf, MPI_Datatype datatype)
+{
+    const void *first;
+    const enum MPIR_Typerep_memory memory = memory_of(buf, datatype, &first);
+    if (memory != MPIR_TYPEREP_UNKNOWN)
+        return memory == MPIR_TYPEREP_DEVICE;
+    const int kind = heddle_memory_kind(first, NULL);
+    return kind == HEDDLE_MEMORY_DEVICE || kind == HEDDLE_MEMORY_MANAGED;
 }
 
 int MPIR_Typerep_is_device_only(const void *buf)
@@ -166,8 +176,7 @@ int MPIR_Typerep_localcopy(const void *inbuf, MPI_Aint incount, MPI_Datatype int
     return true;
 }
 
-/* ---- what only the host can do ------------------------------------------------------------------
- */
+/* ---- what only the host can do --------------------------------------------------------------- */
 
 int MPII_heddle_shadow(const void *buf, MPI_Aint count, MPI_Datatype datatype, bool copy,
                        struct MPII_heddle_shadow *shadow)
@@ -260,8 +269,7 @@ int MPIR_Typerep_reduce_local(const void *inbuf, void *inoutbuf, MPI_Aint count,
     return true;
 }
 
-/* ---- messages that are packed before they are sent
- * ------------------------------------------------ */
+/* ---- messages that are packed before they are sent ------------------------------------------- */
 
 char MPIR_Typerep_no_data[1];
 

@@ -18,9 +18,9 @@ int MPIR_Typerep_external_size(const char *datarep, MPI_Aint count, MPI_Datatype
     return MPII_HEDDLE_RESULT(rc);
 }
 
-/* What is on its way between a device and external32, whose conversion is the host's: the data in
- * packed form, which may come from several memories, and the converted bytes, where they are not on
- * the host. */
+/* A conversion between a device's data and external32, which the host does. It holds the data in
+ * packed form, which may come from several memories. It also holds the converted bytes, where they
+ * are not on the host. */
 struct conversion {
     heddle_type *type;
     MPI_Aint count;
@@ -95,7 +95,7 @@ static int unpack_on_device(const void *inbuf, void *outbuf, MPI_Aint outcount,
     return mpi_errno;
 }
 
-/* Of both, the packed buffer is large enough (MPIR_Typerep_check_external). */
+/* The packed buffer of both is large enough (MPIR_Typerep_check_external). */
 
 int MPIR_Typerep_pack_external(const void *inbuf, MPI_Aint incount, MPI_Datatype datatype,
                                void *outbuf, MPI_Aint *actual_pack_bytes)

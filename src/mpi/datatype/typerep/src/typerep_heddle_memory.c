@@ -2,15 +2,17 @@
  *
  * The attribute by which a program says where buffers of a datatype lie (heddle_mpi.h).
  */
-#include "heddle_mpi.h"
+/* MPICH's own header comes first: it tells mpi.h what is public. */
 #include "typerep_internal.h"
+
+#include "heddle_mpi.h"
 
 #include <pthread.h>
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* guards the two below */
 static bool initialized = false;
 static int memory_key = MPI_KEYVAL_INVALID; /* until somebody asks for it */
-static bool is_told = false;                /* somebody did: a hint, read without the lock */
+static bool is_declared = false;            /* somebody did: a hint, read without the lock */
 
 void MPII_heddle_memory_init(void)
 {
@@ -31,7 +33,7 @@ static int free_key(void *unused)
 {
     MPII_Keyval *keyval = NULL;
     (void)unused;
-    is_told = false;
+    is_declared = false;
     MPII_Keyval_get_ptr(memory_key, keyval);
     memory_key = MPI_KEYVAL_INVALID;
     MPIR_free_keyval(keyval);
@@ -51,7 +53,7 @@ static int make_key(void)
     return mpi_errno;
 }
 
-int MPIX_Type_memory_keyval(int *keyval)
+int PMPIX_Type_memory_keyval(int *keyval)
 {
     if (keyval == NULL)
         return MPI_ERR_ARG;
@@ -59,14 +61,17 @@ int MPIX_Type_memory_keyval(int *keyval)
     pthread_mutex_lock(&mutex);
     if (initialized)
         mpi_errno = memory_key == MPI_KEYVAL_INVALID ? make_key() : MPI_SUCCESS;
-    is_told = mpi_errno == MPI_SUCCESS;
-    *keyval = is_told ? memory_key : MPI_KEYVAL_INVALID;
+    is_declared = mpi_errno == MPI_SUCCESS;
+    *keyval = is_declared ? memory_key : MPI_KEYVAL_INVALID;
     pthread_mutex_unlock(&mutex);
     return mpi_errno;
 }
 
+/* A profiler's own comes first, as with every other call. */
+int MPIX_Type_memory_keyval(int *keyval) __attribute__((weak, alias("PMPIX_Type_memory_keyval")));
+
 /* What stands in its attribute; null for none. */
-static void *told(MPI_Datatype datatype)
+static void *attribute_of(MPI_Datatype datatype)
 {
     MPIR_Datatype *dtp;
     MPIR_Datatype_get_ptr(datatype, dtp);
@@ -80,12 +85,18 @@ MPL_TLS int MPIR_Typerep_sender_waits = 0;
 
 /* MPI's own messages inside of collectives and windows are of predefined types: who gave these the
  * attribute did not speak of their buffers. */
-int MPIR_Typerep_message_is_on_device(const void *buf, MPI_Datatype datatype)
+static enum MPIR_Typerep_memory declared_memory(MPI_Datatype datatype)
 {
-    if (unlikely(is_told) && !HANDLE_IS_BUILTIN(datatype)) {
-        const void *const value = told(datatype);
-        if (value == MPIX_MEMORY_HOST || value == MPIX_MEMORY_DEVICE)
-            return value == MPIX_MEMORY_DEVICE;
-    }
-    return MPIR_Typerep_is_on_device(buf, datatype);
+    if (likely(!is_declared) || HANDLE_IS_BUILTIN(datatype))
+        return MPIR_TYPEREP_UNKNOWN;
+    const void *const value = attribute_of(datatype);
+    return value == MPIX_MEMORY_HOST     ? MPIR_TYPEREP_HOST
+           : value == MPIX_MEMORY_DEVICE ? MPIR_TYPEREP_DEVICE
+                                         : MPIR_TYPEREP_UNKNOWN;
+}
+
+enum MPIR_Typerep_memory MPIR_Typerep_message_memory(const void *buf, MPI_Datatype datatype)
+{
+    const enum MPIR_Typerep_memory memory = declared_memory(datatype);
+    return memory == MPIR_TYPEREP_UNKNOWN ? MPIR_Typerep_memory(buf, datatype) : memory;
 }

@@ -121,3 +121,43 @@ int MPIR_Typerep_op(void *source_buf, MPI_Aint source_count, MPI_Datatype source
                                        target, engine_op));
     return MPII_HEDDLE_RESULT(rc);
 }
+
+/* Where the engine has no such operator, on a packed copy. */
+static int accumulate_packed(const heddle_side *origin, MPI_Aint bytes, MPI_Datatype element,
+                             void *target, MPI_Aint target_count, MPI_Datatype target_type,
+                             MPI_Op op)
+{
+    MPI_Aint size;
+    void *memory;
+    MPIR_Datatype_get_size_macro(element, size);
+    const int rc = heddle_staging_alloc(bytes, NULL, &memory);
+    if (rc != HEDDLE_SUCCESS)
+        return MPII_HEDDLE_RESULT(rc);
+    const heddle_side packed = MPII_heddle_packed(memory, bytes);
+    int mpi_errno = MPII_heddle_transfer(origin, &packed, bytes, HEDDLE_OP_REPLACE);
+    if (mpi_errno == MPI_SUCCESS)
+        mpi_errno = MPIR_Typerep_op(memory, bytes / size, element, target, target_count,
+                                    target_type, op, true, -1);
+    heddle_staging_free(memory);
+    return mpi_errno;
+}
+
+int MPIR_Typerep_accumulate(const void *origin, MPI_Aint origin_count, MPI_Datatype origin_type,
+                            void *target, MPI_Aint target_count, MPI_Datatype target_type,
+                            MPI_Op op)
+{
+    MPIR_Datatype *dtp;
+    if (MPIR_DATATYPE_IS_PREDEFINED(origin_type))
+        return MPIR_Typerep_op((void *)origin, origin_count, origin_type, target, target_count,
+                               target_type, op, false, -1);
+    MPIR_Datatype_get_ptr(origin_type, dtp);
+    const MPI_Aint bytes = origin_count * dtp->size;
+    const heddle_side from = MPII_heddle_side(origin, origin_count, origin_type, 0),
+                      to = MPII_heddle_side(target, target_count, target_type, 0);
+    if (op == MPI_REPLACE)
+        return MPII_heddle_transfer(&from, &to, bytes, HEDDLE_OP_REPLACE);
+    const heddle_op engine_op = MPII_heddle_op(op, dtp->basic_type);
+    return engine_op != HEDDLE_OP_COUNT ? MPII_heddle_transfer(&from, &to, bytes, engine_op)
+                                        : accumulate_packed(&from, bytes, dtp->basic_type, target,
+                                                            target_count, target_type, op);
+}

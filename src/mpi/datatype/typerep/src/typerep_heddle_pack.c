@@ -121,8 +121,8 @@ static inline int pack(const void *inbuf, MPI_Aint incount, MPI_Datatype datatyp
     return MPI_SUCCESS;
 }
 
-/* No transport cuts a message into first pieces as short as this: what is shorter is a whole
- * message. */
+/* No transport cuts a message into first pieces as short as this:
+ * what is shorter is a whole message. */
 #define SHORTEST_PIECE 512
 
 /* A message that ends within a primitive was sent as other primitives. Its receiver looks for that:

@@ -32,8 +32,8 @@ static bool is_long(MPI_Aint bytes)
 int MPIR_Typerep_reduces_on_device(const void *sendbuf, const void *recvbuf, MPI_Aint count,
                                    MPI_Datatype datatype, MPI_Op op)
 {
-    /* Who takes no part in a collective between groups need not name a datatype: so its size is
-     * asked for last. */
+    /* A process that takes no part in a collective between groups need not name a datatype, so its
+     * size is asked for last. */
     if (!MPIR_TYPEREP_SENDS_DEVICE || !ENABLE_GPU || !HANDLE_IS_BUILTIN(op) ||
         !heddle_device_combines(MPII_heddle_op(op, datatype), MPII_heddle_element(datatype)))
         return 0;
@@ -44,13 +44,24 @@ int MPIR_Typerep_reduces_on_device(const void *sendbuf, const void *recvbuf, MPI
            MPIR_Typerep_is_on_device(recvbuf != NULL ? recvbuf : sendbuf, datatype);
 }
 
+bool MPIR_Typerep_device_combines(MPI_Op op, MPI_Datatype datatype, int *engine_op, int *element)
+{
+    int is_dense;
+    if (!HANDLE_IS_BUILTIN(op) || !MPIR_DATATYPE_IS_PREDEFINED(datatype))
+        return false;
+    *engine_op = MPII_heddle_op(op, datatype);
+    *element = MPII_heddle_element(datatype);
+    MPIR_Datatype_is_contig(datatype, &is_dense);
+    return is_dense && *engine_op != HEDDLE_OP_COUNT &&
+           heddle_device_combines((heddle_op)*engine_op, (heddle_predefined)*element);
+}
+
 /* Where in a device's memory the buffer begins beside which the device is to have `bytes` bytes;
  * null: the host is. */
 static const void *neighbour(MPI_Aint bytes, const void *sendbuf, const void *recvbuf,
                              MPI_Datatype datatype)
 {
-    const void *const buf = sendbuf != MPI_IN_PLACE ? sendbuf : recvbuf; /* which is only then
-                                                                            everyone's */
+    const void *const buf = sendbuf != MPI_IN_PLACE ? sendbuf : recvbuf; /* only then everyone's */
     if (!MPIR_TYPEREP_SENDS_DEVICE || buf == NULL || !MPII_heddle_on_device(buf, datatype))
         return NULL;
     MPI_Aint true_lb, true_extent;
@@ -64,11 +75,8 @@ void *MPIR_Typerep_scratch(MPI_Aint bytes, const void *sendbuf, const void *recv
                            MPI_Datatype datatype)
 {
     void *memory = NULL;
-    (void)heddle_scratch_alloc(bytes, neighbour(bytes, sendbuf, recvbuf, datatype), &memory); /* null
-                                                                                                 says
-                                                                                                 it
-                                                                                                 all
-                                                                                               */
+    /* Null says that there is none. */
+    (void)heddle_scratch_alloc(bytes, neighbour(bytes, sendbuf, recvbuf, datatype), &memory);
     return memory;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The engine's settings as control variables of MPI: what they say goes before the environment's
- * HEDDLE_... .
+ * HEDDLE_... . What stands between marks is made from the table of settings.
  */
 #include "typerep_internal.h"
 
@@ -13,6 +13,7 @@ categories :
       description : Moving data, in the memory of devices above all
 
 cvars:
+# made by maint/settings-table
     - name        : MPIR_CVAR_HEDDLE_DEVICE
       category    : HEDDLE
       type        : string
@@ -21,8 +22,9 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
-        What the environment variable HEDDLE_DEVICE says otherwise; the plug-
-        in for devices: auto, none, or a path. Default: auto.
+        What the environment variable HEDDLE_DEVICE says otherwise. The plug-in
+        for devices. auto opens the CUDA plug-in where a driver answers. Values:
+        auto, none, or the path of a plug-in. Default: auto.
 
     - name        : MPIR_CVAR_HEDDLE_METHOD
       category    : HEDDLE
@@ -32,10 +34,9 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
-        What the environment variable HEDDLE_METHOD says otherwise; forces a
-        method of moving data, where it can do what is asked, for
-        measurements: host, copy_engine, blocks, kernel, chunked, staged or
-        combined.
+        What the environment variable HEDDLE_METHOD says otherwise. Forces the
+        method of each transfer, where it can do what is asked. Values: host,
+        copy_engine, blocks, kernel, staged, bounced, combined. Default: none.
 
     - name        : MPIR_CVAR_HEDDLE_KERNEL
       category    : HEDDLE
@@ -45,9 +46,9 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
-        What the environment variable HEDDLE_KERNEL says otherwise; forces a
-        kernel, where it can do what is asked, for measurements: strided,
-        transpose, records, runs or any.
+        What the environment variable HEDDLE_KERNEL says otherwise. Forces the
+        kernel, in its best form, where it can do what is asked. Values:
+        strided, transpose, records, runs, any. Default: none.
 
     - name        : MPIR_CVAR_HEDDLE_COPY_ENGINE
       category    : HEDDLE
@@ -57,10 +58,9 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
-        What the environment variable HEDDLE_COPY_ENGINE says otherwise; 1:
-        blocks at one stride or two go to the copy engines whatever their
-        size.
-        Default: 0.
+        What the environment variable HEDDLE_COPY_ENGINE says otherwise. 1:
+        contiguous data and blocks at one stride or two go to the copy engines,
+        whatever their size. Values: 0, 1. Default: 0.
 
     - name        : MPIR_CVAR_HEDDLE_SLAB_LIMIT
       category    : HEDDLE
@@ -70,9 +70,10 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
-        What the environment variable HEDDLE_SLAB_LIMIT says otherwise; bytes
-        of staging memory for each device: so much of its own, and so much
-        pinned; and as much again of each for what is lent to other processes.
+        What the environment variable HEDDLE_SLAB_LIMIT says otherwise. Staging
+        memory for each device: so much of its own memory, so much pinned
+        memory, and as much again of each for other processes. Transfers that
+        find none take a slower way. Values: bytes; K, M or G may follow.
         Default: 256M.
 
     - name        : MPIR_CVAR_HEDDLE_CHUNK
@@ -83,9 +84,9 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
-        What the environment variable HEDDLE_CHUNK says otherwise; bytes that
-        go through the host at a time where no device reaches both ends.
-        Default: 2M.
+        What the environment variable HEDDLE_CHUNK says otherwise. Bytes that go
+        through host memory at a time, where no device reaches both ends.
+        Values: bytes; K, M or G may follow. Default: 2M.
 
     - name        : MPIR_CVAR_HEDDLE_MESSAGE_CHUNK
       category    : HEDDLE
@@ -95,8 +96,9 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
-        What the environment variable HEDDLE_MESSAGE_CHUNK says otherwise;
-        bytes of a chunk of a message. Default: 1M.
+        What the environment variable HEDDLE_MESSAGE_CHUNK says otherwise. Bytes
+        of a chunk of a message. Values: bytes; K, M or G may follow. Default:
+        1M.
 
     - name        : MPIR_CVAR_HEDDLE_MESSAGE_WINDOW
       category    : HEDDLE
@@ -106,8 +108,9 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
-        What the environment variable HEDDLE_MESSAGE_WINDOW says otherwise;
-        chunks of a message on their way at a time. Default: 8.
+        What the environment variable HEDDLE_MESSAGE_WINDOW says otherwise.
+        Chunks of a message that are on their way at a time. Values: a number.
+        Default: 8.
 
     - name        : MPIR_CVAR_HEDDLE_MESSAGE_STAGING
       category    : HEDDLE
@@ -117,9 +120,10 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
-        What the environment variable HEDDLE_MESSAGE_STAGING says otherwise;
-        bytes of staging memory that messages may use on each side. Default:
-        half of SLAB_LIMIT.
+        What the environment variable HEDDLE_MESSAGE_STAGING says otherwise.
+        Staging memory that messages may use on each side. Messages wait where
+        it is used up. Values: bytes; K, M or G may follow. Default: half of
+        HEDDLE_SLAB_LIMIT.
 
     - name        : MPIR_CVAR_HEDDLE_MESSAGE_IN_PLACE
       category    : HEDDLE
@@ -129,9 +133,10 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
-        What the environment variable HEDDLE_MESSAGE_IN_PLACE says otherwise;
-        bytes sent out of an allocation from which on dense buffers in it are
-        read where they lie. Default: 64K.
+        What the environment variable HEDDLE_MESSAGE_IN_PLACE says otherwise. A
+        dense buffer is read where it lies, by CUDA IPC, once so many bytes were
+        sent out of its allocation. Each message counts for 4 KiB at least.
+        Values: bytes; K, M or G may follow. Default: 64K.
 
     - name        : MPIR_CVAR_HEDDLE_MESSAGE_OPEN
       category    : HEDDLE
@@ -141,10 +146,11 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
-        What the environment variable HEDDLE_MESSAGE_OPEN says otherwise; most
-        allocations of each other process that are kept open. Default: 256.
+        What the environment variable HEDDLE_MESSAGE_OPEN says otherwise.
+        Allocations of each other process that are kept open. Beyond the last 16
+        they come to no more than 4 GiB. Values: a number. Default: 256.
 
-    - name        : MPIR_CVAR_HEDDLE_MESSAGE_PATIENCE
+    - name        : MPIR_CVAR_HEDDLE_MESSAGE_TIMEOUT
       category    : HEDDLE
       type        : string
       default     : ""
@@ -152,9 +158,10 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
-        What the environment variable HEDDLE_MESSAGE_PATIENCE says otherwise;
-        microseconds for which a short contiguous message within a node waits
-        to be read out of its sender's buffer. Default: 30.
+        What the environment variable HEDDLE_MESSAGE_TIMEOUT says otherwise. How
+        long a short contiguous message within a node can be read out of the
+        sender's buffer. Then it goes through host memory. Values: microseconds.
+        Default: 30.
 
     - name        : MPIR_CVAR_HEDDLE_PEER
       category    : HEDDLE
@@ -164,9 +171,39 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
-        What the environment variable HEDDLE_PEER says otherwise; how chunks
-        get from one process to another: auto, value, shared or reference.
-        Default: auto.
+        What the environment variable HEDDLE_PEER says otherwise. How chunks get
+        from process to process: sent (value), through pinned host memory that
+        both map (shared), or out of the sender's GPU (reference). auto is the
+        last that is possible. Values: auto, value, shared, reference. Default:
+        auto.
+
+    - name        : MPIR_CVAR_HEDDLE_PLACEMENT
+      category    : HEDDLE
+      type        : string
+      default     : ""
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        What the environment variable HEDDLE_PLACEMENT says otherwise. How long
+        MPI may look for a better order of the ranks, where a program allows one
+        (reorder). 0: ranks keep their order. Values: milliseconds. Default:
+        5000.
+
+    - name        : MPIR_CVAR_HEDDLE_LOG
+      category    : HEDDLE
+      type        : string
+      default     : ""
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        What the environment variable HEDDLE_LOG says otherwise. Topics of the
+        log on the standard error output: what was opened (info), the path of
+        each message, the method and kernel of each transfer, who is placed
+        where (policy), pools and pinned memory (memory). Values: info, policy,
+        memory. Default: none.
+# end of what is made
 
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
@@ -176,6 +213,7 @@ void MPII_heddle_settings_init(void)
     const struct {
         const char *name, *value;
     } settings[] = {
+        /* settings: made by maint/settings-table */
         {"HEDDLE_DEVICE", MPIR_CVAR_HEDDLE_DEVICE},
         {"HEDDLE_METHOD", MPIR_CVAR_HEDDLE_METHOD},
         {"HEDDLE_KERNEL", MPIR_CVAR_HEDDLE_KERNEL},
@@ -187,8 +225,11 @@ void MPII_heddle_settings_init(void)
         {"HEDDLE_MESSAGE_STAGING", MPIR_CVAR_HEDDLE_MESSAGE_STAGING},
         {"HEDDLE_MESSAGE_IN_PLACE", MPIR_CVAR_HEDDLE_MESSAGE_IN_PLACE},
         {"HEDDLE_MESSAGE_OPEN", MPIR_CVAR_HEDDLE_MESSAGE_OPEN},
-        {"HEDDLE_MESSAGE_PATIENCE", MPIR_CVAR_HEDDLE_MESSAGE_PATIENCE},
+        {"HEDDLE_MESSAGE_TIMEOUT", MPIR_CVAR_HEDDLE_MESSAGE_TIMEOUT},
         {"HEDDLE_PEER", MPIR_CVAR_HEDDLE_PEER},
+        {"HEDDLE_PLACEMENT", MPIR_CVAR_HEDDLE_PLACEMENT},
+        {"HEDDLE_LOG", MPIR_CVAR_HEDDLE_LOG},
+        /* end of settings */
     };
     for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)
         if (settings[i].value != NULL && settings[i].value[0] != '\0')

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a job is told of its settings and devices when it starts: warnings, by the first process of
+ * What a job prints of its settings and devices when it starts: warnings, by the first process of
  * each node alone, and with MPIR_CVAR_DEBUG_SUMMARY what heddle_info says.
  */
 #include "typerep_internal.h"
@@ -41,7 +41,7 @@ void MPII_heddle_status_init(void)
     heddle_on_warning(keep);
 }
 
-/* Processes that others spawned were told by their parents. */
+/* The parents of spawned processes printed it already. */
 static bool is_first_of_node(void)
 {
     return MPIR_Process.local_rank == 0 && !MPIR_Process.has_parent;

@@ -193,7 +193,7 @@ void MPII_heddle_types_init(void)
         heddle_predefined element =
             class == EXACT ? builtin_types[i].exact : element_of(class, size);
 
-        heddle_type_info info;
+        heddle_type_info info = {.bytes = sizeof info};
         if (element != HEDDLE_MIXED) {
             heddle_type *exact = heddle_type_predefined(element);
             if (heddle_type_get_info(exact, &info) == HEDDLE_SUCCESS && info.size == size) {

@@ -17,8 +17,7 @@ int MPII_Typerep_op_fallback(void *source_buf, MPI_Aint source_count, MPI_Dataty
 
 #include "heddle.h"
 
-/* A type without data: what MPICH's own zero-length types, which carry no engine handle, stand for.
- */
+/* A type without data. It stands for MPICH's own zero-length types, which have no engine handle. */
 extern heddle_type *MPII_heddle_empty;
 
 /* Give the builtin types their engine types, and take them away. */
@@ -29,9 +28,9 @@ void MPII_heddle_types_finalize(void);
  * HEDDLE_MIXED where it must not. */
 heddle_predefined MPII_heddle_element(MPI_Datatype predefined);
 
-/* The engine's name of a builtin operator on a predefined type; HEDDLE_OP_COUNT where it has none:
- * MPICH has some more than the standard (MPI_SUM on MPI_CHAR), and Fortran's logicals need not be
- * as usual. */
+/* The engine's name of a builtin operator on a predefined type; HEDDLE_OP_COUNT where it has none.
+ * MPICH has some more than the standard, such as MPI_SUM on MPI_CHAR, and Fortran's logicals need
+ * not be as usual. */
 heddle_op MPII_heddle_op(MPI_Op op, MPI_Datatype predefined);
 
 /* An MPI error code, with the engine's text, for an engine error. */
@@ -62,7 +61,7 @@ static inline bool MPII_heddle_on_device(const void *buf, MPI_Datatype datatype)
            MPIR_Typerep_is_on_device(buf, datatype);
 }
 
-/* Takes what the engine warns of, to be told by MPIR_Typerep_post_init. */
+/* Takes what the engine warns of, for MPIR_Typerep_post_init to print. */
 void MPII_heddle_status_init(void);
 /* Tells the engine what control variables say. */
 void MPII_heddle_settings_init(void);

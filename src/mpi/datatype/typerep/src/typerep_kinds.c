@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The kinds of memory that MPI takes, as MPI 4.1 names them (section 12.4.3): info key
- * mpi_memory_alloc_kinds of MPI_INFO_ENV, sessions, communicators, windows and files. All kinds
- * that this process supports are told, asked for or not, and with several restrictors what was
- * asked for (mpiexec -memory-alloc-kinds, a session's info). What a program asserts of an object
- * (mpi_assert_memory_alloc_kinds) is told again by that object, if all of it is supported.
+ * mpi_memory_alloc_kinds of MPI_INFO_ENV, sessions, communicators, windows and files. It lists all
+ * kinds that this process supports, asked for or not, and with several restrictors what was asked
+ * for (mpiexec -memory-alloc-kinds, a session's info). What a program asserts of an object
+ * (mpi_assert_memory_alloc_kinds) stands in that object's info, if all of it is supported.
  */
 #include "mpiimpl.h"
-#include "mpir_ext.h"
 #include "mpir_info.h"
+
+#include "mpir_ext.h"
 
 #include <pthread.h>
 
@@ -97,8 +98,8 @@ static void add(const char *kind)
                  kind);
 }
 
-/* Takes a list apart: true if all of it is supported. What is goes into the list of all, where
- * `adds`. */
+/* Takes a list apart: true if all of it is supported.
+ * What is goes into the list of all, where `adds`. */
 static bool take(const char *kinds, bool adds)
 {
     char list[MPI_MAX_INFO_VAL], kind[MPI_MAX_INFO_VAL], *rest = NULL;
@@ -178,8 +179,7 @@ void MPIR_Kinds_request(MPIR_Info *info)
     }
 }
 
-/* What of an info's assertion counts; null where nothing is asserted, or not all of it is
- * supported. */
+/* The assertion of an info. Null where nothing is asserted, or not all of it is supported. */
 static const char *assertion(MPIR_Info *info)
 {
     const char *const kinds = value_of(info, asserted_key);
@@ -233,18 +233,18 @@ int MPIR_Kinds_tell_of(int object, MPIR_Info *info)
     return mpi_errno;
 }
 
-/* Of ROMIO, which keeps what it tells of a file in an info object. */
-int MPIR_Ext_file_kinds(MPI_Info said, MPI_Info told)
+/* For ROMIO, which keeps a file's info in an object of its own. */
+int MPIR_Ext_file_kinds(MPI_Info given, MPI_Info answer)
 {
-    MPIR_Info *said_ptr = NULL, *told_ptr = NULL;
-    if (told == MPI_INFO_NULL)
+    MPIR_Info *given_ptr = NULL, *answer_ptr = NULL;
+    if (answer == MPI_INFO_NULL)
         return MPI_SUCCESS;
-    MPIR_Info_get_ptr(told, told_ptr);
-    if (said != MPI_INFO_NULL)
-        MPIR_Info_get_ptr(said, said_ptr);
-    const char *const kinds = assertion(said_ptr);
-    const int mpi_errno = MPIR_Kinds_tell(told_ptr);
+    MPIR_Info_get_ptr(answer, answer_ptr);
+    if (given != MPI_INFO_NULL)
+        MPIR_Info_get_ptr(given, given_ptr);
+    const char *const kinds = assertion(given_ptr);
+    const int mpi_errno = MPIR_Kinds_tell(answer_ptr);
     return mpi_errno != MPI_SUCCESS || kinds == NULL
                ? mpi_errno
-               : MPIR_Info_set_impl(told_ptr, asserted_key, kinds);
+               : MPIR_Info_set_impl(answer_ptr, asserted_key, kinds);
 }

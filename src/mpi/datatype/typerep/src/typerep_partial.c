@@ -17,6 +17,23 @@ void MPIR_Typerep_hold(MPI_Datatype datatype) { MPIR_Datatype_add_ref_if_not_bui
 
 void MPIR_Typerep_let_go(MPI_Datatype datatype) { MPIR_Datatype_release_if_not_builtin(datatype); }
 
+static _Thread_local int quiet, told;
+
+void MPIR_Files_quiet(int change) { quiet += change; }
+
+int MPIR_Files_are_quiet(void) { return quiet > 0; }
+
+void MPIR_Files_told(void) { told = 1; }
+
+int MPIR_Files_have_told(const void *comm)
+{
+    const int was_told = told && comm == NULL;
+    if (quiet > 0)
+        return 1;
+    told = 0;
+    return was_told;
+}
+
 int MPIR_Typerep_unpack_external_part(const void *inbuf, MPI_Aint insize, void *outbuf,
                                       MPI_Aint outcount, MPI_Datatype datatype,
                                       MPI_Aint *actual_unpack_bytes)

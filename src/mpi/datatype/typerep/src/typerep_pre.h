@@ -39,9 +39,16 @@ typedef int MPIR_Typerep_req;
 /* For our hooks (maint/mpich-4.0.2.fork), where ENABLE_GPU holds. Whether a buffer's data is in
  * device or managed memory. */
 int MPIR_Typerep_is_on_device(const void *buf, MPI_Datatype datatype);
+/* What is known of a buffer's memory without asking the driver. */
+enum MPIR_Typerep_memory {
+    MPIR_TYPEREP_HOST,
+    MPIR_TYPEREP_DEVICE, /* or of absolute addresses, that may lie there */
+    MPIR_TYPEREP_UNKNOWN
+};
+enum MPIR_Typerep_memory MPIR_Typerep_memory(const void *buf, MPI_Datatype datatype);
 /* The same of a buffer that is sent or received; what its datatype says of it (heddle_mpi.h) is
  * believed. */
-int MPIR_Typerep_message_is_on_device(const void *buf, MPI_Datatype datatype);
+enum MPIR_Typerep_memory MPIR_Typerep_message_memory(const void *buf, MPI_Datatype datatype);
 /* MPIR_Localcopy and MPIR_Reduce_local for such buffers: 0 where they are not and nothing was done,
  * else the result is in `*mpi_errno`; what stands there of an earlier error stays. */
 int MPIR_Typerep_localcopy(const void *inbuf, MPI_Aint incount, MPI_Datatype intype, void *outbuf,
@@ -52,11 +59,19 @@ int MPIR_Typerep_reduce_local(const void *inbuf, void *inoutbuf, MPI_Aint count,
  * alone: what travels is the same either way. */
 int MPIR_Typerep_reduces_on_device(const void *sendbuf, const void *recvbuf, MPI_Aint count,
                                    MPI_Datatype datatype, MPI_Op op);
+/* Whether devices combine dense elements of `datatype` by `op`; then these are the engine's names
+ * of both. */
+bool MPIR_Typerep_device_combines(MPI_Op op, MPI_Datatype datatype, int *engine_op, int *element);
 /* Temporary memory of a collective, where its buffers are, for MPIR_Typerep_scratch_free; null
  * where there is none. */
 void *MPIR_Typerep_scratch(MPI_Aint bytes, const void *sendbuf, const void *recvbuf,
                            MPI_Datatype datatype);
 void MPIR_Typerep_scratch_free(void *memory);
+/* target = target op origin, both of any layout of one and the same predefined type, in any memory.
+ */
+int MPIR_Typerep_accumulate(const void *origin, MPI_Aint origin_count, MPI_Datatype origin_type,
+                            void *target, MPI_Aint target_count, MPI_Datatype target_type,
+                            MPI_Op op);
 /* MPIR_Compare_equal on any memory. */
 int MPIR_Typerep_equal(const void *one, const void *other, MPI_Datatype datatype, int *mpi_errno);
 /* The first bytes of a buffer in any memory, as they would be packed. */
@@ -115,12 +130,13 @@ extern char MPIR_Typerep_no_data[] ATTRIBUTE((visibility("hidden")));
  * sent in its place. */
 int MPIR_Typerep_pack_message(const void *buf, MPI_Aint count, MPI_Datatype datatype, void **to,
                               MPI_Aint bytes, MPI_Aint *packed);
-/* The same for who returns the error: where it fails, that message is sent here. */
+/* As MPIR_Typerep_pack_message, for a caller that returns the error. Where packing fails, this
+ * sends that message. */
 int MPIR_Typerep_pack_or_tell(const void *buf, MPI_Aint count, MPI_Datatype datatype, void *to,
                               MPI_Aint bytes, MPI_Aint *packed, int rank, int tag,
                               struct MPIR_Comm *comm);
-/* At the end of MPI_Init: tells what was found wrong with the settings, and opens what is asked
- * below. */
+/* At the end of MPI_Init: tells what was found wrong with the settings,
+ * and opens what is asked below. */
 void MPIR_Typerep_post_init(void);
 /* Where MPI takes host memory only, device memory can be packed, and all else refuses it: an error
  * instead of a crash. */

@@ -4,6 +4,8 @@
  * (maint/mpich-4.0.2.fork) put these in the place of MPIR_CHKLMEM_DECL, _MALLOC and _FREEALL.
  * Buffers (void *; lists of counts are of other types) lie where `sendbuf` does, or `recvbuf` where
  * that is MPI_IN_PLACE.
+ *
+ * And temporary lists of the type constructors, which would be new from the system at each call.
  */
 #ifndef TYPEREP_SCRATCH_H_INCLUDED
 #define TYPEREP_SCRATCH_H_INCLUDED
@@ -12,14 +14,28 @@
     void *scratch_taken[most];                                                                     \
     int scratch_n = 0
 
-#define MPIR_SCRATCH_MALLOC(to, type, bytes, error, what, class)                                                       \
-    do {                                                                                                               \
-        void *const scratch_new = _Generic((to), void *: MPIR_Typerep_scratch(bytes, sendbuf, recvbuf, datatype),    \
-                                           default: MPIR_Typerep_scratch(bytes, MPI_IN_PLACE, NULL, datatype)); \
-        MPIR_ERR_CHKANDJUMP2(scratch_new == NULL, error, MPI_ERR_NO_MEM, "**nomem2",                                   \
-                             "**nomem2 %d %s", (int)(bytes), what);                                                    \
-        scratch_taken[scratch_n++] = scratch_new;                                                                      \
-        (to) = (type)scratch_new;                                                                                      \
+#define MPIR_SCRATCH_NEW(to, bytes)                                                                \
+    _Generic((to),                                                                                 \
+             void *: MPIR_Typerep_scratch(bytes, sendbuf, recvbuf, datatype),                      \
+             default: MPIR_Typerep_scratch(bytes, MPI_IN_PLACE, NULL, datatype))
+
+#define MPIR_SCRATCH_MALLOC(to, type, bytes, error, what, class)                                   \
+    do {                                                                                           \
+        void *const scratch_new = MPIR_SCRATCH_NEW(to, bytes);                                     \
+        MPIR_ERR_CHKANDJUMP2(scratch_new == NULL, error, MPI_ERR_NO_MEM, "**nomem2",               \
+                             "**nomem2 %d %s", (int)(bytes), what);                                \
+        scratch_taken[scratch_n++] = scratch_new;                                                  \
+        (to) = (type)scratch_new;                                                                  \
+    } while (0)
+
+#define MPIR_SCRATCH_LIST(to, type, bytes, error, what, class)                                     \
+    do {                                                                                           \
+        void *const scratch_new =                                                                  \
+            MPIR_Typerep_scratch(bytes, MPI_IN_PLACE, NULL, MPI_DATATYPE_NULL);                    \
+        MPIR_ERR_CHKANDJUMP2(scratch_new == NULL, error, MPI_ERR_NO_MEM, "**nomem2",               \
+                             "**nomem2 %d %s", (int)(bytes), what);                                \
+        scratch_taken[scratch_n++] = scratch_new;                                                  \
+        (to) = (type)scratch_new;                                                                  \
     } while (0)
 
 #define MPIR_SCRATCH_FREEALL()                                                                     \

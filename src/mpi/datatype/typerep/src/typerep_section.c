@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Fortran's array sections as buffers (MPI 4.0, section 19.1.12): a datatype counts in the
- * section's elements as if they lay one after the other, and this makes the datatype of where they
- * lie.
+ * Fortran's array sections as buffers (MPI 4.0, section 19.1.12). A datatype counts in the
+ * section's elements as if they lay one after the other. This makes the datatype of where they lie.
  */
 #include "typerep_internal.h"
 
@@ -97,8 +96,8 @@ fn_fail:
     return mpi_errno;
 }
 
-/* The predefined type that a datatype consists of, if no block cuts one, else MPI_BYTE; and its
- * size. */
+/* The predefined type that a datatype consists of, if no block cuts one, else MPI_BYTE;
+ * and its size. */
 static MPI_Datatype unit_of(MPI_Datatype oldtype, const struct blocks *blocks, MPI_Aint *size)
 {
     MPI_Datatype unit = oldtype;

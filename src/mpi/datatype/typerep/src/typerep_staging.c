@@ -6,9 +6,6 @@
 #include "typerep_staging.h"
 #include "typerep_internal.h"
 
-void MPIR_Staging_hold(MPI_Datatype datatype) { MPIR_Datatype_add_ref_if_not_builtin(datatype); }
-void MPIR_Staging_release(MPI_Datatype datatype) { MPIR_Datatype_release_if_not_builtin(datatype); }
-
 #if MPICH_DATATYPE_ENGINE == MPICH_DATATYPE_ENGINE_HEDDLE
 
 int MPIR_Staging_is_open(void) { return ENABLE_GPU; }

@@ -26,12 +26,10 @@ int MPIR_Staging_is_open(void);
 /* Whether a buffer with data may lie in memory that host code cannot read. */
 int MPIR_Staging_is_needed(const void *buf, MPI_Datatype datatype);
 
-/* All return MPI error codes. `alloc`: pinned memory, where there is any, for what `buffer` holds.
- */
+/* All return MPI error codes. `alloc`: memory, pinned if possible, for what `buffer` holds. */
 int MPIR_Staging_alloc(struct MPIR_Staging *staging, MPI_Aint bytes,
                        const struct MPIR_Staging_buffer *buffer);
-/* Begin to move packed bytes [offset, offset + bytes) of the buffer. Nothing may be moving there.
- */
+/* Begin to move packed bytes [offset, offset + bytes) of the buffer. No other move may run. */
 int MPIR_Staging_pack(struct MPIR_Staging *staging, const struct MPIR_Staging_buffer *buffer,
                       MPI_Aint offset, MPI_Aint bytes);
 int MPIR_Staging_unpack(struct MPIR_Staging *staging, const struct MPIR_Staging_buffer *buffer,
@@ -40,9 +38,5 @@ int MPIR_Staging_unpack(struct MPIR_Staging *staging, const struct MPIR_Staging_
 int MPIR_Staging_wait(struct MPIR_Staging *staging);
 /* Waits, too. */
 void MPIR_Staging_free(struct MPIR_Staging *staging);
-
-/* A type that its owner may free meanwhile. */
-void MPIR_Staging_hold(MPI_Datatype datatype);
-void MPIR_Staging_release(MPI_Datatype datatype);
 
 #endif

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Processes that were killed. UCX tells nobody of them (with its peer failure handling it would,
+ * Processes that were killed. UCX reports none of them (with its peer failure handling it would,
  * and not use shared memory then: UCX 1.13), so those of one node are looked after by the system's
  * means. What waits for one ends with MPIX_ERR_PROC_FAILED.
  */
 #include "mpidimpl.h"
 #include "ucx_impl.h"
 
-#if MPICH_DATATYPE_ENGINE == MPICH_DATATYPE_ENGINE_HEDDLE
-#include "heddle_leaving.h"
-#include "heddle_moves.h"
+#include "heddle_internal.h"
 
 #include <signal.h>
 #include <time.h>
@@ -19,35 +17,75 @@
 #define MOST_EVENTS 4096 /* of UCX, more than it holds of one process in shared memory */
 
 /* By rank in the job. */
-static struct {
-    heddle_process process;
+static heddle_process *processes;
+static struct peer {
     bool ended;
     bool drained[MPIDI_CH4_MAX_VCIS]; /* all that it sent has been seen there */
+    uint32_t meeting;                 /* the last that it is known to have come to */
 } * peers;
-static bool anyone;
 
 bool MPIDI_UCX_has_ended(int rank) { return peers != NULL && peers[rank].ended; }
-bool MPIDI_UCX_anyone_ended(void) { return anyone; }
 
-void MPIDI_UCX_note_ended(int rank)
+static void note_ended(int rank)
 {
-    if (peers == NULL || rank == MPIR_Process.rank)
-        return;
-    peers[rank].ended = anyone = true;
-    MPIDI_left_somebody = 1;
+    if (rank != MPIR_Process.rank)
+        peers[rank].ended = MPIDI_left_somebody = 1;
 }
 
-int MPIDI_UCX_ended_init(void)
+/* ---- what processes tell each other on leaving ----------------------------------------------- */
+
+struct word {
+    uint32_t rank;
+    uint32_t meeting; /* 0: it has ended */
+};
+
+static ucs_status_t arrived(void *arg, const void *header, size_t header_bytes, void *data,
+                            size_t bytes, const ucp_am_recv_param_t *param)
 {
-    anyone = false;
-    MPIDI_left_somebody = 0;
-    peers = MPL_calloc(MPIR_Process.size, sizeof(*peers), MPL_MEM_OTHER);
-    return peers == NULL ? MPI_ERR_NO_MEM : MPI_SUCCESS;
+    struct word it;
+    (void)arg, (void)data, (void)bytes, (void)param;
+    if (header_bytes != sizeof(it))
+        return UCS_OK;
+    memcpy(&it, header, sizeof(it));
+    if (it.rank >= (uint32_t)MPIR_Process.size)
+        return UCS_OK;
+    if (it.meeting == 0)
+        note_ended((int)it.rank);
+    peers[it.rank].meeting = MPL_MAX(peers[it.rank].meeting, it.meeting);
+    return UCS_OK;
+}
+
+void MPIDI_UCX_tell(int to, int rank, uint32_t meeting)
+{
+    const struct word it = {(uint32_t)rank, meeting};
+    if (to == MPIR_Process.rank || peers[to].ended)
+        return;
+    ucp_ep_h ep = MPIDI_UCX_AV(&MPIDIU_get_av(0, to)).dest[0][0];
+    if (MPIDI_UCX_send_am(MPIDI_UCX_AM_LEAVING, ep, &it, sizeof(it)) != HEDDLE_SUCCESS)
+        note_ended(to);
+}
+
+bool MPIDI_UCX_has_come(int rank, uint32_t meeting) { return peers[rank].meeting >= meeting; }
+
+/* ---- start and end --------------------------------------------------------------------------- */
+
+int MPIDI_UCX_ended_init(int vni)
+{
+    if (vni == 0) {
+        MPIDI_left_somebody = 0;
+        processes = MPL_calloc(MPIR_Process.size, sizeof(*processes), MPL_MEM_OTHER);
+        peers = MPL_calloc(MPIR_Process.size, sizeof(*peers), MPL_MEM_OTHER);
+    }
+    if (processes == NULL || peers == NULL)
+        return MPI_ERR_NO_MEM;
+    return MPIDI_UCX_take_am(vni, MPIDI_UCX_AM_LEAVING, arrived);
 }
 
 void MPIDI_UCX_ended_finalize(void)
 {
+    MPL_free(processes);
     MPL_free(peers);
+    processes = NULL;
     peers = NULL;
 }
 
@@ -56,11 +94,11 @@ static void look_at_processes(void)
     int ended;
     for (int rank = 0; rank < MPIR_Process.size; rank++)
         if (rank != MPIR_Process.rank && !peers[rank].ended &&
-            heddle_process_ended(&peers[rank].process, &ended) == HEDDLE_SUCCESS && ended)
-            MPIDI_UCX_note_ended(rank);
+            heddle_process_ended(&processes[rank], &ended) == HEDDLE_SUCCESS && ended)
+            note_ended(rank);
 }
 
-/* Where hydra does not end all for one (-disable-auto-cleanup), it tells the others by SIGUSR1,
+/* Where hydra does not end all for one (-disable-auto-cleanup), it informs the others by SIGUSR1,
  * which would end them, too. */
 static void somebody_ended(int signal) { (void)signal; }
 
@@ -76,25 +114,18 @@ static void survive_signals(void)
 
 int MPIDI_UCX_ended_post_init(bool watches)
 {
-    int mpi_errno = MPI_SUCCESS;
     MPIR_Errflag_t errflag = MPIR_ERR_NONE;
-    heddle_process *all = MPL_malloc(MPIR_Process.size * sizeof(*all), MPL_MEM_OTHER);
-    MPIR_ERR_CHKANDJUMP(all == NULL, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
     survive_signals();
-    heddle_process_self(&all[MPIR_Process.rank]);
-    mpi_errno = MPIR_Allgather_fallback(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all, sizeof(*all),
-                                        MPI_BYTE, MPIR_Process.comm_world, &errflag);
-    MPIR_ERR_CHECK(mpi_errno);
-    for (int rank = 0; rank < MPIR_Process.size; rank++)
-        peers[rank].process = all[rank];
-    if (watches)
+    heddle_process_self(&processes[MPIR_Process.rank]);
+    const int mpi_errno =
+        MPIR_Allgather_fallback(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, processes, sizeof(*processes),
+                                MPI_BYTE, MPIR_Process.comm_world, &errflag);
+    if (watches && mpi_errno == MPI_SUCCESS)
         look_at_processes();
-fn_exit:
-    MPL_free(all);
     return mpi_errno;
-fn_fail:
-    goto fn_exit;
 }
+
+/* ---- looking after them ---------------------------------------------------------------------- */
 
 /* What it sent before its end comes first; nothing of it can come later. */
 static void drain(int vni)
@@ -108,9 +139,12 @@ static void lose(int vni, int rank)
     if (!peers[rank].drained[vni])
         drain(vni);
     peers[rank].drained[vni] = true;
-    for (int to = 0; to < MPIDI_UCX_global.num_vnis; to++)
-        heddle_port_lost(MPIDI_UCX_port(vni), MPIDI_UCX_AV(&MPIDIU_get_av(0, rank)).dest[vni][to],
-                         HEDDLE_ERR_LOST);
+    for (int to = 0; to < MPIDI_UCX_global.num_vnis; to++) {
+        ucp_ep_h ep = MPIDI_UCX_AV(&MPIDIU_get_av(0, rank)).dest[vni][to];
+        heddle_port_lost(MPIDI_UCX_port(vni), ep, HEDDLE_ERR_LOST);
+        MPIDI_UCX_sends_lost(vni, ep);
+        MPIDI_UCX_announced_lost(vni, ep);
+    }
     MPIDI_UCX_receives_lost(vni, rank);
 }
 
@@ -128,15 +162,7 @@ void MPIDI_UCX_look(int vni)
         return;
     next[vni] = now + NS_BETWEEN;
     look_at_processes();
-    for (int rank = 0; anyone && rank < MPIR_Process.size; rank++)
+    for (int rank = 0; MPIDI_left_somebody && rank < MPIR_Process.size; rank++)
         if (peers[rank].ended) /* again each time: there may be new messages */
             lose(vni, rank);
 }
-
-void MPIDI_UCX_note_status(int vni, ucp_ep_h ep, int status)
-{
-    if (UCS_IS_ENDPOINT_ERROR(status) || status == UCS_ERR_CONNECTION_RESET)
-        heddle_port_lost(MPIDI_UCX_port(vni), ep, HEDDLE_ERR_PEER);
-}
-
-#endif

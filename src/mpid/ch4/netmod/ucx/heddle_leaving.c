@@ -8,52 +8,12 @@
 #include "mpidimpl.h"
 #include "ucx_impl.h"
 
-#if MPICH_DATATYPE_ENGINE == MPICH_DATATYPE_ENGINE_HEDDLE
-#include "heddle_leaving.h"
-#include "heddle_moves.h"
+#include "heddle_internal.h"
 
 #include <pthread.h>
 #include <sched.h>
-#include <time.h>
 
 #define SECONDS_FOR_RECEIVERS 2
-
-/* What processes tell each other on leaving. */
-enum { ROUND, HERE, ENDED };
-struct leaving {
-    uint32_t kind;
-    uint32_t meeting; /* ROUND, HERE: the first or the second */
-    uint64_t round;   /* ROUND */
-    uint32_t rank;    /* HERE: the sender's; ENDED: who has */
-};
-
-static uint64_t rounds[2];  /* in which this process was told */
-static unsigned char *here; /* by rank: the last meeting that it is known to have come to; null:
-                               nobody told */
-
-void MPIDI_UCX_leaving_init(void)
-{
-    rounds[0] = rounds[1] = 0;
-    MPL_free(here);
-    here = MPL_calloc(MPIR_Process.size, 1, MPL_MEM_OTHER);
-}
-
-void MPIDI_UCX_leaving_arrived(const void *header, size_t header_bytes)
-{
-    struct leaving it;
-    if (header_bytes != sizeof(it))
-        return;
-    memcpy(&it, header, sizeof(it));
-    if (it.rank >= (uint32_t)MPIR_Process.size || it.kind > ENDED ||
-        (it.kind != ENDED && it.meeting - 1 > 1))
-        return;
-    if (it.kind == ROUND)
-        rounds[it.meeting - 1] |= it.round;
-    else if (it.kind == HERE)
-        here[it.rank] = MPL_MAX(here[it.rank], (unsigned char)it.meeting);
-    else
-        MPIDI_UCX_note_ended((int)it.rank);
-}
 
 static void progress_all(void)
 {
@@ -64,57 +24,45 @@ static void progress_all(void)
     }
 }
 
-/* ---- meetings -----------------------------------------------------------------------------------
- */
-
-/* Who cannot be reached is not waited for. */
-static void tell(int rank, struct leaving it)
-{
-    if (rank == MPIR_Process.rank || MPIDI_UCX_has_ended(rank))
-        return;
-    if (!MPIDI_UCX_leaving_send(MPIDI_UCX_AV(&MPIDIU_get_av(0, rank)).dest[0][0], &it, sizeof(it)))
-        MPIDI_UCX_note_ended(rank);
-}
+/* ---- meetings -------------------------------------------------------------------------------- */
 
 /* Where somebody has ended, each asks each, and tells what it knows first. */
 static void meet_the_others(uint32_t meeting)
 {
-    const int size = MPIR_Process.size;
+    const int size = MPIR_Process.size, self = MPIR_Process.rank;
     for (int rank = 0; rank < size; rank++) {
         for (int gone = 0; gone < size; gone++)
             if (MPIDI_UCX_has_ended(gone))
-                tell(rank, (struct leaving){.kind = ENDED, .rank = (uint32_t)gone});
-        tell(rank, (struct leaving){
-                       .kind = HERE, .meeting = meeting, .rank = (uint32_t)MPIR_Process.rank});
+                MPIDI_UCX_tell(rank, gone, 0);
+        MPIDI_UCX_tell(rank, self, meeting);
     }
     for (int rank = 0; rank < size; rank++)
-        while (rank != MPIR_Process.rank && !MPIDI_UCX_has_ended(rank) && here[rank] < meeting)
+        while (rank != self && !MPIDI_UCX_has_ended(rank) && !MPIDI_UCX_has_come(rank, meeting))
             progress_all();
 }
 
-/* A barrier in which everybody makes progress (by dissemination: Hensgen, Finkel, Manber 1988).
- * There is no MPI_COMM_WORLD any more. */
+/* A barrier in which everybody makes progress (by dissemination: Hensgen, Finkel, Manber 1988): who
+ * tells says by its distance, which round that is. There is no MPI_COMM_WORLD any more. */
 static void meet(uint32_t meeting)
 {
-    const uint64_t size = (uint64_t)MPIR_Process.size, rank = (uint64_t)MPIR_Process.rank;
-    for (uint64_t round = 1; round < size && !MPIDI_UCX_anyone_ended(); round *= 2) {
-        tell((int)((rank + round) % size),
-             (struct leaving){.kind = ROUND, .meeting = meeting, .round = round});
-        while (!(rounds[meeting - 1] & round) && !MPIDI_UCX_anyone_ended())
+    const int64_t size = MPIR_Process.size, self = MPIR_Process.rank;
+    for (int64_t round = 1; round < size && !MPIDI_left_somebody; round *= 2) {
+        MPIDI_UCX_tell((int)((self + round) % size), (int)self, meeting);
+        while (!MPIDI_UCX_has_come((int)((self + size - round) % size), meeting) &&
+               !MPIDI_left_somebody)
             progress_all();
     }
-    if (MPIDI_UCX_anyone_ended() && here != NULL)
+    if (MPIDI_left_somebody)
         meet_the_others(meeting);
 }
 
-/* ---- messages -----------------------------------------------------------------------------------
- */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 static int envelopes(void)
 {
     int all = 0;
     for (int vni = 0; vni < MPIDI_UCX_global.num_vnis; vni++)
-        all += MPIDI_UCX_vni_gpu[vni].envelopes;
+        all += MPIDI_UCX_vnis[vni].envelopes;
     return all;
 }
 
@@ -129,7 +77,7 @@ static int rank_of(const void *ep, int vni)
 
 static void drop_unmatched(int vni)
 {
-    heddle_unmatched it;
+    heddle_unmatched it = {.size = sizeof(it)};
     while (heddle_port_unmatched(MPIDI_UCX_port(vni), &it) == HEDDLE_SUCCESS) {
         fprintf(stderr,
                 "MPI_Finalize, rank %d: nobody receives the message of %lld bytes that was sent to "
@@ -140,45 +88,27 @@ static void drop_unmatched(int vni)
     }
 }
 
-static int64_t seconds(void)
-{
-    struct timespec time;
-    (void)clock_gettime(CLOCK_MONOTONIC, &time);
-    return time.tv_sec;
-}
-
 /* Requests may have been freed. All are here: who is to receive something does so by now. */
 static void wait_for_receivers(void)
 {
     int left = envelopes();
-    int64_t since = seconds();
+    double since = PMPI_Wtime();
     while (left > 0) {
         progress_all();
         if (envelopes() != left) {
             left = envelopes();
-            since = seconds();
-        } else if (seconds() - since > SECONDS_FOR_RECEIVERS) {
+            since = PMPI_Wtime();
+        } else if (PMPI_Wtime() - since > SECONDS_FOR_RECEIVERS) {
             for (int vni = 0; vni < MPIDI_UCX_global.num_vnis; vni++)
                 drop_unmatched(vni);
-            since = seconds();
+            since = PMPI_Wtime();
         }
     }
 }
 
-/* ---- connections --------------------------------------------------------------------------------
- */
+/* ---- connections ----------------------------------------------------------------------------- */
 
-static void flushed(void *request, ucs_status_t status) { (void)request, (void)status; }
-
-static void flush(int rank, ucp_ep_h ep)
-{
-    void *request = MPIDI_UCX_has_ended(rank) ? NULL : ucp_ep_flush_nb(ep, 0, flushed);
-    if (request == NULL || UCS_PTR_IS_ERR(request))
-        return;
-    while (ucp_request_check_status(request) == UCS_INPROGRESS && !MPIDI_UCX_has_ended(rank))
-        progress_all();
-    ucp_request_free(request);
-}
+static void progress_of_all(int vni) { (void)vni, progress_all(); }
 
 /* Waits until UCX needs nothing more for what was sent. Connection by connection, as they are
  * closed: over TCP a worker's flush does not ask the other end whether it has what was written
@@ -187,9 +117,10 @@ static void flush_all(void)
 {
     const int n = MPIDI_UCX_global.num_vnis;
     for (int rank = 0; rank < MPIR_Process.size; rank++)
-        for (int from = 0; from < n; from++)
-            for (int to = 0; to < n; to++)
-                flush(rank, MPIDI_UCX_AV(&MPIDIU_get_av(0, rank)).dest[from][to]);
+        for (int i = 0; i < n * n && !MPIDI_UCX_has_ended(rank); i++) {
+            ucp_ep_h ep = MPIDI_UCX_AV(&MPIDIU_get_av(0, rank)).dest[i / n][i % n];
+            (void)MPIDI_UCX_end_flush(MPIDI_UCX_begin_flush(ep), rank, progress_of_all, 0);
+        }
 }
 
 void MPIDI_UCX_gpu_drain(void)
@@ -200,10 +131,10 @@ void MPIDI_UCX_gpu_drain(void)
     wait_for_receivers();
     flush_all();
     meet(2);
+    MPIDI_UCX_watch &= ~MPIDI_UCX_WATCH_GPU;
 }
 
-/* ---- the last barrier ---------------------------------------------------------------------------
- */
+/* ---- the last barrier ------------------------------------------------------------------------ */
 
 struct barrier {
     int mpi_errno;
@@ -224,7 +155,7 @@ int MPIDI_UCX_last_barrier(void)
 {
     struct barrier b = {.mpi_errno = MPI_SUCCESS};
     pthread_t thread;
-    if (MPIDI_UCX_anyone_ended())
+    if (MPIDI_left_somebody)
         return MPI_SUCCESS;
     MPL_atomic_relaxed_store_int(&b.over, 0);
     if (pthread_create(&thread, NULL, stand_in, &b) != 0)
@@ -237,5 +168,3 @@ int MPIDI_UCX_last_barrier(void)
     (void)pthread_join(thread, NULL);
     return b.mpi_errno;
 }
-
-#endif

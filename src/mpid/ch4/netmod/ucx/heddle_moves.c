@@ -2,161 +2,107 @@
  *
  * Packs and unpacks of short messages. One that finds none running begins at once; those that come
  * while some run wait for them, and begin together: many messages to or from neighbours take two
- * launches, not one each. MPI's messages stay in order: what is to be sent waits its turn behind
- * what is still being packed.
+ * launches, not one each.
  */
 #include "mpidimpl.h"
 #include "ucx_impl.h"
 
-#if MPICH_DATATYPE_ENGINE == MPICH_DATATYPE_ENGINE_HEDDLE
-#include "heddle_moves.h"
+#include "heddle_internal.h"
 #include "utlist.h"
 
-/* ---- moves --------------------------------------------------------------------------------------
- */
+#define MOST_TOGETHER 64
 
 /* They end with the next progress: nobody is told within the call that began them. */
-static void end_all(struct MPIDI_UCX_moves *of, struct MPIDI_UCX_move **list, int error)
+static void end(struct MPIDI_UCX_moves *of, struct MPIDI_UCX_move *first, int error)
 {
-    struct MPIDI_UCX_move *m;
-    DL_FOREACH(*list, m)
-    m->error = error;
-    DL_CONCAT(of->over, *list);
-    *list = NULL;
-}
-
-/* What cannot begin together may begin one by one; then only those fail that must. */
-static void each_alone(struct MPIDI_UCX_moves *of)
-{
-    struct MPIDI_UCX_move *m, *next;
-    DL_FOREACH_SAFE(of->waiting, m, next)
-    {
-        DL_DELETE(of->waiting, m);
-        m->error = heddle_transfer(&m->move, 1);
+    for (struct MPIDI_UCX_move *m = first; m != NULL; m = m->with) {
+        m->error = error;
         DL_APPEND(of->over, m);
     }
+}
+
+/* False where they do not run together. What cannot begin together may begin one by one; then only
+ * those fail that must. */
+static bool begin(struct MPIDI_UCX_moves *of, struct MPIDI_UCX_move *first)
+{
+    heddle_packing all[MOST_TOGETHER];
+    struct MPIDI_UCX_move *m, *next;
+    int n = 0;
+    for (m = first; m != NULL; m = m->with)
+        all[n++] = m->packing;
+    const int error = heddle_packing_begin(all, n, &first->request);
+    if (error == HEDDLE_SUCCESS) {
+        DL_APPEND(of->running, first);
+        return true;
+    }
+    for (m = n > 1 ? first : NULL; m != NULL; m = next) {
+        next = m->with;
+        m->with = NULL;
+        begin(of, m);
+    }
+    if (n == 1)
+        end(of, first, error);
+    return false;
 }
 
 static void begin_waiting(struct MPIDI_UCX_moves *of)
 {
-    heddle_move some[16], *moves = some;
-    struct MPIDI_UCX_move *m;
-    int n = 0;
-    DL_FOREACH(of->waiting, m)
-    n++;
-    if (n > 16)
-        moves = MPL_malloc(n * sizeof(*moves), MPL_MEM_BUFFER);
-    if (moves != NULL) {
-        int i = 0;
-        DL_FOREACH(of->waiting, m)
-        moves[i++] = m->move;
+    struct MPIDI_UCX_move *first = of->waiting, **link = &first;
+    for (int n = 0; n < MOST_TOGETHER && of->waiting != NULL; n++) {
+        *link = of->waiting;
+        DL_DELETE(of->waiting, *link);
+        link = &(*link)->with;
     }
-    const int error =
-        moves == NULL ? HEDDLE_ERR_NO_MEMORY : heddle_transfer_begin(moves, n, &of->request);
-    if (moves != some)
-        MPL_free(moves);
-    if (error == HEDDLE_SUCCESS) {
-        of->running = of->waiting;
-        of->waiting = NULL;
-    } else if (n > 1) {
-        each_alone(of);
-    } else {
-        end_all(of, &of->waiting, error);
-    }
+    of->together = begin(of, first) ? first : NULL;
 }
 
-/* Long ones keep a device busy by themselves, and short ones should not wait for them. */
-static void begin_alone(struct MPIDI_UCX_moves *of, struct MPIDI_UCX_move *m)
+/* Long ones keep a device busy by themselves, and short ones should not wait for them. An access to
+ * another's memory (heddle_win_access.c) is long where it takes longer than a launch. */
+static bool is_long(const struct MPIDI_UCX_move *m)
 {
-    m->error = heddle_transfer_begin(&m->move, 1, &m->request);
-    if (m->error == HEDDLE_SUCCESS)
-        DL_APPEND(of->alone, m);
-    else
-        DL_APPEND(of->over, m);
+    const int64_t longer_than_a_launch = 1 << 20;
+    return m->packing.bytes >
+           (m->packing.staging == NULL ? longer_than_a_launch : MPIR_CVAR_CH4_UCX_GPU_ONESHOT);
 }
 
 void MPIDI_UCX_move_begin(int vni, struct MPIDI_UCX_move *m)
 {
-    struct MPIDI_UCX_moves *of = &MPIDI_UCX_vni_gpu[vni].moves;
+    struct MPIDI_UCX_moves *of = &MPIDI_UCX_vnis[vni].moves;
     of->any = true;
-    if (m->move.bytes > MPIR_CVAR_CH4_UCX_GPU_ONESHOT) {
-        begin_alone(of, m);
-        return;
+    if (m->error != HEDDLE_SUCCESS || m->packing.bytes == 0) {
+        end(of, m, m->error);
+    } else if (is_long(m)) {
+        begin(of, m);
+    } else {
+        DL_APPEND(of->waiting, m);
+        if (of->together == NULL)
+            begin_waiting(of);
     }
-    DL_APPEND(of->waiting, m);
-    if (of->running == NULL)
-        begin_waiting(of);
 }
 
-void MPIDI_UCX_move_none(int vni, struct MPIDI_UCX_move *m)
+void MPIDI_UCX_moves_progress(int vni)
 {
-    struct MPIDI_UCX_moves *of = &MPIDI_UCX_vni_gpu[vni].moves;
-    m->error = HEDDLE_SUCCESS;
-    DL_APPEND(of->over, m);
-    of->any = true;
-}
-
-/* Whether it is over; the error, if there was one. */
-static bool is_over(struct heddle_request **request, int *error)
-{
-    int done = 0;
-    *error = heddle_test(request, &done);
-    if (*error != HEDDLE_SUCCESS && *request != NULL) /* it still uses the buffers */
-        (void)heddle_wait(request);
-    return done || *error != HEDDLE_SUCCESS;
-}
-
-void MPIDI_UCX_moves_move_on(int vni)
-{
-    struct MPIDI_UCX_moves *of = &MPIDI_UCX_vni_gpu[vni].moves;
+    struct MPIDI_UCX_moves *of = &MPIDI_UCX_vnis[vni].moves;
     struct MPIDI_UCX_move *m, *next;
-    int error;
-    if (of->running != NULL && is_over(&of->request, &error))
-        end_all(of, &of->running, error);
-    DL_FOREACH_SAFE(of->alone, m, next)
+    DL_FOREACH_SAFE(of->running, m, next)
     {
-        if (is_over(&m->request, &m->error)) {
-            DL_DELETE(of->alone, m);
-            DL_APPEND(of->over, m);
-        }
+        int done = 0;
+        const int error = heddle_test(&m->request, &done);
+        if (error == HEDDLE_SUCCESS && !done)
+            continue;
+        if (m->request != NULL) /* it still uses the buffers */
+            (void)heddle_wait(&m->request);
+        if (m == of->together)
+            of->together = NULL;
+        DL_DELETE(of->running, m);
+        end(of, m, error);
     }
-    if (of->running == NULL && of->waiting != NULL)
+    if (of->together == NULL && of->waiting != NULL)
         begin_waiting(of);
-    while (of->over != NULL) { /* who is told may begin others, or send and wait for a turn */
+    while (of->over != NULL) { /* a callback may begin others, or send and wait for a turn */
         m = of->over;
         DL_DELETE(of->over, m);
         m->moved(m); /* it may be gone then */
     }
-    of->any = of->running != NULL || of->alone != NULL;
+    of->any = of->running != NULL || of->waiting != NULL;
 }
-
-/* ---- turns --------------------------------------------------------------------------------------
- */
-
-void MPIDI_UCX_take_turn(int vni, struct MPIDI_UCX_turn *turn)
-{
-    struct MPIDI_UCX_turn **turns = &MPIDI_UCX_vni_gpu[vni].turns;
-    if (*turns == NULL && turn->ready)
-        turn->post(turn);
-    else
-        DL_APPEND(*turns, turn);
-}
-
-void MPIDI_UCX_turn_ready(int vni, struct MPIDI_UCX_turn *turn)
-{
-    struct MPIDI_UCX_turn **turns = &MPIDI_UCX_vni_gpu[vni].turns;
-    turn->ready = true;
-    while (*turns != NULL && (*turns)->ready) {
-        struct MPIDI_UCX_turn *first = *turns;
-        DL_DELETE(*turns, first);
-        first->post(first);
-    }
-}
-
-void MPIDI_UCX_wait_turn(int vni)
-{
-    while (MPIDI_UCX_vni_gpu[vni].turns != NULL)
-        MPIDI_UCX_moves_move_on(vni);
-}
-
-#endif

@@ -5,20 +5,19 @@
 #include "mpidimpl.h"
 #include "ucx_impl.h"
 
-#if MPICH_DATATYPE_ENGINE == MPICH_DATATYPE_ENGINE_HEDDLE
-#include "heddle_leaving.h"
-#include "heddle_moves.h"
+#include "heddle_internal.h"
 
-/* MPICH's own active messages are number 0. */
-enum { AM_PORT = 1, AM_DROPPED = 2, AM_LEAVING = 3 };
+struct MPIDI_UCX_vni MPIDI_UCX_vnis[MPIDI_CH4_MAX_VCIS];
 
-struct MPIDI_UCX_vni_gpu MPIDI_UCX_vni_gpu[MPIDI_CH4_MAX_VCIS];
-static heddle_port *ports[MPIDI_CH4_MAX_VCIS];
+void MPIDI_UCX_note_status(int vni, ucp_ep_h ep, ucs_status_t status)
+{
+    if (UCS_IS_ENDPOINT_ERROR(status) || status == UCS_ERR_CONNECTION_RESET)
+        heddle_port_lost(MPIDI_UCX_port(vni), ep, HEDDLE_ERR_PEER);
+}
 
-/* ---- out ----------------------------------------------------------------------------------------
- */
+/* ---- out ------------------------------------------------------------------------------------- */
 
-/* A header that UCX may still need, and what is to be told when it does not. */
+/* A header that UCX may still need, and whose it is. */
 struct sending {
     heddle_port *port;
     void *token;
@@ -38,42 +37,40 @@ static void sent(void *request, ucs_status_t status, void *user_data)
     ucp_request_release(request);
 }
 
-static int send_am(unsigned id, ucp_ep_h ep, int vni, heddle_port *port, const void *header,
-                   size_t header_bytes, const void *data, size_t bytes, void *token, int *done)
+static int send_am(unsigned number, const struct sending *sending, const void *header,
+                   size_t header_bytes, const void *data, size_t bytes, int *done)
 {
     struct sending *s = MPL_malloc(sizeof(*s), MPL_MEM_BUFFER);
     if (s == NULL)
         return HEDDLE_ERR_NO_MEMORY;
-    s->port = port;
-    s->token = token;
-    s->ep = ep;
-    s->vni = vni;
+    memcpy(s, sending, offsetof(struct sending, header));
     memcpy(s->header, header, header_bytes);
-    ucp_request_param_t param = {
-        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA,
-        .cb.send = sent,
-        .user_data = s,
-    };
-    if (bytes == 0 || (MPI_Aint)bytes <= MPIR_CVAR_CH4_UCX_GPU_ONESHOT) { /* it may be pushed, and
-                                                                             no more asked of us */
+    ucp_request_param_t param = MPIDI_UCX_callback(s, 0);
+    param.cb.send = sent;
+    if (bytes == 0 || (MPI_Aint)bytes <= MPIR_CVAR_CH4_UCX_GPU_ONESHOT) { /* it may be pushed */
         param.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
         param.flags = UCP_AM_SEND_FLAG_EAGER;
     }
-    void *request = ucp_am_send_nbx(ep, id, s->header, header_bytes, data, bytes, &param);
-    if (request != NULL && !UCS_PTR_IS_ERR(request)) {
-        *done = 0;
-        return HEDDLE_SUCCESS;
-    }
-    MPL_free(s);
-    *done = 1;
-    return request == NULL ? HEDDLE_SUCCESS : HEDDLE_ERR_PEER;
+    void *request = ucp_am_send_nbx(s->ep, number, s->header, header_bytes, data, bytes, &param);
+    *done = request == NULL || UCS_PTR_IS_ERR(request);
+    if (*done)
+        MPL_free(s);
+    return UCS_PTR_IS_ERR(request) ? HEDDLE_ERR_PEER : HEDDLE_SUCCESS;
 }
 
 static int send_to_port(void *context, void *peer, const void *header, size_t header_bytes,
                         const void *data, size_t bytes, void *token, int *done)
 {
     const int vni = (int)(intptr_t)context;
-    return send_am(AM_PORT, peer, vni, ports[vni], header, header_bytes, data, bytes, token, done);
+    const struct sending s = {MPIDI_UCX_vnis[vni].port, token, peer, vni, ""};
+    return send_am(MPIDI_UCX_AM_PORT, &s, header, header_bytes, data, bytes, done);
+}
+
+int MPIDI_UCX_send_am(unsigned number, ucp_ep_h ep, const void *header, size_t header_bytes)
+{
+    int done;
+    const struct sending s = {.ep = ep};
+    return send_am(number, &s, header, header_bytes, NULL, 0, &done);
 }
 
 /* Who has dropped it says who that is: contexts are the receiver's, so others whom its sender knows
@@ -88,17 +85,10 @@ struct dropped {
 int MPIDI_UCX_port_refused(int vni, ucp_ep_h ep, uint64_t key, int error)
 {
     const struct dropped it = {key, (uint32_t)MPIR_Process.rank, (uint32_t)vni, error};
-    int done;
-    return send_am(AM_DROPPED, ep, vni, NULL, &it, sizeof(it), NULL, 0, NULL, &done);
+    return MPIDI_UCX_send_am(MPIDI_UCX_AM_DROPPED, ep, &it, sizeof(it));
 }
 
-int MPIDI_UCX_port_dropped(int vni, ucp_ep_h ep, uint64_t key)
-{
-    return MPIDI_UCX_port_refused(vni, ep, key, HEDDLE_SUCCESS);
-}
-
-/* ---- in -----------------------------------------------------------------------------------------
- */
+/* ---- in -------------------------------------------------------------------------------------- */
 
 struct placing {
     heddle_port *port;
@@ -111,7 +101,8 @@ static void placed(void *request, ucs_status_t status, size_t length, void *user
     (void)length;
     heddle_port_placed(p->port, p->token, status == UCS_OK ? HEDDLE_SUCCESS : HEDDLE_ERR_PEER);
     MPL_free(p);
-    ucp_request_release(request);
+    if (request != NULL)
+        ucp_request_release(request);
 }
 
 /* The data of a header is still at its sender: it comes straight to where it belongs. */
@@ -119,26 +110,21 @@ static ucs_status_t fetch(int vni, heddle_port *port, const void *header, size_t
                           void *data, size_t bytes)
 {
     struct placing *p = MPL_malloc(sizeof(*p), MPL_MEM_BUFFER);
+    void *where = NULL;
     if (p == NULL)
         return UCS_ERR_NO_MEMORY;
-    void *where = NULL;
     p->port = port;
     if (heddle_port_place(port, header, header_bytes, bytes, &where, &p->token) != HEDDLE_SUCCESS ||
         where == NULL) {
         MPL_free(p);
         return UCS_OK; /* nobody wants it */
     }
-    const ucp_request_param_t param = {
-        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA,
-        .cb.recv_am = placed,
-        .user_data = p,
-    };
+    ucp_request_param_t param = MPIDI_UCX_callback(p, 0);
+    param.cb.recv_am = placed;
     void *request =
         ucp_am_recv_data_nbx(MPIDI_UCX_global.ctx[vni].worker, data, where, bytes, &param);
-    if (request == NULL || UCS_PTR_IS_ERR(request)) {
-        heddle_port_placed(port, p->token, request == NULL ? HEDDLE_SUCCESS : HEDDLE_ERR_PEER);
-        MPL_free(p);
-    }
+    if (request == NULL || UCS_PTR_IS_ERR(request))
+        placed(NULL, UCS_PTR_STATUS(request), bytes, p);
     return UCS_INPROGRESS;
 }
 
@@ -173,112 +159,47 @@ static ucs_status_t dropped_arrived(void *arg, const void *header, size_t header
     return UCS_OK;
 }
 
-static ucs_status_t leaving_arrived(void *arg, const void *header, size_t header_bytes, void *data,
-                                    size_t bytes, const ucp_am_recv_param_t *param)
-{
-    (void)arg, (void)data, (void)bytes, (void)param;
-    MPIDI_UCX_leaving_arrived(header, header_bytes);
-    return UCS_OK;
-}
+/* ---- start and end --------------------------------------------------------------------------- */
 
-bool MPIDI_UCX_leaving_send(ucp_ep_h ep, const void *header, size_t header_bytes)
-{
-    int done;
-    return send_am(AM_LEAVING, ep, 0, NULL, header, header_bytes, NULL, 0, NULL, &done) ==
-           HEDDLE_SUCCESS;
-}
-
-/* ---- start and end ------------------------------------------------------------------------------
- */
-
-/* Made when it is first needed; null where there is no memory. */
 heddle_port *MPIDI_UCX_port(int vni)
 {
-    if (ports[vni] == NULL) {
-        const heddle_transport transport = {(void *)(intptr_t)vni, send_to_port};
-        const heddle_port_options options = {.number = (uint32_t)vni};
-        if (heddle_port_create(&transport, &options, &ports[vni]) == HEDDLE_SUCCESS)
-            MPIDI_UCX_vni_gpu[vni].port_active = heddle_port_active(ports[vni]);
+    struct MPIDI_UCX_vni *v = &MPIDI_UCX_vnis[vni];
+    if (v->port == NULL) {
+        const heddle_transport transport = {sizeof(transport), (void *)(intptr_t)vni, send_to_port};
+        const heddle_port_options options = {.size = sizeof(options), .number = (uint32_t)vni};
+        if (heddle_port_create(&transport, &options, &v->port) == HEDDLE_SUCCESS)
+            v->port_active = heddle_port_active(v->port);
     }
-    return ports[vni];
+    return v->port;
 }
 
-int MPIDI_UCX_port_init(int vni)
+int MPIDI_UCX_take_am(int vni, unsigned number, ucp_am_recv_callback_t callback)
 {
     int mpi_errno = MPI_SUCCESS;
-    static const struct {
-        unsigned id;
-        ucp_am_recv_callback_t callback;
-    } handlers[] = {
-        {AM_PORT, port_arrived}, {AM_DROPPED, dropped_arrived}, {AM_LEAVING, leaving_arrived}};
-
-    if (vni == 0) {                             /* the others begin after gpu_post_init */
-        MPIDI_UCX_watch |= MPIDI_UCX_WATCH_GPU; /* until it is known better */
-        MPIDI_UCX_leaving_init();
-        mpi_errno = MPIDI_UCX_ended_init();
-        MPIR_ERR_CHECK(mpi_errno);
-    }
-    for (size_t i = 0; i < sizeof(handlers) / sizeof(handlers[0]); i++) {
-        const ucp_am_handler_param_t param = {
-            .field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_CB |
-                          UCP_AM_HANDLER_PARAM_FIELD_ARG,
-            .id = handlers[i].id,
-            .cb = handlers[i].callback,
-            .arg = (void *)(intptr_t)vni,
-        };
-        ucs_status_t status =
-            ucp_worker_set_am_recv_handler(MPIDI_UCX_global.ctx[vni].worker, &param);
-        MPIDI_UCX_CHK_STATUS(status);
-    }
-fn_exit:
-    return mpi_errno;
+    const ucp_am_handler_param_t param = {
+        .field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_CB |
+                      UCP_AM_HANDLER_PARAM_FIELD_ARG,
+        .id = number,
+        .cb = callback,
+        .arg = (void *)(intptr_t)vni,
+    };
+    ucs_status_t status = ucp_worker_set_am_recv_handler(MPIDI_UCX_global.ctx[vni].worker, &param);
+    MPIDI_UCX_CHK_STATUS(status);
 fn_fail:
-    goto fn_exit;
-}
-
-/* UCX's netmod connects to no other jobs: what holds of this one stays so. */
-int MPIDI_UCX_gpu_post_init(void)
-{
-    int mpi_errno = MPI_SUCCESS;
-    int devices = ENABLE_GPU;
-    MPIR_Errflag_t errflag = MPIR_ERR_NONE;
-    mpi_errno = MPIR_Allreduce_fallback(MPI_IN_PLACE, &devices, 1, MPI_INT, MPI_MAX,
-                                        MPIR_Process.comm_world, &errflag);
-    MPIR_ERR_CHECK(mpi_errno);
-    if (!devices)
-        MPIDI_UCX_watch &= ~MPIDI_UCX_WATCH_GPU;
-    mpi_errno = MPIDI_UCX_ended_post_init(devices);
-    MPIR_ERR_CHECK(mpi_errno);
-    if (ENABLE_GPU)
-        MPIDI_UCX_direct_init();
-fn_exit:
     return mpi_errno;
-fn_fail:
-    goto fn_exit;
 }
 
-/* After the worker is gone. */
-void MPIDI_UCX_port_finalize(int vni)
+int MPIDI_UCX_transport_init(int vni)
 {
-    MPIDI_UCX_vni_gpu[vni].port_active = NULL;
-    if (ports[vni] != NULL)
-        heddle_port_lost(ports[vni], NULL, HEDDLE_ERR_PEER); /* there is nobody left to tell */
-    heddle_port_destroy(ports[vni]);
-    ports[vni] = NULL;
-    MPIDI_UCX_landings_free(vni);
-    MPIDI_UCX_parked_free(vni);
-    MPIDI_UCX_tickets_forget(vni);
-    if (vni == MPIDI_UCX_global.num_vnis - 1)
-        MPIDI_UCX_ended_finalize();
+    const int mpi_errno = MPIDI_UCX_take_am(vni, MPIDI_UCX_AM_PORT, port_arrived);
+    return mpi_errno != MPI_SUCCESS ? mpi_errno
+                                    : MPIDI_UCX_take_am(vni, MPIDI_UCX_AM_DROPPED, dropped_arrived);
 }
 
-void MPIDI_UCX_gpu_move_on(int vni)
+void MPIDI_UCX_transport_finalize(int vni)
 {
-    const struct MPIDI_UCX_vni_gpu *of = &MPIDI_UCX_vni_gpu[vni];
-    if (of->moves.any) /* envelopes may wait for them */
-        MPIDI_UCX_moves_move_on(vni);
-    if (of->port_active != NULL && *of->port_active)
-        heddle_port_progress(ports[vni], NULL);
+    heddle_port *port = MPIDI_UCX_vnis[vni].port;
+    if (port != NULL)
+        heddle_port_lost(port, NULL, HEDDLE_ERR_PEER); /* there is nobody left to tell */
+    heddle_port_destroy(port);
 }
-
-#endif

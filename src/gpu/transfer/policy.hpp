@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The choice of the method for a transfer, which every path asks for. It can be forced
+// (HEDDLE_METHOD) where the forced one can do what is asked, and is counted. The kernel is the
+// plug-in's choice (Backend::launch); it is counted here, too.
+#pragma once
+
+#include "gpu/core/method.hpp"
+#include "gpu/transfer/kernel_side.hpp"
+#include "gpu/transfer/resolve.hpp"
+
+#include <array>
+#include <atomic>
+
+namespace heddle::gpu {
+
+// Equal answers in a row are counted together: to count takes as long as to choose.
+template <class E> struct Tally {
+    E answer = E::count;
+    int64_t times = 0;
+};
+
+struct Choice {
+    Method method;
+    const char *reason; // for people (HEDDLE_LOG=policy)
+};
+
+// The answers of one call.
+class Choices {
+public:
+    Choices() = default;
+    Choices(const Choices &) = delete;
+    Choices &operator=(const Choices &) = delete;
+    ~Choices();
+
+    // The method for a transfer; `work` is it as a kernel sees it, null where no device reaches
+    // both ends. `alone`: no other transfer goes with it, which could share a launch. `on_stream`:
+    // it must be something that one stream does alone.
+    Choice method(const Move &move, const Work *work, bool alone, bool on_stream);
+    // It was the answer before, and is not asked for again.
+    void again(Method method);
+
+private:
+    Tally<Method> method_;
+};
+
+// Counts the kernels that launches were carried out by.
+void count_kernels(std::span<const Launch> launches);
+
+// Logs one transfer's choice. `kernel`: its name, or null.
+void log_choice(const Move &move, const Choice &choice, const char *kernel);
+
+// How often each was taken, since the start of the process.
+std::array<int64_t, static_cast<size_t>(Method::count)> method_counts();
+std::array<int64_t, static_cast<size_t>(Kernel::count)> kernel_counts();
+
+} // namespace heddle::gpu

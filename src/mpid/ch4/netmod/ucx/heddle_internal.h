@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What our files of the UCX netmod tell each other. A file calls those above its own section alone;
+ * MPICH's files see heddle_gpu.h. All is called under the VCI's lock.
+ */
+#ifndef HEDDLE_INTERNAL_H_INCLUDED
+#define HEDDLE_INTERNAL_H_INCLUDED
+
+#include "heddle_message.h"
+
+#include <stdbool.h>
+
+/* ---- messages -------------------------------------------------------------------------------- */
+
+/* MPI's error for how a message ended; `rank`: of its other end. */
+static inline int MPIDI_UCX_message_error(int error, int rank)
+{
+    if (error == HEDDLE_ERR_LOST)
+        return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
+                                    MPIX_ERR_PROC_FAILED, "**comm_fail", "**comm_fail %d", rank);
+    return error == HEDDLE_ERR_TRUNCATE ? MPI_ERR_TRUNCATE : MPIR_Typerep_error(error);
+}
+
+/* What UCX calls back with; `flags`: more of the mask. */
+static inline ucp_request_param_t MPIDI_UCX_callback(void *user_data, uint32_t flags)
+{
+    return (ucp_request_param_t){.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK |
+                                                 UCP_OP_ATTR_FIELD_USER_DATA | flags,
+                                 .user_data = user_data};
+}
+
+/* By which a sender knows its message, should all else be lost: context, tag, and the rank that it
+ * went to. */
+static inline uint64_t MPIDI_UCX_key_of_message(uint64_t ucx_tag, int rank)
+{
+    return (ucx_tag & ~MPIDI_UCX_RANK_MASK & ~MPIDI_UCX_ENVELOPE_BIT) |
+           (((uint64_t)rank << MPIDI_UCX_RANK_SHIFT) & MPIDI_UCX_RANK_MASK);
+}
+
+/* Whether it is known that another process is on this node (`yes` true), or is not. */
+#ifdef MPIDI_BUILD_CH4_LOCALITY_INFO
+#define MPIDI_UCX_IS_LOCAL(addr, yes) ((addr)->is_local == (yes))
+#else
+#define MPIDI_UCX_IS_LOCAL(addr, yes) false
+#endif
+
+/* For RTRs (heddle_recv.c), messages and receives are known by source or destination, communicator
+ * and tag, as a few numbers. */
+#define MPIDI_UCX_KEYS 256
+static inline unsigned MPIDI_UCX_key(uint64_t of)
+{
+    return (unsigned)(of * UINT64_C(0x9e3779b97f4a7c15) >> 56);
+}
+/* What all receives look at that name source and tag: nothing else distinguishes messages. */
+#define MPIDI_UCX_EXACT MPIDI_UCX_tag_mask(0, 0)
+
+/* ---- what there is in a VNI, beside UCX ------------------------------------------------------ */
+
+extern struct MPIDI_UCX_vni {
+    heddle_port *port;      /* MPIDI_UCX_port makes it */
+    const int *port_active; /* not 0: it has something to do; null: there is no port */
+    int envelopes;          /* sent, of messages that are not over */
+    struct MPIDI_UCX_moves {
+        struct MPIDI_UCX_move *waiting, *running, *over;
+        const struct MPIDI_UCX_move *together; /* of those that run, the short ones */
+        bool any;                              /* there are some */
+    } moves;
+    /* Sends that wait for a pack, or for others, oldest first; and those that UCX has. */
+    struct MPIDI_UCX_outgoing *waiting, *sending;
+    struct MPIDI_UCX_receive *receives; /* into devices' buffers, that UCX has not matched */
+    struct MPIDI_UCX_landing *landings; /* memory that receives keep for later ones, latest first */
+    struct MPIDI_UCX_envelope *parked;  /* what probes met, and what is older, oldest first */
+    /* The message that was sent last, by destination and tag, with what collides. */
+    struct MPIDI_UCX_last {
+        ucp_ep_h ep;
+        uint64_t ucx_tag;
+        uint64_t message; /* at the port; 0: no RTR will be posted for what follows */
+    } last[MPIDI_UCX_KEYS];
+    /* The envelope that was received last, by source and tag, as UCX knows both. */
+    struct MPIDI_UCX_previous {
+        uint64_t ucx_tag;
+        heddle_rtr next;
+    } previous[MPIDI_UCX_KEYS];
+    uint32_t posted[MPIDI_UCX_KEYS + 2]; /* receives that UCX has, by the same; of any; matched */
+    /* One-sided operations of this process that were announced and are not over, oldest first. */
+    struct MPIDI_UCX_announced *announced;
+    uint64_t last_announced; /* the name of the latest */
+} MPIDI_UCX_vnis[MPIDI_CH4_MAX_VCIS];
+
+/* ---- heddle_port.c: libheddle's ports, and UCX's active messages as their transport ---------- */
+
+/* Made when it is first needed; null where there is no memory. */
+heddle_port *MPIDI_UCX_port(int vni);
+int MPIDI_UCX_transport_init(int vni);
+void MPIDI_UCX_transport_finalize(int vni);
+/* Has active messages of a number taken by a callback. The numbers are said here alone. */
+enum {
+    MPIDI_UCX_AM_PORT = 1,
+    MPIDI_UCX_AM_DROPPED = 2,
+    MPIDI_UCX_AM_LEAVING = 3,
+    MPIDI_UCX_AM_ACCESS = 4
+};
+int MPIDI_UCX_take_am(int vni, unsigned number, ucp_am_recv_callback_t callback);
+/* Sends one that is a header alone. HEDDLE_ERR_*. */
+int MPIDI_UCX_send_am(unsigned number, ucp_ep_h ep, const void *header, size_t header_bytes);
+/* Tells a sender, over the endpoint `ep` of `vni`, that its envelope was matched, and why it could
+ * not be read. `error` 0: the receive had no room for it. */
+int MPIDI_UCX_port_refused(int vni, ucp_ep_h ep, uint64_t key, int error);
+/* UCX says of a message to that endpoint how it ended. */
+void MPIDI_UCX_note_status(int vni, ucp_ep_h ep, ucs_status_t status);
+
+/* ---- heddle_moves.c: packs and unpacks of short messages, many at a time --------------------- */
+
+/* A pack or an unpack: a member of what it belongs to. Buffers, types and the move itself stay
+ * until `moved`. */
+struct MPIDI_UCX_move {
+    heddle_packing packing;                     /* no bytes: there is nothing to move */
+    void (*moved)(struct MPIDI_UCX_move *move); /* called once, by moves_progress */
+    int error;                                  /* HEDDLE_*; one from before: it does not begin */
+    struct heddle_request *request;             /* of the first that began together */
+    struct MPIDI_UCX_move *with;                /* the next of these */
+    struct MPIDI_UCX_move *prev, *next;
+};
+void MPIDI_UCX_move_begin(int vni, struct MPIDI_UCX_move *move);
+void MPIDI_UCX_moves_progress(int vni);
+
+/* ---- heddle_buffer.c: whose memory a buffer is ----------------------------------------------- */
+
+/* A buffer of one call. The driver is asked once whose memory it is; the answer travels with it. */
+struct MPIDI_UCX_buffer {
+    MPI_Datatype datatype;
+    MPI_Aint bytes; /* packed */
+    bool is_contig;
+    bool is_ours;            /* to move: device or managed memory */
+    bool is_native;          /* UCX moves it as it is */
+    int error;               /* HEDDLE_ERR_*: it could not be described */
+    heddle_buffer described; /* where it is ours, or by MPIDI_UCX_describe_any */
+};
+/* `addr`: of the other end; null where that may be anybody. */
+void MPIDI_UCX_describe(const void *buf, MPI_Aint count, MPI_Datatype datatype,
+                        const MPIDI_av_entry_t *addr, struct MPIDI_UCX_buffer *buffer);
+/* The same of a buffer that libheddle moves, whatever its memory. */
+void MPIDI_UCX_describe_any(const void *buf, MPI_Aint count, MPI_Datatype datatype,
+                            struct MPIDI_UCX_buffer *buffer);
+/* Whether it is known to be memory that a device has. */
+static inline bool MPIDI_UCX_is_of_device(const struct MPIDI_UCX_buffer *buffer)
+{
+    return buffer->error == HEDDLE_SUCCESS && (buffer->described.kind == HEDDLE_MEMORY_DEVICE ||
+                                               buffer->described.kind == HEDDLE_MEMORY_MANAGED);
+}
+/* Memory to pack it into or to receive it in, for heddle_staging_free. Null: there is none. */
+void *MPIDI_UCX_stage(const struct MPIDI_UCX_buffer *buffer);
+/* Most bytes that are packed as a whole, to a process of this node or of another. */
+MPI_Aint MPIDI_UCX_eager_limit(bool is_on_node);
+/* Asks UCX what it can take. */
+void MPIDI_UCX_native_init(void);
+
+/* ---- heddle_envelope.c: envelopes that come -------------------------------------------------- */
+
+/* An envelope has so many bytes. What is shorter comes in place of a message that its sender could
+ * not pack or begin, and is that message's size. */
+#define MPIDI_UCX_IS_FAILED(info) ((info)->length < HEDDLE_ENVELOPE_BYTES)
+
+/* An envelope that has come, and what stands in the place of one. Also a message of the same source
+ * that came before it and was not received yet, if a probe met the envelope: so all that is parked
+ * of a source is older than what UCX holds of it. */
+struct MPIDI_UCX_envelope {
+    uint64_t tag;              /* without the bit */
+    int64_t bytes;             /* of the message */
+    ucp_tag_message_h message; /* null: it is an envelope */
+    char data[HEDDLE_ENVELOPE_BYTES];
+    ucp_ep_h ep;    /* of its sender */
+    int error;      /* PEER: the sender could not pack it. TRUNCATE: it did not fit. Or it cannot be
+                       read */
+    int rank;       /* that it was sent to */
+    heddle_rtr rtr; /* for what follows it */
+    bool is_matched; /* by a probe: no receive's any more but imrecv's */
+    struct MPIDI_UCX_envelope *prev, *next;
+};
+/* Reads what has come, of which `data` is filled where `error` is 0. */
+void MPIDI_UCX_envelope_read(struct MPIDI_UCX_envelope *envelope, MPIR_Comm *comm, int vni,
+                             const ucp_tag_recv_info_t *info);
+/* Receives its message: the request is the message's from here on, and may be complete when this
+ * returns. `rtr`: that was posted for the receive; null: none. */
+void MPIDI_UCX_envelope_receive(MPIR_Request *rreq, const struct MPIDI_UCX_buffer *buffer, int vni,
+                                const struct MPIDI_UCX_envelope *envelope, const heddle_rtr *rtr);
+/* The oldest that a receive would match, and the one that a probe has returned; taken out, to be
+ * freed. Null: there is none. */
+struct MPIDI_UCX_envelope *MPIDI_UCX_take_parked(int vni, uint64_t ucx_tag, uint64_t tag_mask);
+struct MPIDI_UCX_envelope *MPIDI_UCX_take_matched(int vni, ucp_tag_message_h handle);
+void MPIDI_UCX_parked_free(int vni);
+
+/* ---- heddle_send.c --------------------------------------------------------------------------- */
+
+/* Returns when all that waits is UCX's. */
+void MPIDI_UCX_wait_turn(int vni);
+/* Sends over that endpoint end with an error. */
+void MPIDI_UCX_sends_lost(int vni, ucp_ep_h ep);
+
+/* ---- heddle_recv.c --------------------------------------------------------------------------- */
+
+/* Receives that only that rank can match end with an error. */
+void MPIDI_UCX_receives_lost(int vni, int world_rank);
+void MPIDI_UCX_landings_free(int vni);
+
+/* ---- heddle_win_origin.c: one-sided operations that are announced (heddle_announced.h) --------
+ */
+
+int MPIDI_UCX_announced_init(int vni);
+/* Those that wait for an answer over that endpoint end with an error. */
+void MPIDI_UCX_announced_lost(int vni, ucp_ep_h ep);
+
+/* ---- heddle_ended.c: processes of the job that have ended before their time ------------------ */
+
+/* In MPI_Init, before anything collective: room for what is known of each rank. */
+int MPIDI_UCX_ended_init(int vni);
+/* Collective over MPI_COMM_WORLD: who is on which node. `watches`: the first look is now. */
+int MPIDI_UCX_ended_post_init(bool watches);
+void MPIDI_UCX_ended_finalize(void);
+/* A poll of a VNI. Ten times a second it looks who of this node has ended: what waits for those
+ * ends with an error. */
+void MPIDI_UCX_look(int vni);
+/* Tells a process that a rank has come to a meeting of MPI_Finalize's, or (0) has ended. Who cannot
+ * be reached has. */
+void MPIDI_UCX_tell(int to, int rank, uint32_t meeting);
+/* Whether it has said so. */
+bool MPIDI_UCX_has_come(int rank, uint32_t meeting);
+/* ch4_init.c: somebody has ended, and is waited for no more. */
+extern int MPIDI_left_somebody;
+
+/* ---- heddle_segment.c: what members of a communicator in one node share ---------------------- */
+
+/* Whether MPICH knows all members to be in one node, and there are several. */
+bool MPIDI_UCX_is_in_one_node(const MPIR_Comm *comm);
+/* Collective. `*some`: `mine` at one member at least, and nobody refuses. `*shares`: all are in one
+ * node, and can share memory. */
+int MPIDI_UCX_agree(MPIR_Comm *comm, bool mine, bool refuses, bool *some, bool *shares);
+/* Collective. The first member makes the segment, the others open it. Null at all of them where one
+ * cannot. */
+int MPIDI_UCX_share_segment(MPIR_Comm *comm, int64_t bytes, heddle_shared **segment);
+/* Whether a member has ended before its time, and MPI's error for that. */
+bool MPIDI_UCX_member_has_ended(MPIR_Comm *comm, int rank);
+int MPIDI_UCX_member_error(int rank);
+
+#endif /* HEDDLE_INTERNAL_H_INCLUDED */

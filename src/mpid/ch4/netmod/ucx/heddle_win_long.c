@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Which of MPI's one-sided operations are announced (heddle_announced.h): long ones, from or to
+ * memory that may be a device's.
+ */
+#include "mpidimpl.h"
+#include "ucx_impl.h"
+
+#include "heddle_announced.h"
+
+static MPI_Aint bytes_of(MPI_Aint count, MPI_Datatype type)
+{
+    MPI_Aint size;
+    MPIR_Datatype_get_size_macro(type, size);
+    return count * size;
+}
+
+bool MPIDI_UCX_announce_access(const struct MPIDI_UCX_access *a, bool is_get, int *mpi_errno)
+{
+    struct MPIDI_UCX_candidate c = {.word = is_get ? MPIDI_UCX_WORD_GET : MPIDI_UCX_WORD_PUT,
+                                    .at = a};
+    const MPI_Aint near = bytes_of(a->origin_count, a->origin_type);
+    const MPI_Aint far = bytes_of(a->count, a->type);
+    if (!MPIDI_UCX_may_announce(a->win, a->rank, MPL_MIN(near, far)))
+        return false;
+    MPIDI_UCX_describe_any(a->origin, a->origin_count, a->origin_type, is_get ? &c.in : &c.out);
+    return MPIDI_UCX_announce_candidate(&c, mpi_errno);
+}
+
+/* What an origin of several kinds of elements should become is not known. */
+static bool has_one_element(MPI_Datatype type)
+{
+    MPIR_Datatype *dtp;
+    if (HANDLE_IS_BUILTIN(type))
+        return true;
+    MPIR_Datatype_get_ptr(type, dtp);
+    return dtp->basic_type != MPI_DATATYPE_NULL;
+}
+
+bool MPIDI_UCX_announce_update(const struct MPIDI_UCX_access *a, MPI_Op op, int *mpi_errno)
+{
+    struct MPIDI_UCX_candidate c = {.word = MPIDI_UCX_WORD_UPDATE, .at = a, .op = op};
+    if (op == MPI_NO_OP)
+        return false;
+    const MPI_Aint near = bytes_of(a->origin_count, a->origin_type);
+    const MPI_Aint far = bytes_of(a->count, a->type);
+    if (!MPIDI_UCX_may_announce(a->win, a->rank, MPL_MIN(near, far)) ||
+        !has_one_element(a->origin_type))
+        return false;
+    MPIDI_UCX_describe_any(a->origin, a->origin_count, a->origin_type, &c.out);
+    return MPIDI_UCX_announce_candidate(&c, mpi_errno);
+}
+
+bool MPIDI_UCX_announce_fetch(const struct MPIDI_UCX_get_accumulate *a, int *mpi_errno)
+{
+    const struct MPIDI_UCX_access at = {.rank = a->rank,
+                                        .disp = a->disp,
+                                        .count = a->count,
+                                        .type = a->type,
+                                        .win = a->win,
+                                        .request = a->request};
+    struct MPIDI_UCX_candidate c = {.word = MPIDI_UCX_WORD_FETCH, .at = &at, .op = a->op};
+    const bool sends = a->op != MPI_NO_OP;
+    const MPI_Aint result = bytes_of(a->result_count, a->result_type);
+    MPI_Aint least = MPL_MIN(result, bytes_of(a->count, a->type));
+    if (sends)
+        least = MPL_MIN(least, bytes_of(a->origin_count, a->origin_type));
+    if (!MPIDI_UCX_may_announce(a->win, a->rank, least) ||
+        (sends && !has_one_element(a->origin_type)))
+        return false;
+    MPIDI_UCX_describe_any(a->result, a->result_count, a->result_type, &c.in);
+    if (sends)
+        MPIDI_UCX_describe_any(a->origin, a->origin_count, a->origin_type, &c.out);
+    return MPIDI_UCX_announce_candidate(&c, mpi_errno);
+}

@@ -1,0 +1,446 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The C API of messages: arguments are checked, exceptions end here.
+#include "engine/sized.hpp"
+#include "gpu/api/transfer.hpp"
+#include "gpu/core/arena.hpp"
+#include "gpu/core/error_detail.hpp"
+#include "pipeline/counters.hpp"
+#include "pipeline/peer_memory/process.hpp"
+#include "pipeline/protocol/port.hpp"
+#include "pipeline/protocol/select.hpp"
+#include "pipeline/remote.hpp"
+
+#include <heddle_message.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+using namespace heddle;
+using namespace heddle::pipeline;
+
+struct heddle_port : Port {
+    using Port::Port;
+};
+
+namespace {
+
+// What `f` does to a port, which may be null.
+template <class F> int with(heddle_port *port, F &&f)
+{
+    if (!port)
+        return HEDDLE_ERR_ARG;
+    const int e = guard([&] { return f(*port); });
+    port->update_active();
+    return e;
+}
+
+// What `f` does with an envelope's contents.
+template <class F> int with_envelope(const void *bytes, F &&f)
+{
+    Envelope envelope;
+    if (!bytes)
+        return HEDDLE_ERR_ARG;
+    const Error e = read_envelope(bytes, envelope);
+    return e ? e.code() : f(envelope);
+}
+
+template <class F> int with_header(heddle_port *port, const void *bytes, size_t size, F &&f)
+{
+    Header header;
+    const Error e = read_header(bytes, size, header);
+    return e ? e.code() : with(port, [&](Port &p) { return f(p, header); });
+}
+
+// Two ends of a pack, and whose memory they are.
+struct Packing {
+    Buffer buffer;
+    gpu::Memory memory;
+};
+
+Error read_packing(const heddle_packing &from, Packing &to, heddle_move &move, gpu::Known &known)
+{
+    if (!read_buffer(from.buffer, to.buffer) || from.bytes < 0 ||
+        (!from.side && from.bytes > to.buffer.bytes()))
+        return HEDDLE_ERR_ARG;
+    Data source = to.buffer.data(0), target{from.remote};
+    if (from.side)
+        source.side = *from.side;
+    if (from.staging) {
+        to.memory = gpu::staging_memory(from.staging, from.bytes);
+        target = packed(to.memory.base, from.bytes, &to.memory);
+    } else if (from.import && memory_of(*from.import, to.memory)) {
+        target.memory = &to.memory;
+    }
+    if (from.unpacks)
+        std::swap(source, target);
+    move = {source.side, target.side, from.bytes, HEDDLE_OP_REPLACE};
+    known = {source.memory, target.memory};
+    return HEDDLE_SUCCESS;
+}
+
+// Its sender may be writing: unless that is gone, it is waited for.
+void end_rtr(uint64_t sender, uint64_t after)
+{
+    const Slot its = find_rtr(sender, after);
+    if (has_ended(sender))
+        end_rtr(its);
+    else
+        end_rtr_unwritten(its);
+}
+
+// ---- sending ----
+
+// A sender of what was chosen; null where there is none.
+Sender *begin(Port &port, heddle_message_path path, uint64_t previous, const Request &request)
+{
+    if (path == HEDDLE_PATH_PUT)
+        return send_put(port, request, previous);
+    return path > HEDDLE_PATH_PUT ? send_message(port, request, path) : nullptr;
+}
+
+Error start(Port &port, const heddle_message_description &asked, const Request &request,
+            heddle_message_result &result)
+{
+    if (asked.previous)
+        fetch_rtr(asked.previous);
+    Facts facts{asked.peer, request.buffer, asked.flags, asked.eager_limit, false, port.get_runs()};
+    if (asked.previous && can_put(facts, port.limits()))
+        facts.has_rtr = wait_for_rtr(port, asked.peer, asked.previous);
+    Choice choice;
+    const Sender *sender = nullptr;
+    do { // a put may turn out to be impossible: the RTR is as good as none then
+        choice = select(facts, port.limits(), port.peers());
+        sender = begin(port, choice.path, asked.previous, request);
+    } while (!sender && std::exchange(facts.has_rtr, false));
+    if (!sender && choice.path > HEDDLE_PATH_NATIVE)
+        choice = {HEDDLE_PATH_PACK, "short, and its allocation is not exported"};
+    if (choice.for_misses)
+        port.peers().note_skipped_get(asked.peer);
+    result.path = choice.path;
+    result.reason = choice.reason;
+    if (!sender) {
+        log_choice(facts, choice, nullptr);
+        return HEDDLE_SUCCESS;
+    }
+    Envelope envelope = sender->envelope();
+    log_choice(facts, choice, &envelope);
+    // The slots are looked for once, and must be there then.
+    envelope.waits = (asked.flags & HEDDLE_MESSAGE_BLOCKING) && own_slots();
+    write_envelope(envelope, result.envelope);
+    result.message = sender->id();
+    return HEDDLE_SUCCESS;
+}
+
+// ---- receiving ----
+
+// Whether its sender can write there.
+bool post_rtr(const Limits &limits, const heddle_rtr &rtr, const Buffer &buffer)
+{
+    if (!rtr.sender || !rtr.after || !buffer.on_device() || !buffer.dense() ||
+        !limits.allow(Mode::reference))
+        return false;
+    const auto at = buffer.export_own(limits.in_place);
+    const bool posted = at && post_rtr(rtr.sender, rtr.after, *at, buffer.bytes());
+    count(Counter::rtrs_posted, posted);
+    return posted;
+}
+
+// While an RTR is in use no other message comes first (heddle_rtr_post); after it has failed, its
+// own may never.
+bool fits(const Envelope &envelope, const heddle_rtr *rtr, SlotState state, int64_t capacity)
+{
+    if (envelope.kind != EnvelopeKind::put)
+        return state != SlotState::busy;
+    return state != SlotState::none && state != SlotState::open && envelope.after() == rtr->after &&
+           envelope.process == rtr->sender && envelope.bytes <= capacity;
+}
+
+Error receive(Port &port, const Envelope &envelope, const heddle_rtr *rtr, const Request &request)
+{
+    const Slot its = rtr ? find_rtr(rtr->sender, rtr->after) : Slot();
+    const SlotState state = its.state();
+    if (!fits(envelope, rtr, state, request.buffer.bytes())) {
+        if (state == SlotState::open)
+            end_rtr(its);
+        return HEDDLE_ERR_FORMAT;
+    }
+    if (envelope.kind == EnvelopeKind::put) {
+        port.begin(receive_put(port, envelope, request, its));
+    } else {
+        end_rtr(its);
+        port.begin(receive_message(port, envelope, request));
+    }
+    return HEDDLE_SUCCESS;
+}
+
+// A header to the sender of an envelope whose message nobody has.
+Error reply(Port &port, void *peer, const Envelope &envelope, Kind kind, Error error)
+{
+    Header header;
+    header.kind = kind;
+    header.to = envelope.message;
+    header.error = error.code();
+    return port.send(peer, 0, header);
+}
+
+} // namespace
+
+// ---- ports ----
+
+int heddle_port_create(const heddle_transport *transport, const heddle_port_options *options,
+                       heddle_port **port)
+{
+    heddle_transport its{};
+    heddle_port_options wanted{};
+    if (!read_sized(transport, its) || !its.send || !port ||
+        (options && !read_sized(options, wanted)))
+        return HEDDLE_ERR_ARG;
+    return guard([&] {
+        Limits limits;
+        const Error e = find_limits(wanted, limits);
+        if (!e)
+            *port = new heddle_port(its, limits);
+        return e;
+    });
+}
+
+void heddle_port_destroy(heddle_port *port)
+{
+    guard([&] { delete port; });
+}
+
+int heddle_port_progress(heddle_port *port, int *events)
+{
+    int unwanted;
+    return with(port, [&](Port &p) { return p.progress(events ? *events : unwanted); });
+}
+
+const int *heddle_port_active(const heddle_port *port) { return port->active(); }
+
+void heddle_port_sent(heddle_port *port, void *token, int error)
+{
+    if (token)
+        with(port, [&](Port &p) { p.sent(token, Error::of(error)); });
+}
+
+int heddle_port_arrived(heddle_port *port, const void *header, size_t header_bytes,
+                        const void *data, size_t bytes)
+{
+    if (bytes && !data)
+        return HEDDLE_ERR_ARG;
+    return with_header(port, header, header_bytes,
+                       [&](Port &p, const Header &h) { return p.arrived(h, data, bytes); });
+}
+
+int heddle_port_place(heddle_port *port, const void *header, size_t header_bytes, size_t bytes,
+                      void **where, void **token)
+{
+    if (!where || !token)
+        return HEDDLE_ERR_ARG;
+    return with_header(port, header, header_bytes,
+                       [&](Port &p, const Header &h) { return p.place(h, bytes, where, token); });
+}
+
+void heddle_port_placed(heddle_port *port, void *token, int error)
+{
+    heddle_port_sent(port, token, error);
+}
+
+void heddle_port_confirm(heddle_port *port)
+{
+    with(port, [](Port &p) { p.confirm(); });
+}
+
+int heddle_port_dropped(heddle_port *port, const void *peer, uint64_t key, int error)
+{
+    return with(port, [&](Port &p) { return p.dropped(peer, key, Error::of(error)); });
+}
+
+void heddle_port_lost(heddle_port *port, const void *peer, int error)
+{
+    with(port, [&](Port &p) { p.lost(peer, Error::of(error)); });
+}
+
+int heddle_port_unmatched(heddle_port *port, heddle_unmatched *oldest)
+{
+    if (!is_sized(oldest, sizeof *oldest))
+        return HEDDLE_ERR_ARG;
+    return with(port, [&](Port &p) {
+        const Sender *const found = p.unmatched();
+        if (!found)
+            return HEDDLE_ERR_RANGE;
+        write_sized({0, found->id(), found->peer(), found->key(), found->bytes()}, oldest);
+        return HEDDLE_SUCCESS;
+    });
+}
+
+// ---- processes ----
+
+void heddle_process_self(heddle_process *self)
+{
+    const ProcessId here = process_id();
+    *self = {here.node, here.process};
+}
+
+int heddle_process_ended(const heddle_process *process, int *ended)
+{
+    if (!process || !ended)
+        return HEDDLE_ERR_ARG;
+    *ended = 0;
+    return guard([&] {
+        *ended = process->node && process->node == process_id().node && has_ended(process->name);
+        if (*ended)
+            close_imports(process->name);
+    });
+}
+
+// ---- messages ----
+
+int heddle_buffer_describe(const heddle_side *side, int64_t bytes, heddle_buffer *buffer)
+{
+    if (!side || !buffer)
+        return HEDDLE_ERR_ARG;
+    return guard([&]() -> Error {
+        Buffer made;
+        if (const Error e = Buffer::make(*side, bytes, made))
+            return e;
+        *buffer = {sizeof *buffer,
+                   bytes,
+                   static_cast<int>(made.memory().kind),
+                   made.memory().device,
+                   made.dense(),
+                   0,
+                   {}};
+        std::memcpy(buffer->internal, static_cast<const void *>(&made), sizeof made);
+        return HEDDLE_SUCCESS;
+    });
+}
+
+int heddle_buffer_stage(const heddle_buffer *buffer, int64_t bytes, void **staging)
+{
+    Buffer near;
+    if (bytes < 0 || !staging || (buffer && !read_buffer(buffer, near)))
+        return HEDDLE_ERR_ARG;
+    return gpu::answer([&] { return gpu::allocate_staging(bytes, near.device(), staging); });
+}
+
+int heddle_packing_begin(const heddle_packing *packings, int64_t n, heddle_request **request)
+{
+    if (n < 0 || (n > 0 && !packings) || !request)
+        return HEDDLE_ERR_ARG;
+    return gpu::answer([&]() -> Error {
+        gpu::Arena<4096> arena;
+        const auto count = static_cast<size_t>(n);
+        std::pmr::vector<Packing> read(count, arena.memory());
+        std::pmr::vector<heddle_move> moves(count, arena.memory());
+        std::pmr::vector<gpu::Known> known(count, arena.memory());
+        for (size_t i = 0; i < count; ++i)
+            if (const Error e = read_packing(packings[i], read[i], moves[i], known[i]))
+                return e;
+        return gpu::begin_transfer(moves, known, request);
+    });
+}
+
+int heddle_message_start(heddle_port *port, const heddle_message_description *description,
+                         heddle_message_result *result)
+{
+    heddle_message_description asked{};
+    heddle_message_result its{};
+    Request request;
+    if (!read_sized(description, asked) || !asked.ended || !is_sized(result, sizeof its) ||
+        !read_buffer(asked.from, request.buffer))
+        return HEDDLE_ERR_ARG;
+    request.peer = asked.peer;
+    request.key = asked.key;
+    request.ended = asked.ended;
+    request.argument = asked.argument;
+    const int e = with(port, [&](Port &p) { return start(p, asked, request, its); });
+    if (!e)
+        write_sized(its, result);
+    return e;
+}
+
+int heddle_message_abandon(heddle_port *port, uint64_t message, int error)
+{
+    return with(port, [&](Port &p) { return p.abandon(message, Error::of(error)); });
+}
+
+int heddle_envelope_read(const void *envelope, heddle_envelope_info *info)
+{
+    if (!is_sized(info, sizeof *info))
+        return HEDDLE_ERR_ARG;
+    return with_envelope(envelope, [&](const Envelope &e) {
+        const bool next = e.waits && e.node && e.node == process_id().node;
+        const heddle_rtr rtr{next ? e.process : 0, next ? e.message : 0};
+        write_sized({0, e.bytes, e.number, rtr}, info);
+        return int{HEDDLE_SUCCESS};
+    });
+}
+
+int heddle_message_receive(heddle_port *port, void *peer, const void *envelope,
+                           const heddle_buffer *to, const heddle_rtr *rtr,
+                           heddle_message_ended ended, void *argument)
+{
+    Request request{peer, {}, 0, ended, argument};
+    if (!ended || !read_buffer(to, request.buffer))
+        return HEDDLE_ERR_ARG;
+    return with_envelope(envelope, [&](const Envelope &e) {
+        return with(port, [&](Port &p) { return receive(p, e, rtr, request); });
+    });
+}
+
+void heddle_message_count_whole(int received, int64_t bytes)
+{
+    count(received ? Counter::received_whole : Counter::sent_whole);
+    count(Counter::bytes_whole, received ? bytes : 0);
+}
+
+int heddle_message_probed(heddle_port *port, void *peer, const void *envelope)
+{
+    return with_envelope(envelope, [&](const Envelope &e) {
+        return with(port,
+                    [&](Port &p) { return reply(p, peer, e, Kind::matched, HEDDLE_SUCCESS); });
+    });
+}
+
+int heddle_message_refuse(heddle_port *port, void *peer, const void *envelope, int error)
+{
+    return with_envelope(envelope, [&](const Envelope &e) {
+        return with(port, [&](Port &p) {
+            if (e.kind == EnvelopeKind::get)
+                p.unexpected().drop(e.message); // nobody asks for what came of it, or comes
+            if (e.kind == EnvelopeKind::put)
+                end_rtr(e.process, e.after());
+            return reply(p, peer, e, Kind::refused, Error::of(error));
+        });
+    });
+}
+
+// ---- RTRs ----
+
+int heddle_rtr_post(heddle_port *port, const heddle_rtr *rtr, const heddle_buffer *to, int *posted)
+{
+    Buffer buffer;
+    if (!rtr || !posted || !read_buffer(to, buffer))
+        return HEDDLE_ERR_ARG;
+    *posted = 0;
+    return with(port, [&](Port &p) { *posted = post_rtr(p.limits(), *rtr, buffer); });
+}
+
+int heddle_rtr_withdraw(const heddle_rtr *rtr, int *in_use)
+{
+    if (!rtr || !in_use)
+        return HEDDLE_ERR_ARG;
+    return guard([&] {
+        const Slot its = find_rtr(rtr->sender, rtr->after);
+        *in_use = its && !its.change(SlotState::open, SlotState::none);
+    });
+}
+
+int heddle_rtr_end(const heddle_rtr *rtr)
+{
+    if (!rtr)
+        return HEDDLE_ERR_ARG;
+    return guard([&] { end_rtr(rtr->sender, rtr->after); });
+}

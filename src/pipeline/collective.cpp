@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The C API for collectives that go straight between the buffers of several processes: vectors that
+// are combined in their order, and how many went so.
+#include "pipeline/remote.hpp"
+
+#include "engine/operators.hpp"
+#include "engine/plan.hpp"
+#include "engine/predefined.hpp"
+#include "gpu/api/transfer.hpp"
+#include "gpu/core/counters.hpp"
+#include "gpu/core/error_detail.hpp"
+#include "gpu/core/log.hpp"
+#include "gpu/memory/location.hpp"
+#include "gpu/memory/pointer_cache.hpp"
+#include "gpu/transfer/task.hpp"
+#include "pipeline/protocol/buffer.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <span>
+
+using namespace heddle;
+using namespace heddle::pipeline;
+
+static_assert(gpu::Fold::most == HEDDLE_FOLD_MOST);
+
+namespace {
+
+// ---- in one launch ----
+
+// The memory at an address: an import's, the described buffer's, or what the driver says.
+gpu::Memory memory_at(const void *at, const heddle_import *import, const Buffer &buffer,
+                      const gpu::Backend &backend)
+{
+    gpu::Memory memory;
+    if (import && memory_of(*import, memory))
+        return memory;
+    return gpu::MemoryMap::holds(buffer.memory(), static_cast<const char *>(at))
+               ? buffer.memory()
+               : backend.query(at, false);
+}
+
+// False where a kernel cannot: it reaches not all, or elements lie at odd addresses.
+bool describe(const heddle_fold &asked, const Buffer &near, const gpu::Backend &backend,
+              gpu::Fold &fold)
+{
+    const int device = near.device()->ordinal();
+    const gpu::Place to = memory_at(asked.at, nullptr, near, backend);
+    const auto element = static_cast<int>(predefined_info(asked.basic).size);
+    bool is_reached = to.is_reached_by(device, backend);
+    fold.n = static_cast<int>(asked.n);
+    fold.to = static_cast<char *>(asked.at);
+    fold.bytes = asked.bytes;
+    fold.op = asked.op;
+    fold.basic = asked.basic;
+    auto addresses = reinterpret_cast<uintptr_t>(asked.at);
+    fold.remote = !to.lies_on(device);
+    fold.far = false;
+    for (int i = 0; i < fold.n; ++i) {
+        const heddle_operand &operand = asked.from[i];
+        const gpu::Place from = memory_at(operand.at, operand.import, near, backend);
+        is_reached = is_reached && from.is_reached_by(device, backend);
+        fold.from[i] = static_cast<const char *>(operand.at);
+        addresses |= reinterpret_cast<uintptr_t>(operand.at);
+        fold.far = fold.far || !from.lies_on(device);
+    }
+    fold.word = widest_word(addresses);
+    return is_reached && fold.word >= std::min(element, 16);
+}
+
+bool is_for_a_kernel(const heddle_fold &asked, const Buffer &near, const gpu::Backend &backend)
+{
+    return near.device() && category(asked.basic) != Category::pair &&
+           backend.combines(asked.op, asked.basic);
+}
+
+// ---- one after the other ----
+
+// One step of the chain: the target becomes an operand, or is combined with one.
+Error step(const heddle_fold &fold, const heddle_operand &operand, const gpu::Memory &target,
+           heddle_op op)
+{
+    gpu::Memory memory;
+    const bool is_known = operand.import && memory_of(*operand.import, memory);
+    const heddle_type *const type = heddle_type_predefined(fold.basic);
+    const int64_t elements = fold.bytes / predefined_info(fold.basic).size;
+    const heddle_move move{{const_cast<void *>(operand.at), elements, type, 0},
+                           {fold.at, elements, type, 0},
+                           fold.bytes,
+                           op};
+    const gpu::Known known{is_known ? &memory : nullptr, &target};
+    heddle_request *request = nullptr;
+    if (const Error e = gpu::begin_transfer({&move, 1}, {&known, 1}, &request))
+        return e;
+    return Error::of(heddle_wait(&request));
+}
+
+// A target that is an operand is combined with the others in their order.
+Error run_chain(const heddle_fold &fold, const Buffer &target)
+{
+    const std::span<const heddle_operand> from(fold.from, static_cast<size_t>(fold.n));
+    const auto own = std::find_if(from.begin(), from.end(), [&](const heddle_operand &operand) {
+        return operand.at == fold.at;
+    });
+    const bool is_own = own != from.end();
+    for (auto each = from.begin(); each != from.end(); ++each) {
+        if (each == own)
+            continue;
+        const bool is_first = each == from.begin() && !is_own;
+        if (const Error e =
+                step(fold, *each, target.memory(), is_first ? HEDDLE_OP_REPLACE : fold.op))
+            return e;
+    }
+    return HEDDLE_SUCCESS;
+}
+
+Error check(const heddle_fold &fold, Buffer &target)
+{
+    if (!fold.from || fold.n < 1 || fold.n > HEDDLE_FOLD_MOST || !fold.at || fold.bytes < 0 ||
+        !read_buffer(fold.to, target))
+        return HEDDLE_ERR_ARG;
+    if (!heddle_op_is_defined(fold.op, fold.basic) || fold.op == HEDDLE_OP_REPLACE ||
+        fold.op == HEDDLE_OP_NO_OP)
+        return HEDDLE_ERR_OP;
+    return fold.bytes % predefined_info(fold.basic).size ? HEDDLE_ERR_RANGE : HEDDLE_SUCCESS;
+}
+
+struct Ways {
+    std::atomic<int64_t> number{0};
+    std::atomic<int64_t> bytes{0};
+};
+Ways direct, by_message;
+
+const gpu::Source source([](gpu::Counts &counts) {
+    const auto tell = [&](const char *name, const std::atomic<int64_t> &value) {
+        counts.push_back({"collectives", name,
+                          "blocking collectives on device memory by the way they took",
+                          value.load(std::memory_order_relaxed)});
+    };
+    tell("direct", direct.number);
+    tell("bytes_direct", direct.bytes);
+    tell("by_message", by_message.number);
+    tell("bytes_by_message", by_message.bytes);
+});
+
+} // namespace
+
+int heddle_fold_run(const heddle_fold *fold)
+{
+    if (!fold || fold->size != sizeof *fold)
+        return HEDDLE_ERR_ARG;
+    return gpu::answer([&]() -> Error {
+        Buffer target;
+        if (const Error e = check(*fold, target))
+            return e;
+        gpu::Fold one;
+        gpu::Devices *const devices = gpu::Devices::open();
+        if (fold->bytes == 0)
+            return HEDDLE_SUCCESS;
+        if (devices && is_for_a_kernel(*fold, target, devices->backend()) &&
+            describe(*fold, target, devices->backend(), one))
+            return run_fold(*target.device(), one);
+        return run_chain(*fold, target);
+    });
+}
+
+void heddle_collective_count(const char *name, int is_direct, int64_t bytes, const char *reason)
+{
+    Ways &its = is_direct ? direct : by_message;
+    its.number.fetch_add(1, std::memory_order_relaxed);
+    its.bytes.fetch_add(bytes, std::memory_order_relaxed);
+    if (gpu::logs(gpu::Topic::policy))
+        gpu::log_line(gpu::Topic::policy, "%s of %lld bytes: %s: %s", name,
+                      static_cast<long long>(bytes), is_direct ? "direct" : "by messages", reason);
+}

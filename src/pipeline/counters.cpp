@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "pipeline/counters.hpp"
+
+#include "gpu/core/counters.hpp"
+
+namespace heddle::pipeline {
+
+namespace {
+
+constexpr auto counters = static_cast<size_t>(Counter::count);
+constexpr const char *names[] = {"sent_whole",
+                                 "received_whole",
+                                 "bytes_whole",
+                                 "sent_by_value",
+                                 "sent_shared",
+                                 "sent_by_reference",
+                                 "received_by_value",
+                                 "received_shared",
+                                 "received_by_reference",
+                                 "failed",
+                                 "chunks_by_value",
+                                 "chunks_shared",
+                                 "chunks_by_reference",
+                                 "bytes_by_value",
+                                 "bytes_shared",
+                                 "bytes_by_reference",
+                                 "within",
+                                 "sent_in_place",
+                                 "claimed",
+                                 "withdrawn",
+                                 "rtrs_posted",
+                                 "delivered",
+                                 "waits",
+                                 "beyond_limit",
+                                 "fallbacks",
+                                 "strays",
+                                 "kept"};
+static_assert(std::size(names) == counters);
+
+std::array<std::atomic<int64_t>, counters> values;
+
+const gpu::Source source([](gpu::Counts &counts) {
+    for (size_t i = 0; i < counters; ++i)
+        counts.push_back(
+            {"messages", names[i],
+             "messages of device buffers by the way they took; their chunks; bytes received",
+             values[i].load(std::memory_order_relaxed), static_cast<Counter>(i) == Counter::kept});
+});
+
+} // namespace
+
+void count(Counter counter, int64_t by)
+{
+    values[static_cast<size_t>(counter)].fetch_add(by, std::memory_order_relaxed);
+}
+
+int64_t counted(Counter counter)
+{
+    return values[static_cast<size_t>(counter)].load(std::memory_order_relaxed);
+}
+
+} // namespace heddle::pipeline

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a port may use, how long one end waits for another, and how a message is cut.
+#pragma once
+
+#include "gpu/core/settings.hpp"
+#include "pipeline/wire.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <chrono>
+
+namespace heddle::pipeline {
+
+constexpr int64_t smallest_chunk = 4096;
+constexpr int64_t largest_chunk = int64_t{1} << 30;
+
+// ---- time-outs ----
+// All that the pipeline has, but for Limits::timeout, which the user sets.
+
+// A send waits for the RTR of a receiver that usually posts one. Then it takes another path.
+constexpr auto rtr_timeout = std::chrono::microseconds(2);
+// A receiver waits for what is packed as a rule in some microseconds. Then it answers, and the
+// chunk comes by a handle.
+constexpr auto packing_timeout = std::chrono::milliseconds(1);
+// Who waits for staging memory while nobody gives any back gets some beyond the limit.
+constexpr auto staging_timeout = std::chrono::milliseconds(50);
+// A receiver that fails waits for a sender that still writes into its buffer, and may be gone.
+constexpr auto lost_sender_timeout = std::chrono::seconds(1);
+
+// ---- limits ----
+
+struct Limits {
+    int64_t chunk = 0;   // most bytes of a chunk that travels: a power of two
+    int64_t window = 0;  // most chunks of a message on their way
+    int64_t staging = 0; // bytes of staging memory each way
+    int peer = HEDDLE_PEER_AUTO;
+    int64_t in_place = 0; // from so many bytes on, out of one allocation, dense buffers are read
+                          // where they lie
+    int64_t timeout = 0;  // microseconds that a get waits for its receiver before it is copied
+    uint16_t number = 0;
+
+    // Whether they rule nothing out that the mode needs.
+    bool allow(Mode mode) const
+    {
+        return mode == Mode::value ||
+               (peer != HEDDLE_PEER_VALUE && (mode == Mode::shared || peer != HEDDLE_PEER_SHARED));
+    }
+};
+
+// Errors: ARG.
+inline Error find_limits(const heddle_port_options &o, Limits &limits)
+{
+    constexpr int64_t longest_timeout = int64_t{3600} * 1000000; // an hour
+    const gpu::Settings &settings = gpu::Settings::get();
+    if (o.chunk < 0 || o.window < 0 || o.staging < 0 || o.timeout < 0 || o.number > UINT16_MAX ||
+        o.peer < HEDDLE_PEER_DEFAULT || o.peer > HEDDLE_PEER_REFERENCE)
+        return HEDDLE_ERR_ARG;
+    if (o.chunk && (o.chunk < smallest_chunk || o.chunk > largest_chunk ||
+                    !std::has_single_bit(static_cast<uint64_t>(o.chunk))))
+        return HEDDLE_ERR_ARG;
+    const auto chunk = static_cast<uint64_t>(
+        o.chunk ? o.chunk : std::clamp(settings.message_chunk, smallest_chunk, largest_chunk));
+    limits.chunk = static_cast<int64_t>(std::bit_floor(chunk));
+    limits.window = o.window ? o.window : std::max(settings.message_window, int64_t{1});
+    limits.staging = o.staging ? o.staging : settings.message_staging;
+    limits.peer = o.peer ? o.peer : settings.peer;
+    limits.in_place = settings.message_in_place;
+    limits.timeout = std::min(o.timeout ? o.timeout : settings.message_timeout, longest_timeout);
+    limits.number = static_cast<uint16_t>(o.number);
+    return HEDDLE_SUCCESS;
+}
+
+// Bytes that are moved in about the time that a launch and a header take. In some ten microseconds
+// the transport moves as much as the first, PCIe as the second, and a link between devices as the
+// third.
+constexpr int64_t worth_a_launch(Mode mode)
+{
+    return int64_t{1} << (mode == Mode::value ? 17 : mode == Mode::shared ? 18 : 21);
+}
+
+// Most bytes of a chunk, where `chunk` is that of one that travels.
+constexpr int64_t most_of(Mode mode, int64_t chunk)
+{
+    return mode == Mode::reference ? 16 * chunk : chunk;
+}
+
+constexpr int64_t divide_up(int64_t n, int64_t by) { return n / by + (n % by != 0); }
+
+// In chunks of a size that is a multiple of the smallest.
+constexpr int64_t in_pieces(int64_t bytes, int64_t pieces)
+{
+    return std::max(divide_up(divide_up(bytes, pieces), smallest_chunk), int64_t{1}) *
+           smallest_chunk;
+}
+
+// The chunk for a message of `bytes` bytes between ports of which the lower limit is `chunk`: small
+// enough that packing, sending and unpacking overlap, large enough to be worth a launch and a
+// header. By reference chunks are as large as may be. Packing takes a fraction of the time that
+// reading does, and the launches of another chunk take as long as what they would hide (two H200s,
+// 6.4 MB of irregular blocks: 48 us in one chunk, 57 in two). None is much shorter than the others.
+constexpr int64_t chunk_of(Mode mode, int64_t bytes, int64_t chunk)
+{
+    constexpr int64_t overlapping = 4;
+    const int64_t fewest = std::max(divide_up(bytes, most_of(mode, chunk)), int64_t{1});
+    const int64_t best = mode == Mode::reference ? 1 : bytes / worth_a_launch(mode);
+    return in_pieces(bytes, std::max(fewest, std::min(best, overlapping)));
+}
+
+// The chunk where nothing is packed: all of it, if that goes.
+constexpr int64_t whole_chunk(int64_t bytes)
+{
+    return in_pieces(std::min(bytes, largest_chunk), 1);
+}
+
+} // namespace heddle::pipeline

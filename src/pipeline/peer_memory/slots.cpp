@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "pipeline/peer_memory/slots.hpp"
+
+#include "engine/immortal.hpp"
+#include "pipeline/limits.hpp"
+#include "pipeline/peer_memory/memory_file.hpp"
+#include "pipeline/peer_memory/process.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <filesystem>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+namespace heddle::pipeline {
+
+namespace {
+
+constexpr const char *file_name = "heddle-slots";
+constexpr const char *link_to_it = "/memfd:heddle-slots (deleted)";
+constexpr uint64_t right_magic = 0x732d656c64646568; // "heddle-s"
+
+Slots *slots_in(const SharedMemory &file) { return reinterpret_cast<Slots *>(file.at()); }
+
+struct Own {
+    Own()
+    {
+        if (file.make(sizeof(Slots), file_name))
+            return;
+        slots_in(file)->process = process_id().process;
+        shared_word(slots_in(file)->magic).store(right_magic, std::memory_order_release);
+    }
+    SharedMemory file;
+};
+
+// Null where it has none that can be seen.
+std::unique_ptr<SharedMemory> find_file(uint64_t process)
+{
+    const pid_t number = number_of(process);
+    std::error_code error;
+    std::filesystem::directory_iterator files(path_of(number), error);
+    for (; !error && files != std::filesystem::directory_iterator(); files.increment(error)) {
+        std::error_code gone;
+        if (std::filesystem::read_symlink(files->path(), gone) != link_to_it)
+            continue;
+        auto file = std::make_unique<SharedMemory>();
+        if (file->open(files->path(), sizeof(Slots)))
+            continue;
+        Slots &slots = *slots_in(*file);
+        if (shared_word(slots.magic).load(std::memory_order_acquire) == right_magic &&
+            slots.process == process)
+            return file;
+    }
+    return nullptr;
+}
+
+struct Others {
+    std::mutex mutex;
+    std::map<uint64_t, std::unique_ptr<SharedMemory>> files; // null: it cannot be seen
+};
+
+RtrRecord *record_of(Slots *slots, uint64_t message)
+{
+    return slots && message ? &slots->rtr[message % Slots::rtrs] : nullptr;
+}
+
+// Its cache lines come at the same time, not one after the other.
+void fetch_for_writing(const RtrRecord &record)
+{
+    for (size_t line = 0; line < sizeof record; line += 64)
+        __builtin_prefetch(reinterpret_cast<const char *>(&record) + line, 1);
+}
+
+} // namespace
+
+// ---- slots ----
+
+Slots *own_slots() { return slots_in(immortal<Own>().file); }
+
+bool is_ours(const Slots &slots) { return slots.process == process_id().process; }
+
+Slots *slots_of(uint64_t process)
+{
+    if (process == process_id().process)
+        return own_slots();
+    Others &others = immortal<Others>();
+    const std::lock_guard lock(others.mutex);
+    const auto [its, is_new] = others.files.try_emplace(process);
+    if (is_new)
+        its->second = find_file(process);
+    return its->second ? slots_in(*its->second) : nullptr;
+}
+
+SlotState Slot::state() const
+{
+    if (!word_)
+        return SlotState::none;
+    const uint64_t word = shared_word(*word_).load(std::memory_order_acquire);
+    const uint64_t state = word ^ name_;
+    return state <= static_cast<uint64_t>(SlotState::abandoned) ? static_cast<SlotState>(state)
+                                                                : SlotState::none;
+}
+
+bool Slot::change(SlotState from, SlotState to) const
+{
+    assert(word_);
+    uint64_t expected = with(from);
+    return shared_word(*word_).compare_exchange_strong(expected, with(to),
+                                                       std::memory_order_acq_rel);
+}
+
+bool Slot::change(std::initializer_list<SlotState> from, SlotState to) const
+{
+    return std::any_of(from.begin(), from.end(), [&](SlotState each) { return change(each, to); });
+}
+
+void Slot::set(SlotState to) const
+{
+    shared_word(*word_).store(with(to), std::memory_order_release);
+}
+
+// ---- get ----
+
+// What was in use last is still in the caches, and likely to be free.
+GetSlot::GetSlot(uint64_t message, SlotState state)
+{
+    static std::atomic<size_t> last{0};
+    Slots *const slots = own_slots();
+    if (!slots || !is_ours(*slots))
+        return;
+    const size_t first = last.load(std::memory_order_relaxed);
+    for (size_t i = 0; i < Slots::gets && !value_; ++i) {
+        const size_t at = (first + i) % Slots::gets;
+        const Slot slot(&slots->get[at], message);
+        if (!slot.change(SlotState::none, state))
+            continue;
+        last.store(at, std::memory_order_relaxed);
+        value_ = slot;
+    }
+}
+
+uint16_t GetSlot::number() const
+{
+    return value_ ? static_cast<uint16_t>(value_.word() - own_slots()->get + 1) : uint16_t{0};
+}
+
+Slot find_get_slot(uint64_t process, uint16_t number, uint64_t message)
+{
+    Slots *const slots = number == 0 || number > Slots::gets ? nullptr : slots_of(process);
+    return slots ? Slot(&slots->get[number - 1], message) : Slot();
+}
+
+// ---- RTR: the receiver ----
+
+bool post_rtr(uint64_t sender, uint64_t after, const MemoryHandle &at, int64_t capacity)
+{
+    RtrRecord *const record =
+        sender == process_id().process ? nullptr : record_of(slots_of(sender), after);
+    if (!record)
+        return false;
+    fetch_for_writing(*record);
+    const Slot slot(&record->word, after);
+    if (!slot.change(SlotState::none, SlotState::filling))
+        return false;
+    record->process = process_id().process;
+    record->capacity = capacity;
+    record->at = at;
+    slot.set(SlotState::open);
+    return true;
+}
+
+Slot find_rtr(uint64_t sender, uint64_t after)
+{
+    RtrRecord *const record = record_of(slots_of(sender), after);
+    const Slot slot(record ? &record->word : nullptr, after);
+    return slot.state() == SlotState::none ? Slot() : slot;
+}
+
+// A sender may claim it and give it back meanwhile.
+void end_rtr(const Slot &rtr)
+{
+    for (int tries = 0; rtr && tries < 4; ++tries)
+        if (rtr.change({SlotState::open, SlotState::done, SlotState::failed}, SlotState::none) ||
+            rtr.change(SlotState::busy, SlotState::abandoned)) // its sender does the rest
+            return;
+}
+
+// Only what is no longer open can be waited for: an open one may be claimed at any moment, and one
+// that is claimed given back.
+void end_rtr_unwritten(const Slot &rtr)
+{
+    const auto until = std::chrono::steady_clock::now() + lost_sender_timeout;
+    while (rtr && !rtr.change(SlotState::open, SlotState::none) && rtr.state() == SlotState::busy &&
+           std::chrono::steady_clock::now() < until)
+        std::this_thread::yield();
+    end_rtr(rtr);
+}
+
+// ---- RTR: the sender ----
+
+void fetch_rtr(uint64_t after)
+{
+    if (const RtrRecord *const record = record_of(own_slots(), after))
+        __builtin_prefetch(record, 1);
+}
+
+bool is_rtr_open(uint64_t after)
+{
+    RtrRecord *const record = record_of(own_slots(), after);
+    return record && Slot(&record->word, after).state() == SlotState::open;
+}
+
+Slot claim_rtr(uint64_t after, int64_t bytes)
+{
+    Slots *const slots = own_slots();
+    RtrRecord *const record = slots && is_ours(*slots) ? record_of(slots, after) : nullptr;
+    const Slot slot(record ? &record->word : nullptr, after);
+    if (!record || !slot.change(SlotState::open, SlotState::busy))
+        return {};
+    if (record->capacity >= bytes)
+        return slot;
+    leave_rtr(slot, SlotState::open);
+    return {};
+}
+
+void leave_rtr(const Slot &claimed, SlotState as)
+{
+    if (!claimed.change(SlotState::busy, as))
+        claimed.set(SlotState::none); // it was abandoned
+}
+
+} // namespace heddle::pipeline

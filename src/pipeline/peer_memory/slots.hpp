@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Slots: words by which two processes of a node agree on what becomes of a message. Each step is
+// one compare-and-swap, so that neither waits for the other. The slots of a process lie in memory
+// that other processes map. They serve two protocols:
+//
+//   get  The sender's slot says whether its data can be read. The receiver reads, and then marks
+//        the slot done, which tells that what it read was right. The sender frees the slot to have
+//        its memory back.
+//   RTR  "Ready to receive": the receiver fills a slot at the sender, with the place of its buffer,
+//        under the name of the message before the one that it waits for. The sender marks it busy,
+//        writes, and marks it done.
+#pragma once
+
+#include "gpu/core/handle.hpp"
+#include "pipeline/wire.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <initializer_list>
+
+namespace heddle::pipeline {
+
+enum class SlotState : uint8_t {
+    none,     // free, or another message's
+    filling,  // get: its data are being packed; RTR: its record is being written
+    open,     // get: can be read; RTR: can be claimed
+    busy,     // get: is being read, and can still be withdrawn; RTR: its sender writes the buffer
+    done,     // the data were read, or written
+    failed,   // RTR: anything may be in the buffer, and nobody writes any more
+    abandoned // RTR: nobody waits for it any more: its sender frees it
+};
+
+// But for the handle it is one cache line.
+struct alignas(64) RtrRecord {
+    uint64_t word;
+    uint64_t process; // the receiver's
+    int64_t capacity; // bytes of its buffer
+    MemoryHandle at;
+};
+static_assert(offsetof(RtrRecord, at) + offsetof(MemoryHandle, key) <= 64);
+
+struct Slots {
+    static constexpr uint16_t gets = 8190;
+    static constexpr uint16_t rtrs = 64;
+
+    uint64_t magic;
+    uint64_t process;
+    uint64_t get[gets];
+    RtrRecord rtr[rtrs]; // by the name of the message that they follow
+};
+
+// This process's; null where there can be none. They stay until the process ends. A forked child
+// has its parent's, and must not use them (is_ours).
+Slots *own_slots();
+bool is_ours(const Slots &slots);
+// Of a process of this node, this one included; null where they cannot be seen.
+Slots *slots_of(uint64_t process);
+
+inline std::atomic_ref<uint64_t> shared_word(uint64_t &word)
+{
+    static_assert(std::atomic_ref<uint64_t>::is_always_lock_free);
+    return std::atomic_ref(word);
+}
+
+// One word, under a message's name. Names do not come again: so nobody mistakes a slot for that of
+// a later message.
+class Slot {
+public:
+    Slot() = default;
+    Slot(uint64_t *word, uint64_t message) : word_(word), name_(message << state_bits) {}
+
+    explicit operator bool() const { return word_ != nullptr; }
+    uint64_t *word() const { return word_; }
+    // None where there is no slot.
+    SlotState state() const;
+    // False where it is not `from`. To `none`: frees it. From `none`: takes it.
+    bool change(SlotState from, SlotState to) const;
+    // The same where it is one of those.
+    bool change(std::initializer_list<SlotState> from, SlotState to) const;
+    void set(SlotState to) const;
+
+private:
+    static constexpr int state_bits = 3;
+    uint64_t with(SlotState state) const
+    {
+        return state == SlotState::none ? 0 : name_ | static_cast<uint64_t>(state);
+    }
+
+    uint64_t *word_ = nullptr;
+    uint64_t name_ = 0;
+};
+
+// ---- get ----
+
+struct FreeSlot {
+    void operator()(const Slot &slot) const { slot.set(SlotState::none); }
+};
+
+// The sender's end. What is neither done nor withdrawn can be read until this goes.
+class GetSlot : public gpu::Owned<Slot, FreeSlot> {
+public:
+    GetSlot() = default;
+    // Without a number where all are in use, or no memory can be shared.
+    GetSlot(uint64_t message, SlotState state);
+
+    // How the receiver finds it; 0: there is none.
+    uint16_t number() const;
+    const Slot *operator->() const { return &value_; }
+};
+
+// The receiver's end: null where it cannot be seen.
+Slot find_get_slot(uint64_t process, uint16_t number, uint64_t message);
+
+// ---- RTR: the receiver ----
+
+// For the message that `sender`, another process, sends after `after`, if it has no more than
+// `capacity` bytes. False where the sender's slots cannot be seen, or the one is in use.
+bool post_rtr(uint64_t sender, uint64_t after, const MemoryHandle &at, int64_t capacity);
+// One that was posted; null: none was.
+Slot find_rtr(uint64_t sender, uint64_t after);
+// Nobody waits for it any more: it is freed now, or will be once nobody writes. Null is ignored.
+void end_rtr(const Slot &rtr);
+// The same once nobody writes, or after the time-out.
+void end_rtr_unwritten(const Slot &rtr);
+
+// ---- RTR: the sender ----
+
+// Whether there is one for what this process sends after `after`.
+bool is_rtr_open(uint64_t after);
+// It will be asked for: it comes from another processor's cache.
+void fetch_rtr(uint64_t after);
+// The one for what follows `after`, if it is for `bytes` bytes: the caller alone writes there until
+// it leaves it. Null: there is none.
+Slot claim_rtr(uint64_t after, int64_t bytes);
+inline const RtrRecord &record_of(const Slot &claimed)
+{
+    return *reinterpret_cast<const RtrRecord *>(claimed.word());
+}
+// Done, failed, or open: somebody else may use it after all.
+void leave_rtr(const Slot &claimed, SlotState as);
+
+} // namespace heddle::pipeline

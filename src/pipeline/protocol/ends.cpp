@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What all ends have in common (message.hpp), as far as it needs the port.
+#include "pipeline/protocol/message.hpp"
+
+#include "pipeline/counters.hpp"
+#include "pipeline/peer_memory/process.hpp"
+#include "pipeline/protocol/port.hpp"
+#include "pipeline/protocol/select.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cassert>
+#include <cstdio>
+#include <utility>
+
+namespace heddle::pipeline {
+
+namespace {
+
+// Names of two processes are hardly ever the same, so that a header that went astray is noticed.
+uint64_t next_id()
+{
+    static std::atomic<uint64_t> made{0};
+    return (process_id().process >> number_bits << 32) +
+           made.fetch_add(1, std::memory_order_relaxed);
+}
+
+Request part(Request request, int64_t bytes)
+{
+    request.buffer = request.buffer.first(std::min(bytes, request.buffer.bytes()));
+    return request;
+}
+
+} // namespace
+
+Message::Message(Port &port, const Request &request)
+    : port_(port),
+      id_(next_id()),
+      peer_(request.peer),
+      buffer_(request.buffer),
+      type_(request.buffer.type())
+{
+    ending_.ended = request.ended;
+    ending_.argument = request.argument;
+}
+
+bool Message::granted(Error error, Block block)
+{
+    bool another = false;
+    if (const Error e = caught([&] { another = use(error, std::move(block)); }))
+        fail(e);
+    return another && !failed();
+}
+
+// ---- to the other end ----
+
+Header Message::header(Kind kind) const
+{
+    Header header;
+    header.kind = kind;
+    header.mode = mode_;
+    header.round = round_;
+    header.to = other_;
+    header.from = id_;
+    return header;
+}
+
+void Message::send(const Header &header)
+{
+    if (const Error e = port_.send(peer_, id_, header))
+        fail(e);
+}
+
+void Message::tell(Kind kind) { static_cast<void>(port_.send(peer_, id_, header(kind))); }
+
+// ---- chunks ----
+
+Chunk &Message::add_chunk(int64_t offset, int64_t bytes, Block block)
+{
+    assert(offset >= 0 && offset + bytes <= buffer_.bytes());
+    Chunk &chunk = chunks_.emplace_back(Chunk{offset, bytes, round_});
+    chunk.block = std::move(block);
+    return chunk;
+}
+
+Error Message::move(Chunk &chunk, const Data &from, const Data &to)
+{
+    chunk.state = Chunk::State::moving;
+    const Error e = caught([&] { port_.transfers().ask(*this, chunk, from, to); });
+    if (e)
+        erase(chunk);
+    return e;
+}
+
+void Message::moved(Chunk &chunk, Error error)
+{
+    chunk.state = Chunk::State::moved;
+    if (error)
+        fail(error);
+    port_.ready(*this);
+}
+
+void Message::erase(const Chunk &chunk)
+{
+    std::erase_if(chunks_, [&](const Chunk &each) { return &each == &chunk; });
+}
+
+void Message::erase_chunks(Chunk::State state)
+{
+    std::erase_if(chunks_, [=](const Chunk &each) { return each.state == state; });
+}
+
+void Message::forsake()
+{
+    erase_chunks(Chunk::State::carried);
+    port_.ready(*this);
+}
+
+// ---- the end ----
+
+bool Message::note_failure(Error error)
+{
+    if (failed() || is_notified())
+        return false;
+    ending_.error = error;
+    if (error == HEDDLE_ERR_DEVICE)
+        std::snprintf(ending_.detail.data(), ending_.detail.size(), "%s", heddle_error_detail());
+    if (is_awaited())
+        count(Counter::failed);
+    leave();
+    port_.ready(*this);
+    return true;
+}
+
+void Message::fail(Error error)
+{
+    if (note_failure(error))
+        failing();
+}
+
+void Message::fail_alone(Error error)
+{
+    other_ = 0;
+    note_failure(error);
+    port_.ready(*this);
+}
+
+void Message::finish()
+{
+    assert(life_ != Life::ended);
+    ending_.bytes = done_;
+    port_.end(*this);
+}
+
+void Message::finish_soon()
+{
+    notify_end(done_);
+    life_ = Life::notified;
+}
+
+void Message::notify_end(int64_t bytes)
+{
+    Ending ending = std::exchange(ending_, {});
+    ending.bytes = bytes;
+    port_.notify(ending);
+}
+
+// ---- senders ----
+
+Sender::Sender(Port &port, const Request &request, EnvelopeKind kind)
+    : Message(port, request), key_(request.key)
+{
+    const ProcessId here = process_id();
+    envelope_.chunk_log2 =
+        static_cast<uint8_t>(std::countr_zero(static_cast<uint64_t>(port.limits().chunk)));
+    envelope_.kind = kind;
+    envelope_.message = id();
+    envelope_.bytes = wanted_ = buffer_.bytes();
+    envelope_.node = here.node;
+    envelope_.process = here.process;
+    envelope_.number = port.limits().number;
+}
+
+void Sender::refused(Error error)
+{
+    if (error)
+        return fail_alone(HEDDLE_ERR_PEER);
+    note_answer();
+    other_ = 0;
+    wanted_ = 0;
+    port_.ready(*this);
+}
+
+void Sender::give(int64_t bytes)
+{
+    match_ = Match::moving;
+    wanted_ = bytes;
+}
+
+void Sender::given(Error error)
+{
+    match_ = Match::answered;
+    if (error)
+        fail(error);
+    else
+        done_ = wanted_;
+    port_.ready(*this);
+}
+
+void Sender::drop_chunks()
+{
+    match_ = std::min(match_, Match::answered);
+    Message::drop_chunks();
+}
+
+// ---- receivers ----
+
+Receiver::Receiver(Port &port, const Envelope &envelope, const Request &request)
+    : Message(port, part(request, envelope.bytes)),
+      process_(envelope.process),
+      bytes_(envelope.bytes),
+      at_(envelope.at),
+      truncated_(envelope.bytes > request.buffer.bytes())
+{
+    other_ = envelope.message;
+    wanted_ = buffer_.bytes();
+    mode_ = select_mode(envelope, buffer_, port.limits());
+}
+
+void Receiver::count_received(int64_t bytes, int chunks) const
+{
+    count(counter_of(Counter::chunks_by_value, mode_), chunks);
+    count(counter_of(Counter::bytes_by_value, mode_), bytes);
+}
+
+void Receiver::finish_received()
+{
+    if (truncated_)
+        ending_.error = HEDDLE_ERR_TRUNCATE;
+    finish();
+}
+
+} // namespace heddle::pipeline

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which path a message takes, from one description of its buffer and of the peer. All choices are
+// made here; HEDDLE_LOG=policy prints each with its reason.
+#pragma once
+
+#include "pipeline/limits.hpp"
+#include "pipeline/protocol/buffer.hpp"
+
+namespace heddle::pipeline {
+
+class Peers;
+
+// What a sender knows before it begins.
+struct Facts {
+    const void *peer;
+    const Buffer &buffer;
+    int flags;           // of enum heddle_message_flag
+    int64_t eager_limit; // bytes
+    bool has_rtr;        // the receiver has said where its buffer is
+    bool get_runs;       // another get is on its way
+};
+
+struct Choice {
+    heddle_message_path path;
+    const char *reason;
+    bool for_misses = false; // a get that the peer's misses ruled out
+};
+
+// Whether an RTR would be of use.
+bool can_put(const Facts &facts, const Limits &limits);
+Choice select(const Facts &facts, const Limits &limits, const Peers &peers);
+// Prints what a sender chose. `envelope`: of its message; null where the caller packs it.
+void log_choice(const Facts &facts, const Choice &choice, const Envelope *envelope);
+// Prints that a receiver asks for a sender's message by value after all.
+void log_fall_back(uint64_t message, uint64_t process, const char *reason);
+
+// How a receiver gets the data of an envelope's message: the fastest way that both ends know of.
+Mode select_mode(const Envelope &envelope, const Buffer &buffer, const Limits &limits);
+
+} // namespace heddle::pipeline

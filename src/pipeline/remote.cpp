@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The C API of other processes' memory. It stands on the same caches as gets and puts of messages
+// (exports.hpp, imports.hpp): what the one has opened serves the other.
+#include "pipeline/remote.hpp"
+
+#include "gpu/core/counters.hpp"
+#include "gpu/core/devices.hpp"
+#include "gpu/core/error_detail.hpp"
+#include "gpu/core/settings.hpp"
+#include "pipeline/limits.hpp"
+#include "pipeline/peer_memory/exports.hpp"
+#include "pipeline/peer_memory/imports.hpp"
+#include "pipeline/peer_memory/memory_file.hpp"
+#include "pipeline/peer_memory/process.hpp"
+#include "pipeline/protocol/buffer.hpp"
+
+#include <atomic>
+#include <cstring>
+#include <memory>
+
+using namespace heddle;
+using namespace heddle::pipeline;
+
+struct heddle_import {
+    Import open;
+};
+
+struct heddle_shared {
+    SharedMemory memory;
+};
+
+namespace {
+
+struct Exported {
+    uint64_t process;
+    int64_t bytes;
+    MemoryHandle handle;
+};
+static_assert(sizeof(Exported) <= sizeof(heddle_exported::internal));
+
+static_assert(sizeof(SharedName) <= sizeof(heddle_shared_name::internal));
+
+bool may_export()
+{
+    Limits limits;
+    limits.peer = gpu::Settings::get().peer;
+    return limits.allow(Mode::reference);
+}
+
+Error export_memory(const char *at, int64_t bytes, Exported &exported)
+{
+    gpu::Devices *const devices = gpu::Devices::open();
+    if (!devices || !may_export())
+        return HEDDLE_ERR_BUFFER;
+    const gpu::Memory memory = devices->backend().query(at, true);
+    if (memory.kind != gpu::MemoryKind::device || memory.device < 0)
+        return HEDDLE_ERR_BUFFER;
+    const auto handle = export_own(devices->device(memory.device), memory, at, bytes, 0);
+    if (!handle)
+        return HEDDLE_ERR_BUFFER;
+    exported = {process_id().process, bytes, *handle};
+    return HEDDLE_SUCCESS;
+}
+
+// The one that a buffer's data are moved by; of host memory, one that is in use.
+gpu::Device *device_near(gpu::Devices &devices, const heddle_buffer *near)
+{
+    Buffer buffer;
+    if (read_buffer(near, buffer) && buffer.device())
+        return buffer.device();
+    if (gpu::Device *const used = devices.first_in_use())
+        return used;
+    return devices.count() > 0 ? &devices.device(0) : nullptr;
+}
+
+Error import_memory(const Exported &exported, const heddle_buffer *near, Import &import)
+{
+    gpu::Devices *const devices = gpu::Devices::open();
+    gpu::Device *const device = devices ? device_near(*devices, near) : nullptr;
+    if (!device)
+        return HEDDLE_ERR_NO_DEVICE;
+    const Importer importer{*device, exported.process, Mode::reference};
+    if (importer.is_closed(true))
+        return HEDDLE_ERR_BUFFER;
+    return importer.open(exported.handle, exported.bytes, import);
+}
+
+struct Accesses {
+    std::atomic<int64_t> number{0};
+    std::atomic<int64_t> bytes{0};
+};
+Accesses accesses[HEDDLE_ACCESS_IN_CHUNKS + 1];
+
+const gpu::Source source([](gpu::Counts &counts) {
+    const auto tell = [&](const char *name, const std::atomic<int64_t> &value) {
+        counts.push_back({"windows", name,
+                          "one-sided operations from or to device memory by the way they took",
+                          value.load(std::memory_order_relaxed)});
+    };
+    tell("direct", accesses[HEDDLE_ACCESS_DIRECT].number);
+    tell("bytes_direct", accesses[HEDDLE_ACCESS_DIRECT].bytes);
+    tell("in_chunks", accesses[HEDDLE_ACCESS_IN_CHUNKS].number);
+    tell("bytes_in_chunks", accesses[HEDDLE_ACCESS_IN_CHUNKS].bytes);
+    tell("by_message", accesses[HEDDLE_ACCESS_BY_MESSAGE].number);
+    tell("bytes_by_message", accesses[HEDDLE_ACCESS_BY_MESSAGE].bytes);
+});
+
+} // namespace
+
+bool heddle::pipeline::memory_of(const heddle_import &import, gpu::Memory &memory)
+{
+    if (!import.open.memory)
+        return false;
+    memory = *import.open.memory;
+    return true;
+}
+
+int heddle_export(const void *at, int64_t bytes, heddle_exported *exported)
+{
+    if (!at || bytes <= 0 || !exported)
+        return HEDDLE_ERR_ARG;
+    return gpu::answer([&]() -> Error {
+        Exported made;
+        if (const Error e = export_memory(static_cast<const char *>(at), bytes, made))
+            return e;
+        *exported = {};
+        std::memcpy(exported->internal, &made, sizeof made);
+        return HEDDLE_SUCCESS;
+    });
+}
+
+int heddle_import_open(const heddle_exported *exported, const heddle_buffer *near,
+                       heddle_import **import)
+{
+    if (!exported || !import)
+        return HEDDLE_ERR_ARG;
+    return gpu::answer([&]() -> Error {
+        Exported its;
+        std::memcpy(static_cast<void *>(&its), exported->internal, sizeof its);
+        Import open;
+        if (const Error e = import_memory(its, near, open))
+            return e;
+        *import = new heddle_import{std::move(open)};
+        return HEDDLE_SUCCESS;
+    });
+}
+
+void *heddle_import_address(const heddle_import *import)
+{
+    return import ? import->open.at : nullptr;
+}
+
+void heddle_import_release(heddle_import *import) { delete import; }
+
+int heddle_shared_make(int64_t bytes, heddle_shared_name *name, heddle_shared **shared)
+{
+    if (bytes <= 0 || !name || !shared)
+        return HEDDLE_ERR_ARG;
+    return gpu::answer([&]() -> Error {
+        auto made = std::make_unique<heddle_shared>();
+        if (const Error e = made->memory.make(static_cast<size_t>(bytes), "heddle-window"))
+            return e;
+        const SharedName its = made->memory.name();
+        *name = {};
+        std::memcpy(name->internal, &its, sizeof its);
+        *shared = made.release();
+        return HEDDLE_SUCCESS;
+    });
+}
+
+int heddle_shared_open(const heddle_shared_name *name, heddle_shared **shared)
+{
+    if (!name || !shared)
+        return HEDDLE_ERR_ARG;
+    return gpu::answer([&]() -> Error {
+        SharedName its;
+        std::memcpy(&its, name->internal, sizeof its);
+        auto opened = std::make_unique<heddle_shared>();
+        if (const Error e = opened->memory.open(its))
+            return e;
+        *shared = opened.release();
+        return HEDDLE_SUCCESS;
+    });
+}
+
+void heddle_shared_opened(heddle_shared *shared)
+{
+    if (shared)
+        shared->memory.close_file();
+}
+
+void *heddle_shared_address(const heddle_shared *shared)
+{
+    return shared ? shared->memory.at() : nullptr;
+}
+
+void heddle_shared_close(heddle_shared *shared) { delete shared; }
+
+void heddle_access_count(int access, int64_t bytes)
+{
+    if (access < 0 || access > HEDDLE_ACCESS_IN_CHUNKS)
+        return;
+    Accesses &its = accesses[access];
+    its.number.fetch_add(1, std::memory_order_relaxed);
+    its.bytes.fetch_add(bytes, std::memory_order_relaxed);
+}
