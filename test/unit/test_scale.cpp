@@ -386,7 +386,8 @@ TEST_CASE("no type falls to a call per element", "[scale]")
         {indexed_block(1, uneven, number), 1},
         {indexed_block(1, uneven, record), 1},
     };
-    for (const auto &[expr, count] : types) {
+    for (const auto &[expr, instances] : types) {
+        const int64_t count = instances; /* clang 14 captures no structured binding */
         const Type type = build(*expr).commit();
         const heddle_type_info info = type.info();
         std::vector<std::byte> memory(
