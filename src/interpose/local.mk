@@ -3,6 +3,9 @@
 # The interposer: the engine for programs on another MPI (--with-interpose). One source, compiled once for each ABI with
 # that MPI's mpi.h. It calls PMPI_..., which the process's MPI defines, and is linked with none.
 interpose_sources = \
+    src/interpose/collective.cpp \
+    src/interpose/collective.hpp \
+    src/interpose/collective_calls.cpp \
     src/interpose/completion.cpp \
     src/interpose/contents.cpp \
     src/interpose/contents.hpp \
@@ -22,6 +25,7 @@ interpose_sources = \
     src/interpose/predefined.hpp \
     src/interpose/rebuild.cpp \
     src/interpose/rebuild.hpp \
+    src/interpose/reductions.cpp \
     src/interpose/report.cpp \
     src/interpose/report.hpp \
     src/interpose/shape.cpp \

@@ -35,7 +35,9 @@ bool Operation::is_packed()
 
 int Operation::issue()
 {
-    const int error = steps_->issue(&inner_);
+    int error = steps_->issue(&inner_);
+    if (error == MPI_SUCCESS && steps_->issue_also)
+        error = steps_->issue_also(&also_);
     if (error == MPI_SUCCESS)
         state_ = State::running;
     else
@@ -56,34 +58,55 @@ void Operation::cancel()
     }
 }
 
+// Whether MPI has moved all; an error ends the operation.
+bool Operation::has_moved()
+{
+    int done = 0;
+    if (!inner_is_done_) {
+        const int error = PMPI_Test(&inner_, &done, &status_);
+        if (error != MPI_SUCCESS && inner_ != MPI_REQUEST_NULL && !steps_->keeps_inner)
+            PMPI_Request_free(&inner_);
+        if (error != MPI_SUCCESS)
+            error_ = error;
+        inner_is_done_ = done != 0 || error != MPI_SUCCESS;
+    }
+    if (also_ != MPI_REQUEST_NULL) {
+        const int error = PMPI_Test(&also_, &done, MPI_STATUS_IGNORE);
+        if (error != MPI_SUCCESS && error_ == MPI_SUCCESS)
+            error_ = error;
+        if (error != MPI_SUCCESS)
+            also_ = MPI_REQUEST_NULL;
+    }
+    return inner_is_done_ && also_ == MPI_REQUEST_NULL;
+}
+
+void Operation::begin_unpacking()
+{
+    PMPI_Test_cancelled(&status_, &cancelled_);
+    std::vector<heddle_move> moves;
+    if (steps_->unpack && !cancelled_)
+        moves = steps_->unpack(status_);
+    state_ = State::unpacking;
+    if (moves.empty())
+        return;
+    const int error =
+        heddle_transfer_begin(moves.data(), static_cast<int64_t>(moves.size()), &transfer_);
+    if (error != HEDDLE_SUCCESS) // the program's communicator may be gone
+        end(raise(MPI_COMM_WORLD, class_of(error)));
+}
+
 // Behind packing.
 void Operation::move_on()
 {
-    int done = 0;
-    if (state_ == State::running) {
-        const int error = PMPI_Test(&inner_, &done, &status_);
-        if (error != MPI_SUCCESS) {
-            if (inner_ != MPI_REQUEST_NULL && !steps_->keeps_inner)
-                PMPI_Request_free(&inner_);
-            return end(error);
-        }
-        if (!done)
-            return;
-        PMPI_Test_cancelled(&status_, &cancelled_);
-        std::vector<heddle_move> moves;
-        if (steps_->unpack && !cancelled_)
-            moves = steps_->unpack(status_);
-        state_ = State::unpacking;
-        const int begun =
-            moves.empty() ? HEDDLE_SUCCESS
-                          : heddle_transfer_begin(moves.data(), static_cast<int64_t>(moves.size()),
-                                                  &transfer_);
-        if (begun != HEDDLE_SUCCESS)
-            return end(raise(MPI_COMM_WORLD, class_of(begun)));
+    if (state_ == State::running && has_moved()) {
+        if (error_ != MPI_SUCCESS)
+            return end(error_);
+        begin_unpacking();
     }
     if (state_ == State::unpacking) {
+        int done = 0;
         const int error = heddle_test(&transfer_, &done);
-        if (error != HEDDLE_SUCCESS) // the program's communicator may be gone
+        if (error != HEDDLE_SUCCESS)
             end(raise(MPI_COMM_WORLD, class_of(error)));
         else if (done)
             end(MPI_SUCCESS);

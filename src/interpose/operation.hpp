@@ -23,6 +23,8 @@ struct Steps {
     std::vector<heddle_move> pack;
     // Calls MPI, which writes the inner request.
     std::function<int(MPI_Request *)> issue;
+    // A second call, which has to end too; its status does not count. May be empty.
+    std::function<int(MPI_Request *)> issue_also;
     // What to unpack of a message or a collective that has ended so. May be empty.
     std::function<std::vector<heddle_move>(const MPI_Status &)> unpack;
     // The inner request is persistent: not freed when it has ended.
@@ -52,13 +54,16 @@ private:
     bool is_packed();
     int issue();
     void move_on();
+    bool has_moved();
+    void begin_unpacking();
     void end(int error);
     void cancel();
 
     const std::shared_ptr<const Steps> steps_;
     State state_ = State::packing;
     heddle_request *transfer_ = nullptr;
-    MPI_Request inner_ = MPI_REQUEST_NULL, outer_ = MPI_REQUEST_NULL;
+    MPI_Request inner_ = MPI_REQUEST_NULL, also_ = MPI_REQUEST_NULL, outer_ = MPI_REQUEST_NULL;
+    bool inner_is_done_ = false;
     MPI_Status status_{};
     int cancelled_ = 0, error_ = MPI_SUCCESS;
     std::atomic<bool> wants_cancel_{false}, done_{false};

@@ -27,13 +27,13 @@ struct Message {
         return bytes == 0 ? result
                           : raise(comm, transfer({unpack_move(data, staging.at(), bytes)}));
     }
-    // To unpack it in an operation.
-    static auto unpacking(const std::shared_ptr<const Message> &message)
+    // To unpack it in an operation, which keeps it.
+    static auto unpacking(const Message &message)
     {
-        return [message = message.get()](const MPI_Status &status) {
+        return [&message](const MPI_Status &status) {
             std::vector<heddle_move> moves;
             if (const int64_t bytes = bytes_of(status); bytes > 0)
-                moves.push_back(unpack_move(message->data, message->staging.at(), bytes));
+                moves.push_back(unpack_move(message.data, message.staging.at(), bytes));
             return moves;
         };
     }
@@ -226,7 +226,7 @@ template <auto down, class Int> int begin_receive(void *buffer, Int n, MPI_Datat
         const Packed packed(message->data.bytes());
         return down(message->staging.at(), packed.count(), packed.type(), from, tag, comm, inner);
     };
-    steps.unpack = Message::unpacking(message);
+    steps.unpack = Message::unpacking(*message);
     steps.has_status = true;
     steps.keep = message;
     return begin(std::make_shared<const Steps>(std::move(steps)), true, request);
@@ -251,7 +251,7 @@ template <auto down, class Int> int begin_matched_receive(void *buffer, Int n, M
         const Packed packed(message->data.bytes());
         return down(message->staging.at(), packed.count(), packed.type(), matched, inner);
     };
-    steps.unpack = Message::unpacking(message);
+    steps.unpack = Message::unpacking(*message);
     steps.has_status = true;
     steps.keep = message;
     return begin(std::make_shared<const Steps>(std::move(steps)), true, request);
@@ -280,7 +280,7 @@ int make_persistent(Buffer *buffer, Int n, MPI_Datatype type, int peer, int tag,
     if (sends)
         steps.pack.push_back(pack_move(message->data, message->staging.at()));
     else
-        steps.unpack = Message::unpacking(message);
+        steps.unpack = Message::unpacking(*message);
     steps.has_status = !sends;
     steps.keep = message;
     keep_persistent(*request, std::move(steps));
@@ -317,8 +317,11 @@ struct Ends {
     }
 };
 
-template <auto down, class Int> int begin_exchange(std::shared_ptr<const Ends> ends, Peer to,
-                                                   Peer from, MPI_Comm comm, MPI_Request *request)
+// As a receive and a send, as MPI defines it. MPICH 4.0.2's own calls are wrong even on host
+// memory: they leave the status empty, and MPI_Isendrecv_replace the data, too (docs/upstream.md).
+template <auto send, auto receive, class Int> int begin_exchange(std::shared_ptr<const Ends> ends,
+                                                                 Peer to, Peer from, MPI_Comm comm,
+                                                                 MPI_Request *request)
 {
     const End &out = ends->out, &in = ends->in;
     if (out.failed() || in.failed())
@@ -327,39 +330,38 @@ template <auto down, class Int> int begin_exchange(std::shared_ptr<const Ends> e
     steps.comm = comm;
     if (out.is_staged())
         steps.pack.push_back(pack_move(out.message().data, out.buffer()));
-    steps.issue = [=, ends = ends.get()](MPI_Request *inner) {
-        return down(ends->out.buffer(), ends->out.template count<Int>(), ends->out.type(), to.rank,
-                    to.tag, ends->in.buffer(), ends->in.template count<Int>(), ends->in.type(),
-                    from.rank, from.tag, comm, inner);
+    steps.issue = [=, in = &in](MPI_Request *inner) {
+        return receive(in->buffer(), in->template count<Int>(), in->type(), from.rank, from.tag,
+                       comm, inner);
+    };
+    steps.issue_also = [=, out = &out](MPI_Request *inner) {
+        return send(out->buffer(), out->template count<Int>(), out->type(), to.rank, to.tag, comm,
+                    inner);
     };
     if (in.is_staged())
-        steps.unpack = [message = &in.message()](const MPI_Status &status) {
-            return std::vector{unpack_move(message->data, message->staging.at(), bytes_of(status))};
-        };
+        steps.unpack = Message::unpacking(in.message());
     steps.has_status = true;
     steps.keep = std::move(ends);
     return begin(std::make_shared<const Steps>(std::move(steps)), true, request);
 }
 
-template <auto down, class Int> int begin_exchange_or_pass(const void *out, Int outs,
-                                                           MPI_Datatype out_type, Peer to, void *in,
-                                                           Int ins, MPI_Datatype in_type, Peer from,
-                                                           MPI_Comm comm, MPI_Request *request)
+template <auto down, auto send, auto receive, class Int>
+int begin_exchange_or_pass(const void *out, Int outs, MPI_Datatype out_type, Peer to, void *in,
+                           Int ins, MPI_Datatype in_type, Peer from, MPI_Comm comm,
+                           MPI_Request *request)
 {
     flush();
     using Arguments = Ends::Arguments<Int>;
     const auto ends = std::make_shared<const Ends>(Arguments{out, outs, out_type, to.rank},
                                                    Arguments{in, ins, in_type, from.rank});
     if (ends->out.is_staged() || ends->in.is_staged())
-        return begin_exchange<down, Int>(ends, to, from, comm, request);
+        return begin_exchange<send, receive, Int>(ends, to, from, comm, request);
     count(Count::passed);
     return down(out, outs, out_type, to.rank, to.tag, in, ins, in_type, from.rank, from.tag, comm,
                 request);
 }
 
-// As MPI_Isendrecv, out of one staging buffer and into another: MPICH 4.0.2's own call is wrong
-// even on host memory (docs/upstream.md).
-template <auto down, auto exchange_down, class Int>
+template <auto down, auto send, auto receive, class Int>
 int begin_replace(void *buffer, Int n, MPI_Datatype type, Peer to, Peer from, MPI_Comm comm,
                   MPI_Request *request)
 {
@@ -371,7 +373,7 @@ int begin_replace(void *buffer, Int n, MPI_Datatype type, Peer to, Peer from, MP
     using Arguments = Ends::Arguments<Int>;
     const auto ends = std::make_shared<const Ends>(Arguments{buffer, n, type, to.rank},
                                                    Arguments{buffer, n, type, from.rank});
-    return begin_exchange<exchange_down, Int>(ends, to, from, comm, request);
+    return begin_exchange<send, receive, Int>(ends, to, from, comm, request);
 }
 #endif
 
@@ -428,19 +430,19 @@ using namespace heddle::interpose;
         return make_persistent<PMPI_Recv_init##Suffix, false>(buffer, n, type, from, tag, comm,    \
                                                               request);                            \
     }
-#define EXCHANGE(Name, how, Int, Result)                                                           \
+#define EXCHANGE(Name, Int)                                                                        \
     int MPI_##Name(const void *out, Int outs, MPI_Datatype out_type, int to, int out_tag,          \
                    void *in, Int ins, MPI_Datatype in_type, int from, int in_tag, MPI_Comm comm,   \
-                   Result *result)                                                                 \
+                   MPI_Status *status)                                                             \
     {                                                                                              \
-        return how<PMPI_##Name>(out, outs, out_type, {to, out_tag}, in, ins, in_type,              \
-                                {from, in_tag}, comm, result);                                     \
+        return exchange_or_pass<PMPI_##Name>(out, outs, out_type, {to, out_tag}, in, ins, in_type, \
+                                             {from, in_tag}, comm, status);                        \
     }
-#define REPLACE(Name, how, Int, Result)                                                            \
+#define REPLACE(Name, Int)                                                                         \
     int MPI_##Name(void *buffer, Int n, MPI_Datatype type, int to, int out_tag, int from,          \
-                   int in_tag, MPI_Comm comm, Result *result)                                      \
+                   int in_tag, MPI_Comm comm, MPI_Status *status)                                  \
     {                                                                                              \
-        return how<PMPI_##Name>(buffer, n, type, {to, out_tag}, {from, in_tag}, comm, result);     \
+        return replace<PMPI_##Name>(buffer, n, type, {to, out_tag}, {from, in_tag}, comm, status); \
     }
 
 extern "C" {
@@ -457,8 +459,8 @@ SEND_INIT(Ssend_init, int)
 SEND_INIT(Rsend_init, int)
 SEND_INIT(Bsend_init, int)
 RECEIVES(, int)
-EXCHANGE(Sendrecv, exchange_or_pass, int, MPI_Status)
-REPLACE(Sendrecv_replace, replace, int, MPI_Status)
+EXCHANGE(Sendrecv, int)
+REPLACE(Sendrecv_replace, int)
 
 #if MPI_VERSION >= 4
 SEND(Send_c, MPI_Count)
@@ -474,22 +476,34 @@ SEND_INIT(Ssend_init_c, MPI_Count)
 SEND_INIT(Rsend_init_c, MPI_Count)
 SEND_INIT(Bsend_init_c, MPI_Count)
 RECEIVES(_c, MPI_Count)
-EXCHANGE(Sendrecv_c, exchange_or_pass, MPI_Count, MPI_Status)
-REPLACE(Sendrecv_replace_c, replace, MPI_Count, MPI_Status)
-EXCHANGE(Isendrecv, begin_exchange_or_pass, int, MPI_Request)
-EXCHANGE(Isendrecv_c, begin_exchange_or_pass, MPI_Count, MPI_Request)
+EXCHANGE(Sendrecv_c, MPI_Count)
+REPLACE(Sendrecv_replace_c, MPI_Count)
 
+int MPI_Isendrecv(const void *out, int outs, MPI_Datatype out_type, int to, int out_tag, void *in,
+                  int ins, MPI_Datatype in_type, int from, int in_tag, MPI_Comm comm,
+                  MPI_Request *request)
+{
+    return begin_exchange_or_pass<PMPI_Isendrecv, PMPI_Isend, PMPI_Irecv>(
+        out, outs, out_type, {to, out_tag}, in, ins, in_type, {from, in_tag}, comm, request);
+}
+int MPI_Isendrecv_c(const void *out, MPI_Count outs, MPI_Datatype out_type, int to, int out_tag,
+                    void *in, MPI_Count ins, MPI_Datatype in_type, int from, int in_tag,
+                    MPI_Comm comm, MPI_Request *request)
+{
+    return begin_exchange_or_pass<PMPI_Isendrecv_c, PMPI_Isend_c, PMPI_Irecv_c>(
+        out, outs, out_type, {to, out_tag}, in, ins, in_type, {from, in_tag}, comm, request);
+}
 int MPI_Isendrecv_replace(void *buffer, int n, MPI_Datatype type, int to, int out_tag, int from,
                           int in_tag, MPI_Comm comm, MPI_Request *request)
 {
-    return begin_replace<PMPI_Isendrecv_replace, PMPI_Isendrecv>(buffer, n, type, {to, out_tag},
-                                                                 {from, in_tag}, comm, request);
+    return begin_replace<PMPI_Isendrecv_replace, PMPI_Isend, PMPI_Irecv>(
+        buffer, n, type, {to, out_tag}, {from, in_tag}, comm, request);
 }
 int MPI_Isendrecv_replace_c(void *buffer, MPI_Count n, MPI_Datatype type, int to, int out_tag,
                             int from, int in_tag, MPI_Comm comm, MPI_Request *request)
 {
-    return begin_replace<PMPI_Isendrecv_replace_c, PMPI_Isendrecv_c>(buffer, n, type, {to, out_tag},
-                                                                     {from, in_tag}, comm, request);
+    return begin_replace<PMPI_Isendrecv_replace_c, PMPI_Isend_c, PMPI_Irecv_c>(
+        buffer, n, type, {to, out_tag}, {from, in_tag}, comm, request);
 }
 #endif
 }
