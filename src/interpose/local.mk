@@ -13,11 +13,13 @@ interpose_sources = \
     src/interpose/darray.hpp \
     src/interpose/data.cpp \
     src/interpose/data.hpp \
+    src/interpose/files.cpp \
     src/interpose/handles.cpp \
     src/interpose/handles.hpp \
     src/interpose/operation.cpp \
     src/interpose/operation.hpp \
     src/interpose/packing.cpp \
+    src/interpose/partitioned.cpp \
     src/interpose/persistent.cpp \
     src/interpose/persistent.hpp \
     src/interpose/point_to_point.cpp \
@@ -31,7 +33,8 @@ interpose_sources = \
     src/interpose/shape.cpp \
     src/interpose/shape.hpp \
     src/interpose/type_ref.hpp \
-    src/interpose/waiting.cpp
+    src/interpose/waiting.cpp \
+    src/interpose/windows.cpp
 EXTRA_DIST += $(interpose_sources)
 
 # PMPI_... are found when they are called first: an older MPI of the same ABI may lack some.

@@ -202,6 +202,16 @@ public:
         flush_locked();
     }
 
+    bool while_running(const Operation &operation, const std::function<void()> &act)
+    {
+        const std::lock_guard lock(mutex_);
+        const Inside inside;
+        if (operation.state_ != Operation::State::running)
+            return false;
+        act();
+        return true;
+    }
+
     OperationPtr find(MPI_Request outer)
     {
         const std::lock_guard lock(table_mutex_);
@@ -336,6 +346,11 @@ OperationPtr operation_of(MPI_Request outer)
     return outer == MPI_REQUEST_NULL ? nullptr : immortal<Operations>().find(outer);
 }
 
+bool while_running(const Operation &operation, const std::function<void()> &act)
+{
+    return immortal<Operations>().while_running(operation, act);
+}
+
 bool is_idle() { return immortal<Operations>().is_idle(); }
 
 void progress() { immortal<Operations>().progress(); }
@@ -353,7 +368,6 @@ void finish_all()
     Operations &all = immortal<Operations>();
     for (Patience patience; all.is_any_under_way(); patience.wait())
         progress();
-    free_what_waits();
 }
 
 void Patience::wait()

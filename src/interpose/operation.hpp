@@ -79,6 +79,10 @@ int begin(std::shared_ptr<const Steps> steps, bool packs_now, MPI_Request *reque
 // The operation behind an outer request, or null.
 OperationPtr operation_of(MPI_Request outer);
 
+// Calls `act` while MPI moves the operation's data, and nobody asks for its inner request. False
+// where MPI does not, or no longer.
+bool while_running(const Operation &operation, const std::function<void()> &act);
+
 // No operation is under way, nor waits to be completed by the program.
 bool is_idle();
 

@@ -80,7 +80,7 @@ struct Kept {
     ShapePtr shape;
 };
 
-int forget(MPI_Datatype, int, void *kept, void *)
+int delete_kept(MPI_Datatype, int, void *kept, void *)
 {
     const std::unique_ptr<Kept> gone(static_cast<Kept *>(kept));
     return MPI_SUCCESS;
@@ -93,7 +93,7 @@ public:
         void *kept = nullptr;
         int there = 0;
         std::call_once(once_, [this] {
-            PMPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, forget, &key_, nullptr);
+            PMPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, delete_kept, &key_, nullptr);
         });
         PMPI_Type_get_attr(type, key_, &kept, &there);
         if (there)
@@ -113,6 +113,12 @@ public:
         return made;
     }
 
+    void forget()
+    {
+        const std::lock_guard lock(mutex_);
+        given_.clear();
+    }
+
 private:
     std::once_flag once_;
     std::mutex mutex_;
@@ -121,6 +127,8 @@ private:
 };
 
 } // namespace
+
+void forget_shapes() { immortal<Cache>().forget(); }
 
 ShapePtr shape_of(MPI_Datatype type) { return immortal<Cache>().find(type); }
 

@@ -41,7 +41,10 @@ using ShapePtr = std::shared_ptr<const Shape>;
 // Null where it cannot be rebuilt.
 ShapePtr shape_of(MPI_Datatype type);
 
-// A committed datatype of `n` elements in a row, and whether it has to be freed.
+// Gives up those of predefined types: in MPI_Finalize.
+void forget_shapes();
+
+// A committed datatype of `n` elements in a row, which the caller frees.
 MPI_Datatype make_dense(int64_t n, MPI_Datatype element);
 
 } // namespace heddle::interpose

@@ -223,6 +223,8 @@ int MPI_File_sync(MPI_File fh) { return flushed<PMPI_File_sync>(fh); }
 int MPI_Finalize()
 {
     finish_all();
+    forget_shapes();
+    free_what_waits();
     print_counters();
     return PMPI_Finalize();
 }
