@@ -4,7 +4,11 @@
 #include "interpose/operation.hpp"
 #include "interpose/report.hpp"
 
+#include "engine/immortal.hpp"
+
 #include <cstring>
+#include <mutex>
+#include <unordered_map>
 #include <utility>
 
 namespace heddle::interpose {
@@ -48,6 +52,16 @@ int obstacle(MPI_File file, const Piece &piece)
     return MPI_ERR_OTHER;
 }
 
+// Unpacks what a read that returned `result` has read.
+template <bool writes>
+int received(MPI_File file, const Piece &piece, int result, const MPI_Status &status)
+{
+    if (result != MPI_SUCCESS || writes || bytes_of(status) == 0)
+        return result;
+    const int error = transfer({unpack_move(piece.data, piece.staging.at(), bytes_of(status))});
+    return error == MPI_SUCCESS ? result : refuse(file, error);
+}
+
 template <bool writes, class Call, class Buffer>
 int blocking(MPI_File file, Buffer *buffer, int n, MPI_Datatype type, MPI_Status *status, Call call)
 {
@@ -66,11 +80,7 @@ int blocking(MPI_File file, Buffer *buffer, int n, MPI_Datatype type, MPI_Status
         return refuse(file, error);
     MPI_Status own;
     MPI_Status &found = status == MPI_STATUS_IGNORE ? own : *status;
-    const int result = call(piece.staging.at(), piece.type(), &found);
-    if (result != MPI_SUCCESS || writes || bytes_of(found) == 0)
-        return result;
-    error = transfer({unpack_move(piece.data, piece.staging.at(), bytes_of(found))});
-    return error == MPI_SUCCESS ? result : refuse(file, error);
+    return received<writes>(file, piece, call(piece.staging.at(), piece.type(), &found), found);
 }
 
 template <bool writes, class Call, class Buffer> int nonblocking(MPI_File file, Buffer *buffer,
@@ -104,11 +114,64 @@ template <bool writes, class Call, class Buffer> int nonblocking(MPI_File file, 
     return begin(std::make_shared<const Steps>(std::move(steps)), true, request);
 }
 
-// Begun and ended by a call each, of which the second has no type.
-int refuse_split(MPI_File file)
+// ---- split collectives
+// ---------------------------------------------------------------------------
+
+// The piece of each file whose split collective was begun. A file has one at a time.
+struct Begun {
+    std::mutex mutex;
+    std::unordered_map<HandleKey, std::unique_ptr<const Piece>> all;
+
+    void keep(MPI_File file, std::unique_ptr<const Piece> piece)
+    {
+        const std::lock_guard lock(mutex);
+        all[key_of(file)] = std::move(piece);
+    }
+    std::unique_ptr<const Piece> take(MPI_File file)
+    {
+        const std::lock_guard lock(mutex);
+        const auto found = all.find(key_of(file));
+        if (found == all.end())
+            return nullptr;
+        std::unique_ptr<const Piece> piece = std::move(found->second);
+        all.erase(found);
+        return piece;
+    }
+};
+
+template <bool writes, class Call, class Buffer>
+int begin_split(MPI_File file, Buffer *buffer, int n, MPI_Datatype type, Call call)
 {
-    complain_once("split collectives of files (MPI_File_..._begin) take no device memory");
-    return refuse(file, MPI_ERR_OTHER);
+    flush();
+    std::optional<Data> data = device_data(buffer, n, type);
+    if (!data) {
+        count(Count::passed);
+        return call(buffer, type);
+    }
+    count(Count::staged);
+    auto piece = std::make_unique<const Piece>(*std::move(data));
+    int error = obstacle(file, *piece);
+    if (error == MPI_SUCCESS && writes)
+        error = transfer({pack_move(piece->data, piece->staging.at())});
+    if (error != MPI_SUCCESS)
+        return refuse(file, error);
+    const int result = call(piece->staging.at(), piece->type());
+    if (result == MPI_SUCCESS)
+        immortal<Begun>().keep(file, std::move(piece));
+    return result;
+}
+
+template <bool writes, class Call, class Buffer>
+int end_split(MPI_File file, Buffer *buffer, MPI_Status *status, Call call)
+{
+    flush();
+    const std::unique_ptr<const Piece> piece =
+        device_is_open() ? immortal<Begun>().take(file) : nullptr;
+    if (!piece)
+        return call(buffer, status);
+    MPI_Status own;
+    MPI_Status &found = status == MPI_STATUS_IGNORE ? own : *status;
+    return received<writes>(file, *piece, call(piece->staging.at(), &found), found);
 }
 
 } // namespace
@@ -316,49 +379,87 @@ int MPI_File_iwrite_shared(MPI_File fh, const void *buf, int count, MPI_Datatype
 
 int MPI_File_read_all_begin(MPI_File fh, void *buf, int count, MPI_Datatype datatype)
 {
-    flush();
-    return device_data(buf, count, datatype) ? refuse_split(fh)
-                                             : PMPI_File_read_all_begin(fh, buf, count, datatype);
+    return begin_split<false>(fh, buf, count, datatype, [=](void *at, MPI_Datatype as) {
+        return PMPI_File_read_all_begin(fh, at, count, as);
+    });
+}
+
+int MPI_File_read_all_end(MPI_File fh, void *buf, MPI_Status *status)
+{
+    return end_split<false>(fh, buf, status, [=](void *at, MPI_Status *found) {
+        return PMPI_File_read_all_end(fh, at, found);
+    });
 }
 
 int MPI_File_write_all_begin(MPI_File fh, const void *buf, int count, MPI_Datatype datatype)
 {
-    flush();
-    return device_data(buf, count, datatype) ? refuse_split(fh)
-                                             : PMPI_File_write_all_begin(fh, buf, count, datatype);
+    return begin_split<true>(fh, buf, count, datatype, [=](const void *at, MPI_Datatype as) {
+        return PMPI_File_write_all_begin(fh, at, count, as);
+    });
+}
+
+int MPI_File_write_all_end(MPI_File fh, const void *buf, MPI_Status *status)
+{
+    return end_split<true>(fh, buf, status, [=](const void *at, MPI_Status *found) {
+        return PMPI_File_write_all_end(fh, at, found);
+    });
 }
 
 int MPI_File_read_at_all_begin(MPI_File fh, MPI_Offset offset, void *buf, int count,
                                MPI_Datatype datatype)
 {
-    flush();
-    return device_data(buf, count, datatype)
-               ? refuse_split(fh)
-               : PMPI_File_read_at_all_begin(fh, offset, buf, count, datatype);
+    return begin_split<false>(fh, buf, count, datatype, [=](void *at, MPI_Datatype as) {
+        return PMPI_File_read_at_all_begin(fh, offset, at, count, as);
+    });
+}
+
+int MPI_File_read_at_all_end(MPI_File fh, void *buf, MPI_Status *status)
+{
+    return end_split<false>(fh, buf, status, [=](void *at, MPI_Status *found) {
+        return PMPI_File_read_at_all_end(fh, at, found);
+    });
 }
 
 int MPI_File_write_at_all_begin(MPI_File fh, MPI_Offset offset, const void *buf, int count,
                                 MPI_Datatype datatype)
 {
-    flush();
-    return device_data(buf, count, datatype)
-               ? refuse_split(fh)
-               : PMPI_File_write_at_all_begin(fh, offset, buf, count, datatype);
+    return begin_split<true>(fh, buf, count, datatype, [=](const void *at, MPI_Datatype as) {
+        return PMPI_File_write_at_all_begin(fh, offset, at, count, as);
+    });
+}
+
+int MPI_File_write_at_all_end(MPI_File fh, const void *buf, MPI_Status *status)
+{
+    return end_split<true>(fh, buf, status, [=](const void *at, MPI_Status *found) {
+        return PMPI_File_write_at_all_end(fh, at, found);
+    });
 }
 
 int MPI_File_read_ordered_begin(MPI_File fh, void *buf, int count, MPI_Datatype datatype)
 {
-    flush();
-    return device_data(buf, count, datatype)
-               ? refuse_split(fh)
-               : PMPI_File_read_ordered_begin(fh, buf, count, datatype);
+    return begin_split<false>(fh, buf, count, datatype, [=](void *at, MPI_Datatype as) {
+        return PMPI_File_read_ordered_begin(fh, at, count, as);
+    });
+}
+
+int MPI_File_read_ordered_end(MPI_File fh, void *buf, MPI_Status *status)
+{
+    return end_split<false>(fh, buf, status, [=](void *at, MPI_Status *found) {
+        return PMPI_File_read_ordered_end(fh, at, found);
+    });
 }
 
 int MPI_File_write_ordered_begin(MPI_File fh, const void *buf, int count, MPI_Datatype datatype)
 {
-    flush();
-    return device_data(buf, count, datatype)
-               ? refuse_split(fh)
-               : PMPI_File_write_ordered_begin(fh, buf, count, datatype);
+    return begin_split<true>(fh, buf, count, datatype, [=](const void *at, MPI_Datatype as) {
+        return PMPI_File_write_ordered_begin(fh, at, count, as);
+    });
+}
+
+int MPI_File_write_ordered_end(MPI_File fh, const void *buf, MPI_Status *status)
+{
+    return end_split<true>(fh, buf, status, [=](const void *at, MPI_Status *found) {
+        return PMPI_File_write_ordered_end(fh, at, found);
+    });
 }
 }

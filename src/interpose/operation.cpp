@@ -55,6 +55,7 @@ void Operation::cancel()
         end(MPI_SUCCESS);
     } else if (state_ == State::running) {
         PMPI_Cancel(&inner_);
+        may_be_cancelled_ = true;
     }
 }
 
@@ -82,7 +83,8 @@ bool Operation::has_moved()
 
 void Operation::begin_unpacking()
 {
-    PMPI_Test_cancelled(&status_, &cancelled_);
+    if (may_be_cancelled_) // Open MPI 4.1 says anything of requests of files
+        PMPI_Test_cancelled(&status_, &cancelled_);
     std::vector<heddle_move> moves;
     if (steps_->unpack && !cancelled_)
         moves = steps_->unpack(status_);

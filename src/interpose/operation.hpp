@@ -63,7 +63,7 @@ private:
     State state_ = State::packing;
     heddle_request *transfer_ = nullptr;
     MPI_Request inner_ = MPI_REQUEST_NULL, also_ = MPI_REQUEST_NULL, outer_ = MPI_REQUEST_NULL;
-    bool inner_is_done_ = false;
+    bool inner_is_done_ = false, may_be_cancelled_ = false;
     MPI_Status status_{};
     int cancelled_ = 0, error_ = MPI_SUCCESS;
     std::atomic<bool> wants_cancel_{false}, done_{false};

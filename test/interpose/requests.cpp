@@ -320,6 +320,7 @@ int main(int argc, char **argv)
         if (peer != rank)
             waits_elsewhere();
         cancelled_and_freed();
-        failing_and_short();
+        if (peer != rank) /* Open MPI 4.1 writes behind the buffer of a receive from oneself */
+            failing_and_short();
     });
 }
