@@ -4,7 +4,7 @@
 #include "interpose/operation.hpp"
 #include "interpose/report.hpp"
 
-#include "engine/immortal.hpp"
+#include "interpose/immortal.hpp"
 
 #include <cstring>
 #include <mutex>
@@ -62,8 +62,9 @@ int received(MPI_File file, const Piece &piece, int result, const MPI_Status &st
     return error == MPI_SUCCESS ? result : refuse(file, error);
 }
 
-template <bool writes, class Call, class Buffer>
-int blocking(MPI_File file, Buffer *buffer, int n, MPI_Datatype type, MPI_Status *status, Call call)
+template <bool writes, class Call, class Buffer> int blocking(MPI_File file, Buffer *buffer,
+                                                              int64_t n, MPI_Datatype type,
+                                                              MPI_Status *status, Call call)
 {
     flush();
     std::optional<Data> data = device_data(buffer, n, type);
@@ -84,7 +85,7 @@ int blocking(MPI_File file, Buffer *buffer, int n, MPI_Datatype type, MPI_Status
 }
 
 template <bool writes, class Call, class Buffer> int nonblocking(MPI_File file, Buffer *buffer,
-                                                                 int n, MPI_Datatype type,
+                                                                 int64_t n, MPI_Datatype type,
                                                                  MPI_Request *request, Call call)
 {
     std::optional<Data> data = device_data(buffer, n, type);
@@ -140,7 +141,7 @@ struct Begun {
 };
 
 template <bool writes, class Call, class Buffer>
-int begin_split(MPI_File file, Buffer *buffer, int n, MPI_Datatype type, Call call)
+int begin_split(MPI_File file, Buffer *buffer, int64_t n, MPI_Datatype type, Call call)
 {
     flush();
     std::optional<Data> data = device_data(buffer, n, type);
@@ -462,4 +463,250 @@ int MPI_File_write_ordered_end(MPI_File fh, const void *buf, MPI_Status *status)
         return PMPI_File_write_ordered_end(fh, at, found);
     });
 }
+
+#if MPI_VERSION >= 4
+int MPI_File_read_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype,
+                    MPI_Status *status)
+{
+    return blocking<false>(fh, buf, count, datatype, status,
+                           [=](void *at, MPI_Datatype as, MPI_Status *found) {
+                               return PMPI_File_read_c(fh, at, count, as, found);
+                           });
+}
+
+int MPI_File_read_all_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype,
+                        MPI_Status *status)
+{
+    return blocking<false>(fh, buf, count, datatype, status,
+                           [=](void *at, MPI_Datatype as, MPI_Status *found) {
+                               return PMPI_File_read_all_c(fh, at, count, as, found);
+                           });
+}
+
+int MPI_File_write_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype,
+                     MPI_Status *status)
+{
+    return blocking<true>(fh, buf, count, datatype, status,
+                          [=](const void *at, MPI_Datatype as, MPI_Status *found) {
+                              return PMPI_File_write_c(fh, at, count, as, found);
+                          });
+}
+
+int MPI_File_write_all_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype,
+                         MPI_Status *status)
+{
+    return blocking<true>(fh, buf, count, datatype, status,
+                          [=](const void *at, MPI_Datatype as, MPI_Status *found) {
+                              return PMPI_File_write_all_c(fh, at, count, as, found);
+                          });
+}
+
+int MPI_File_read_at_c(MPI_File fh, MPI_Offset offset, void *buf, MPI_Count count,
+                       MPI_Datatype datatype, MPI_Status *status)
+{
+    return blocking<false>(fh, buf, count, datatype, status,
+                           [=](void *at, MPI_Datatype as, MPI_Status *found) {
+                               return PMPI_File_read_at_c(fh, offset, at, count, as, found);
+                           });
+}
+
+int MPI_File_read_at_all_c(MPI_File fh, MPI_Offset offset, void *buf, MPI_Count count,
+                           MPI_Datatype datatype, MPI_Status *status)
+{
+    return blocking<false>(fh, buf, count, datatype, status,
+                           [=](void *at, MPI_Datatype as, MPI_Status *found) {
+                               return PMPI_File_read_at_all_c(fh, offset, at, count, as, found);
+                           });
+}
+
+int MPI_File_write_at_c(MPI_File fh, MPI_Offset offset, const void *buf, MPI_Count count,
+                        MPI_Datatype datatype, MPI_Status *status)
+{
+    return blocking<true>(fh, buf, count, datatype, status,
+                          [=](const void *at, MPI_Datatype as, MPI_Status *found) {
+                              return PMPI_File_write_at_c(fh, offset, at, count, as, found);
+                          });
+}
+
+int MPI_File_write_at_all_c(MPI_File fh, MPI_Offset offset, const void *buf, MPI_Count count,
+                            MPI_Datatype datatype, MPI_Status *status)
+{
+    return blocking<true>(fh, buf, count, datatype, status,
+                          [=](const void *at, MPI_Datatype as, MPI_Status *found) {
+                              return PMPI_File_write_at_all_c(fh, offset, at, count, as, found);
+                          });
+}
+
+int MPI_File_read_shared_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype,
+                           MPI_Status *status)
+{
+    return blocking<false>(fh, buf, count, datatype, status,
+                           [=](void *at, MPI_Datatype as, MPI_Status *found) {
+                               return PMPI_File_read_shared_c(fh, at, count, as, found);
+                           });
+}
+
+int MPI_File_write_shared_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype,
+                            MPI_Status *status)
+{
+    return blocking<true>(fh, buf, count, datatype, status,
+                          [=](const void *at, MPI_Datatype as, MPI_Status *found) {
+                              return PMPI_File_write_shared_c(fh, at, count, as, found);
+                          });
+}
+
+int MPI_File_read_ordered_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype,
+                            MPI_Status *status)
+{
+    return blocking<false>(fh, buf, count, datatype, status,
+                           [=](void *at, MPI_Datatype as, MPI_Status *found) {
+                               return PMPI_File_read_ordered_c(fh, at, count, as, found);
+                           });
+}
+
+int MPI_File_write_ordered_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype,
+                             MPI_Status *status)
+{
+    return blocking<true>(fh, buf, count, datatype, status,
+                          [=](const void *at, MPI_Datatype as, MPI_Status *found) {
+                              return PMPI_File_write_ordered_c(fh, at, count, as, found);
+                          });
+}
+
+int MPI_File_iread_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype,
+                     MPI_Request *request)
+{
+    return nonblocking<false>(fh, buf, count, datatype, request,
+                              [=](void *at, MPI_Datatype as, MPI_Request *inner) {
+                                  return PMPI_File_iread_c(fh, at, count, as, inner);
+                              });
+}
+
+int MPI_File_iread_all_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype,
+                         MPI_Request *request)
+{
+    return nonblocking<false>(fh, buf, count, datatype, request,
+                              [=](void *at, MPI_Datatype as, MPI_Request *inner) {
+                                  return PMPI_File_iread_all_c(fh, at, count, as, inner);
+                              });
+}
+
+int MPI_File_iwrite_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype,
+                      MPI_Request *request)
+{
+    return nonblocking<true>(fh, buf, count, datatype, request,
+                             [=](const void *at, MPI_Datatype as, MPI_Request *inner) {
+                                 return PMPI_File_iwrite_c(fh, at, count, as, inner);
+                             });
+}
+
+int MPI_File_iwrite_all_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype,
+                          MPI_Request *request)
+{
+    return nonblocking<true>(fh, buf, count, datatype, request,
+                             [=](const void *at, MPI_Datatype as, MPI_Request *inner) {
+                                 return PMPI_File_iwrite_all_c(fh, at, count, as, inner);
+                             });
+}
+
+int MPI_File_iread_at_c(MPI_File fh, MPI_Offset offset, void *buf, MPI_Count count,
+                        MPI_Datatype datatype, MPI_Request *request)
+{
+    return nonblocking<false>(fh, buf, count, datatype, request,
+                              [=](void *at, MPI_Datatype as, MPI_Request *inner) {
+                                  return PMPI_File_iread_at_c(fh, offset, at, count, as, inner);
+                              });
+}
+
+int MPI_File_iread_at_all_c(MPI_File fh, MPI_Offset offset, void *buf, MPI_Count count,
+                            MPI_Datatype datatype, MPI_Request *request)
+{
+    return nonblocking<false>(fh, buf, count, datatype, request,
+                              [=](void *at, MPI_Datatype as, MPI_Request *inner) {
+                                  return PMPI_File_iread_at_all_c(fh, offset, at, count, as, inner);
+                              });
+}
+
+int MPI_File_iwrite_at_c(MPI_File fh, MPI_Offset offset, const void *buf, MPI_Count count,
+                         MPI_Datatype datatype, MPI_Request *request)
+{
+    return nonblocking<true>(fh, buf, count, datatype, request,
+                             [=](const void *at, MPI_Datatype as, MPI_Request *inner) {
+                                 return PMPI_File_iwrite_at_c(fh, offset, at, count, as, inner);
+                             });
+}
+
+int MPI_File_iwrite_at_all_c(MPI_File fh, MPI_Offset offset, const void *buf, MPI_Count count,
+                             MPI_Datatype datatype, MPI_Request *request)
+{
+    return nonblocking<true>(fh, buf, count, datatype, request,
+                             [=](const void *at, MPI_Datatype as, MPI_Request *inner) {
+                                 return PMPI_File_iwrite_at_all_c(fh, offset, at, count, as, inner);
+                             });
+}
+
+int MPI_File_iread_shared_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype,
+                            MPI_Request *request)
+{
+    return nonblocking<false>(fh, buf, count, datatype, request,
+                              [=](void *at, MPI_Datatype as, MPI_Request *inner) {
+                                  return PMPI_File_iread_shared_c(fh, at, count, as, inner);
+                              });
+}
+
+int MPI_File_iwrite_shared_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype,
+                             MPI_Request *request)
+{
+    return nonblocking<true>(fh, buf, count, datatype, request,
+                             [=](const void *at, MPI_Datatype as, MPI_Request *inner) {
+                                 return PMPI_File_iwrite_shared_c(fh, at, count, as, inner);
+                             });
+}
+
+int MPI_File_read_all_begin_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype)
+{
+    return begin_split<false>(fh, buf, count, datatype, [=](void *at, MPI_Datatype as) {
+        return PMPI_File_read_all_begin_c(fh, at, count, as);
+    });
+}
+
+int MPI_File_write_all_begin_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype)
+{
+    return begin_split<true>(fh, buf, count, datatype, [=](const void *at, MPI_Datatype as) {
+        return PMPI_File_write_all_begin_c(fh, at, count, as);
+    });
+}
+
+int MPI_File_read_at_all_begin_c(MPI_File fh, MPI_Offset offset, void *buf, MPI_Count count,
+                                 MPI_Datatype datatype)
+{
+    return begin_split<false>(fh, buf, count, datatype, [=](void *at, MPI_Datatype as) {
+        return PMPI_File_read_at_all_begin_c(fh, offset, at, count, as);
+    });
+}
+
+int MPI_File_write_at_all_begin_c(MPI_File fh, MPI_Offset offset, const void *buf, MPI_Count count,
+                                  MPI_Datatype datatype)
+{
+    return begin_split<true>(fh, buf, count, datatype, [=](const void *at, MPI_Datatype as) {
+        return PMPI_File_write_at_all_begin_c(fh, offset, at, count, as);
+    });
+}
+
+int MPI_File_read_ordered_begin_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype)
+{
+    return begin_split<false>(fh, buf, count, datatype, [=](void *at, MPI_Datatype as) {
+        return PMPI_File_read_ordered_begin_c(fh, at, count, as);
+    });
+}
+
+int MPI_File_write_ordered_begin_c(MPI_File fh, const void *buf, MPI_Count count,
+                                   MPI_Datatype datatype)
+{
+    return begin_split<true>(fh, buf, count, datatype, [=](const void *at, MPI_Datatype as) {
+        return PMPI_File_write_ordered_begin_c(fh, at, count, as);
+    });
+}
+
+#endif
 }

@@ -144,4 +144,105 @@ int MPI_Rget_accumulate(const void *origin_addr, int origin_count, MPI_Datatype 
                                       result_count, result_datatype, target_rank, target_disp,
                                       target_count, target_datatype, op, win, request);
 }
+
+#if MPI_VERSION >= 4
+int MPI_Win_create_c(void *base, MPI_Aint size, MPI_Aint unit, MPI_Info info, MPI_Comm comm,
+                     MPI_Win *win)
+{
+    flush();
+    if (size == 0 || !device_is_open() || !is_device_memory(base))
+        return PMPI_Win_create_c(base, size, unit, info, comm, win);
+    complain_once("windows and one-sided operations take no device memory");
+    return raise(comm, MPI_ERR_OTHER);
+}
+
+int MPI_Put_c(const void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
+              int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+              MPI_Datatype target_datatype, MPI_Win win)
+{
+    return is_on_device(origin_addr, origin_count, origin_datatype)
+               ? refuse(win)
+               : PMPI_Put_c(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
+                            target_count, target_datatype, win);
+}
+
+int MPI_Get_c(void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
+              int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+              MPI_Datatype target_datatype, MPI_Win win)
+{
+    return is_on_device(origin_addr, origin_count, origin_datatype)
+               ? refuse(win)
+               : PMPI_Get_c(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
+                            target_count, target_datatype, win);
+}
+
+int MPI_Accumulate_c(const void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
+                     int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+                     MPI_Datatype target_datatype, MPI_Op op, MPI_Win win)
+{
+    return is_on_device(origin_addr, origin_count, origin_datatype)
+               ? refuse(win)
+               : PMPI_Accumulate_c(origin_addr, origin_count, origin_datatype, target_rank,
+                                   target_disp, target_count, target_datatype, op, win);
+}
+
+int MPI_Get_accumulate_c(const void *origin_addr, MPI_Count origin_count,
+                         MPI_Datatype origin_datatype, void *result_addr, MPI_Count result_count,
+                         MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp,
+                         MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op,
+                         MPI_Win win)
+{
+    return is_on_device(origin_addr, origin_count, origin_datatype) ||
+                   is_on_device(result_addr, result_count, result_datatype)
+               ? refuse(win)
+               : PMPI_Get_accumulate_c(origin_addr, origin_count, origin_datatype, result_addr,
+                                       result_count, result_datatype, target_rank, target_disp,
+                                       target_count, target_datatype, op, win);
+}
+
+int MPI_Rput_c(const void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
+               int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+               MPI_Datatype target_datatype, MPI_Win win, MPI_Request *request)
+{
+    return is_on_device(origin_addr, origin_count, origin_datatype)
+               ? refuse(win)
+               : PMPI_Rput_c(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
+                             target_count, target_datatype, win, request);
+}
+
+int MPI_Rget_c(void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
+               int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+               MPI_Datatype target_datatype, MPI_Win win, MPI_Request *request)
+{
+    return is_on_device(origin_addr, origin_count, origin_datatype)
+               ? refuse(win)
+               : PMPI_Rget_c(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
+                             target_count, target_datatype, win, request);
+}
+
+int MPI_Raccumulate_c(const void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
+                      int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+                      MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request *request)
+{
+    return is_on_device(origin_addr, origin_count, origin_datatype)
+               ? refuse(win)
+               : PMPI_Raccumulate_c(origin_addr, origin_count, origin_datatype, target_rank,
+                                    target_disp, target_count, target_datatype, op, win, request);
+}
+
+int MPI_Rget_accumulate_c(const void *origin_addr, MPI_Count origin_count,
+                          MPI_Datatype origin_datatype, void *result_addr, MPI_Count result_count,
+                          MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp,
+                          MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op,
+                          MPI_Win win, MPI_Request *request)
+{
+    return is_on_device(origin_addr, origin_count, origin_datatype) ||
+                   is_on_device(result_addr, result_count, result_datatype)
+               ? refuse(win)
+               : PMPI_Rget_accumulate_c(origin_addr, origin_count, origin_datatype, result_addr,
+                                        result_count, result_datatype, target_rank, target_disp,
+                                        target_count, target_datatype, op, win, request);
+}
+
+#endif
 }
