@@ -14,7 +14,7 @@ namespace heddle::gpu {
 
 namespace {
 
-constexpr const char *topic_names[] = {"info", "policy", "memory"};
+constexpr const char *topic_names[] = {"info", "policy", "memory", "interpose"};
 static_assert(std::size(topic_names) == static_cast<size_t>(Topic::count));
 
 // "rank 3, pid 1234". Launchers of MPI programs tell the rank by one of these variables.

@@ -13,9 +13,10 @@
 namespace heddle::gpu {
 
 enum class Topic : uint8_t {
-    info,   // what was opened, and the settings that differ from their defaults
-    policy, // each choice of a method, a kernel or a message's path, and its reason
-    memory, // pools that grow, memory that is pinned, exported to other processes, or opened
+    info,      // what was opened, and the settings that differ from their defaults
+    policy,    // each choice of a method, a kernel or a message's path, and its reason
+    memory,    // pools that grow, memory that is pinned, exported to other processes, or opened
+    interpose, // what libheddle-mpi, which reads the word itself, did with calls
     count
 };
 

@@ -60,11 +60,15 @@ constexpr Setting table[] = {
      "0: ranks keep their order.",
      "0 where a program says reorder, but relies on the order. More for tens of thousands of "
      "ranks."},
-    {"HEDDLE_LOG", SettingKind::list, "info, policy, memory", "(none)",
+    {"HEDDLE_LOG", SettingKind::list, "info, policy, memory, interpose", "(none)",
      "Topics of the log on the standard error output: what was opened (info), the path of each "
      "message, the method and kernel of each transfer, who is placed where (policy), pools and "
-     "pinned memory (memory).",
+     "pinned memory (memory), what libheddle-mpi did with calls (interpose).",
      "To see why something is slow."},
+    {"HEDDLE_INTERPOSE_GPU_AWARE", SettingKind::of_another, "0, 1, auto", "0",
+     "Whether libheddle-mpi gives dense device buffers to the MPI as they are. auto: where "
+     "MPIX_Query_cuda_support says so.",
+     "1 where the MPI below takes device memory."},
 
     {"MPIR_CVAR_CH4_UCX_GPU_ONESHOT", SettingKind::of_another, "bytes", "16384",
      "Longest message out of device memory that is sent as a whole. Within a node: half of it.",

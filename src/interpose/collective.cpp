@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "interpose/collective.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace heddle::interpose {
+
+namespace {
+
+bool comes_before(Role role) { return role == Role::in || role == Role::both; }
+bool comes_after(Role role) { return role == Role::out || role == Role::both; }
+
+} // namespace
+
+void Side::stage(std::vector<Data> blocks, Role role)
+{
+    blocks_ = std::move(blocks);
+    is_staged_ = true;
+    int64_t bytes = 0;
+    for (const Data &each : blocks_)
+        bytes += each.bytes();
+    staging_ = Staging(bytes, blocks_.front().near());
+    if (staging_.failed())
+        return fail(MPI_ERR_NO_MEM);
+    int64_t place = 0;
+    for (const Data &each : blocks_) {
+        std::byte *const at = staging_.at() + place;
+        if (each.bytes() > 0 && comes_before(role))
+            before_.push_back(pack_move(each, at));
+        if (each.bytes() > 0 && comes_after(role))
+            after_.push_back(unpack_move(each, at, each.bytes()));
+        place += each.bytes();
+    }
+}
+
+void *Side::stage_twin(Data data, Role role, int64_t received)
+{
+    constexpr int64_t alignment = 64; // of staging memory; elements keep theirs
+    const heddle_type_info &info = data.shape->info();
+    const int64_t last = (data.count - 1) * info.extent;
+    const int64_t low = info.true_lb + std::min<int64_t>(0, last);
+    const int64_t high = info.true_lb + std::max<int64_t>(0, last) + info.true_extent;
+    const int64_t shift = ((low % alignment) + alignment) % alignment;
+    is_staged_ = true;
+    staging_ = Staging(shift + high - low, data.near());
+    if (staging_.failed()) {
+        fail(MPI_ERR_NO_MEM);
+        return nullptr;
+    }
+    std::memset(staging_.at(), 0, static_cast<size_t>(shift + high - low)); // operators see gaps
+    std::byte *const twin = staging_.at() + shift - low;
+    const heddle_side theirs = data.side(), ours{twin, data.count, data.shape->type(), 0};
+    if (comes_before(role))
+        before_.push_back({theirs, ours, data.bytes(), HEDDLE_OP_REPLACE});
+    if (const int64_t bytes = received * info.size; comes_after(role) && bytes > 0)
+        after_.push_back({ours, theirs, bytes, HEDDLE_OP_REPLACE});
+    blocks_.push_back(std::move(data));
+    return twin;
+}
+
+namespace {
+
+bool is_to_be_staged(const One<int64_t> &block, Staged which)
+{
+    if (which == Staged::with_gaps) {
+        const ShapePtr shape = shape_of(block.type);
+        if (shape && !shape->info().contiguous)
+            return true;
+    }
+    return device_data(block.buffer, block.count, block.type).has_value();
+}
+
+} // namespace
+
+std::vector<Data> staged_blocks(const std::vector<One<int64_t>> &blocks, bool is_absolute,
+                                Staged which)
+{
+    if (!device_is_open())
+        return {};
+    bool is_ours = false;
+    for (const One<int64_t> &each : blocks) {
+        if (each.count == 0)
+            continue;
+        is_ours = is_to_be_staged(each, which);
+        if (is_ours || !is_absolute)
+            break;
+    }
+    std::vector<Data> all;
+    for (const One<int64_t> &each : blocks) {
+        ShapePtr shape = is_ours ? shape_of(each.type) : nullptr;
+        if (!shape)
+            return {};
+        all.push_back({each.buffer, each.count, std::move(shape)});
+    }
+    return all;
+}
+
+Group::Group(MPI_Comm comm)
+{
+    int between = 0;
+    PMPI_Comm_rank(comm, &rank);
+    PMPI_Comm_size(comm, &size);
+    PMPI_Comm_test_inter(comm, &between);
+    is_between = between != 0;
+    peers = size;
+    if (is_between)
+        PMPI_Comm_remote_size(comm, &peers);
+}
+
+Neighbours::Neighbours(MPI_Comm comm)
+{
+    int topology = MPI_UNDEFINED, weighted = 0, rank = 0;
+    PMPI_Topo_test(comm, &topology);
+    if (topology == MPI_DIST_GRAPH) {
+        PMPI_Dist_graph_neighbors_count(comm, &sources, &targets, &weighted);
+    } else if (topology == MPI_GRAPH) {
+        PMPI_Comm_rank(comm, &rank);
+        PMPI_Graph_neighbors_count(comm, rank, &sources);
+        targets = sources;
+    } else if (topology == MPI_CART) {
+        PMPI_Cartdim_get(comm, &sources);
+        targets = sources *= 2;
+    }
+}
+
+} // namespace heddle::interpose

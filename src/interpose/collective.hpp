@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Collectives on device memory. Each buffer of a call is a side. Where it is a device's, all its
+// blocks are packed by one transfer into one staging buffer, MPI gets dense blocks of the same
+// signature and sizes there, and what it has received is unpacked by one transfer. So what a
+// process tells the others does not change, and each decides for its own buffers.
+#pragma once
+
+#include "interpose/operation.hpp"
+#include "interpose/persistent.hpp"
+#include "interpose/report.hpp"
+
+#include <limits>
+#include <memory>
+#include <vector>
+
+namespace heddle::interpose {
+
+// What a side's buffer is for MPI. One that is not significant is given to it as it is.
+enum class Role : uint8_t { none, in, out, both };
+
+// The staging memory of one side, and what goes there and back.
+class Side {
+public:
+    bool is_staged() const { return is_staged_; }
+    int error() const { return error_; }
+    std::byte *at() const { return staging_.at(); }
+    const std::vector<heddle_move> &before() const { return before_; }
+    const std::vector<heddle_move> &after() const { return after_; }
+
+    // Packs blocks one behind the other.
+    void stage(std::vector<Data> blocks, Role role);
+    // A copy with the same layout, for reductions, whose operators see it. Returns what stands for
+    // the buffer. The first `received` instances come back.
+    void *stage_twin(Data data, Role role, int64_t received);
+    void fail(int error) { error_ = error; }
+
+private:
+    bool is_staged_ = false;
+    int error_ = MPI_SUCCESS;
+    Staging staging_;
+    std::vector<Data> blocks_; // which hold their shapes
+    std::vector<heddle_move> before_, after_;
+};
+
+// The sides of one call, with the arrays that stand for the program's. They live as long as the
+// call's request.
+struct Sides {
+    Side out, in; // of this process's view: what it sends, what it receives
+    std::vector<std::shared_ptr<const void>> arrays;
+
+    bool is_any_staged() const { return out.is_staged() || in.is_staged(); }
+    int error() const { return out.error() != MPI_SUCCESS ? out.error() : in.error(); }
+    std::vector<heddle_move> before() const { return joined(out.before(), in.before()); }
+    std::vector<heddle_move> after() const { return joined(out.after(), in.after()); }
+
+private:
+    static std::vector<heddle_move> joined(std::vector<heddle_move> all,
+                                           const std::vector<heddle_move> &more)
+    {
+        all.insert(all.end(), more.begin(), more.end());
+        return all;
+    }
+};
+using SidesPtr = std::shared_ptr<Sides>;
+
+// Who takes part.
+struct Group {
+    explicit Group(MPI_Comm comm);
+    int rank = 0, size = 0;
+    bool is_between = false; // an intercommunicator
+    int peers = 0;           // of the other group there, of the same otherwise
+
+    bool is_root(int root) const { return is_between ? root == MPI_ROOT : root == rank; }
+    // Is one of those to whom a root talks, itself too within a group.
+    bool is_member(int root) const { return !is_between || root >= 0; }
+};
+
+// Neighbours of a process in its topology.
+struct Neighbours {
+    explicit Neighbours(MPI_Comm comm);
+    int sources = 0, targets = 0;
+};
+
+// ---- buffers as MPI gets them -------------------------------------------------------------------
+
+// `count` instances of one type.
+template <class Int> struct One {
+    void *buffer;
+    Int count;
+    MPI_Datatype type;
+};
+
+// Blocks of one type, at displacements in its extents.
+template <class Int, class Displ> struct Many {
+    void *buffer;
+    const Int *counts;
+    const Displ *places;
+    MPI_Datatype type;
+};
+
+// Blocks of a type each, at displacements in bytes.
+template <class Int, class Displ> struct Mixed {
+    void *buffer;
+    const Int *counts;
+    const Displ *places;
+    const MPI_Datatype *types;
+};
+
+// Stages `times` as many instances: those of all peers stand in a row.
+template <class Int> One<Int> stage(Side &side, Role role, const void *buffer, int64_t times,
+                                    Int count, MPI_Datatype type)
+{
+    One<Int> as_it_is{const_cast<void *>(buffer), count, type};
+    if (role == Role::none)
+        return as_it_is;
+    std::optional<Data> data = device_data(buffer, times * count, type);
+    if (!data)
+        return as_it_is;
+    const MPI_Datatype dense = data->shape->dense();
+    side.stage({*std::move(data)}, role);
+    return {side.at(), count, dense};
+}
+
+// Which buffers are staged: those on devices, or any whose type has gaps. The latter is for calls
+// that MPI cuts by the type's extent: there dense and other types must not meet.
+enum class Staged : uint8_t { on_devices, with_gaps };
+
+// The blocks of a buffer that is to be staged. All lie in one piece of memory, unless the buffer is
+// MPI_BOTTOM. So the first that holds data tells of all.
+std::vector<Data> staged_blocks(const std::vector<One<int64_t>> &blocks, bool is_absolute,
+                                Staged which = Staged::on_devices);
+
+template <class Int, class Displ> Many<Int, Displ> stage(Sides &sides, Side &side, Role role, int n,
+                                                         Many<Int, Displ> given,
+                                                         Staged which = Staged::on_devices)
+{
+    if (role == Role::none || n == 0)
+        return given;
+    MPI_Count lb = 0, extent = 0;
+    PMPI_Type_get_extent_x(given.type, &lb, &extent);
+    std::vector<One<int64_t>> blocks;
+    const auto places = std::make_shared<std::vector<Displ>>();
+    int64_t place = 0;
+    for (int i = 0; i < n; ++i) {
+        std::byte *const at = static_cast<std::byte *>(given.buffer) + given.places[i] * extent;
+        blocks.push_back({at, int64_t{given.counts[i]}, given.type});
+        places->push_back(static_cast<Displ>(place));
+        if (place > std::numeric_limits<Displ>::max())
+            side.fail(MPI_ERR_COUNT);
+        place += given.counts[i];
+    }
+    std::vector<Data> found = staged_blocks(blocks, given.buffer == MPI_BOTTOM, which);
+    if (found.empty()) {
+        side.fail(MPI_SUCCESS);
+        return given;
+    }
+    const MPI_Datatype dense = found.front().shape->dense();
+    side.stage(std::move(found), role);
+    sides.arrays.push_back(places);
+    return {side.at(), given.counts, places->data(), dense};
+}
+
+template <class Int, class Displ>
+Mixed<Int, Displ> stage(Sides &sides, Side &side, Role role, int n, Mixed<Int, Displ> given)
+{
+    if (role == Role::none || n == 0)
+        return given;
+    std::vector<One<int64_t>> blocks;
+    for (int i = 0; i < n; ++i)
+        blocks.push_back({static_cast<std::byte *>(given.buffer) + given.places[i],
+                          int64_t{given.counts[i]}, given.types[i]});
+    std::vector<Data> found = staged_blocks(blocks, given.buffer == MPI_BOTTOM);
+    if (found.empty())
+        return given;
+    const auto places = std::make_shared<std::vector<Displ>>();
+    const auto types = std::make_shared<std::vector<MPI_Datatype>>();
+    int64_t place = 0;
+    for (const Data &each : found) {
+        if (place > std::numeric_limits<Displ>::max())
+            side.fail(MPI_ERR_COUNT);
+        places->push_back(static_cast<Displ>(place));
+        types->push_back(each.shape->dense());
+        place += each.bytes();
+    }
+    side.stage(std::move(found), role);
+    sides.arrays.push_back(places);
+    sides.arrays.push_back(types);
+    return {side.at(), given.counts, places->data(), types->data()};
+}
+
+// Stages a buffer that is reduced: `count` instances of it, of which `received` come back. Returns
+// what stands for it.
+inline void *stage_twin(Side &side, Role role, const void *buffer, int64_t count, int64_t received,
+                        MPI_Datatype type)
+{
+    void *const as_it_is = const_cast<void *>(buffer);
+    if (role == Role::none)
+        return as_it_is;
+    std::optional<Data> data = device_data(buffer, count, type);
+    return data ? side.stage_twin(*std::move(data), role, received) : as_it_is;
+}
+
+// ---- the three forms of a call ------------------------------------------------------------------
+
+// `call` gives all that is staged to MPI, with the arguments of its form behind the others.
+
+template <class Call> int carry_out(const SidesPtr &sides, MPI_Comm comm, Call call)
+{
+    flush();
+    if (!sides->is_any_staged()) {
+        count(Count::passed);
+        return call();
+    }
+    count(Count::staged);
+    if (sides->error() != MPI_SUCCESS)
+        return raise(comm, sides->error());
+    if (const int error = transfer(sides->before()); error != MPI_SUCCESS)
+        return raise(comm, error);
+    const int result = call();
+    return result != MPI_SUCCESS ? result : raise(comm, transfer(sides->after()));
+}
+
+template <class Call>
+int carry_out(const SidesPtr &sides, MPI_Comm comm, Call call, MPI_Request *request)
+{
+    if (!sides->is_any_staged()) {
+        count(Count::passed);
+        return call(request);
+    }
+    if (sides->error() != MPI_SUCCESS)
+        return raise(comm, sides->error());
+    Steps steps;
+    steps.comm = comm;
+    steps.pack = sides->before();
+    steps.issue = call; // at once: types of host buffers may be freed when this returns
+    steps.unpack = [sides = sides.get()](const MPI_Status &) { return sides->after(); };
+    steps.keep = sides;
+    return begin(std::make_shared<const Steps>(std::move(steps)), true, request);
+}
+
+template <class Call>
+int carry_out(const SidesPtr &sides, MPI_Comm comm, Call call, MPI_Info info, MPI_Request *request)
+{
+    if (!sides->is_any_staged()) {
+        count(Count::passed);
+        return call(info, request);
+    }
+    if (sides->error() != MPI_SUCCESS)
+        return raise(comm, sides->error());
+    if (const int error = call(info, request); error != MPI_SUCCESS)
+        return error;
+    Steps steps;
+    steps.comm = MPI_COMM_WORLD; // the program may have freed its own before a start
+    steps.pack = sides->before();
+    steps.unpack = [sides = sides.get()](const MPI_Status &) { return sides->after(); };
+    steps.keep = sides;
+    keep_persistent(*request, std::move(steps));
+    return MPI_SUCCESS;
+}
+
+} // namespace heddle::interpose

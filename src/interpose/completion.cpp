@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// MPI_Wait, MPI_Test and their kind. Statuses, inactive requests and the rest stay the MPI's: it is
+// given the outer requests of our operations among the program's others.
+#include "interpose/operation.hpp"
+#include "interpose/persistent.hpp"
+
+#include <vector>
+
+using namespace heddle::interpose;
+
+namespace {
+
+// The requests of one call, as MPI is to see them.
+class Requests {
+public:
+    Requests(int n, MPI_Request *requests) : program_(requests), down_(requests, requests + n)
+    {
+        for (MPI_Request &each : down_) {
+            each = active_request(each);
+            operations_.push_back(operation_of(each));
+        }
+        handed_ = down_;
+    }
+
+    MPI_Request *down() { return down_.data(); }
+
+    // Returns when all of ours are done. Blocking calls may be made then.
+    void finish_ours() const
+    {
+        for (const OperationPtr &each : operations_)
+            if (each)
+                finish(*each);
+        flush();
+    }
+
+    // The program's handles become what MPI has made of them.
+    void give_back()
+    {
+        for (size_t i = 0; i < down_.size(); ++i) {
+            const bool is_active_persistent = key_of(handed_[i]) != key_of(program_[i]);
+            if (!is_active_persistent)
+                program_[i] = down_[i];
+            else if (is_complete(i))
+                end_activity(program_[i]);
+        }
+    }
+
+    // The error of request `i`, if it is ours and complete.
+    int error(size_t i) const
+    {
+        return operations_[i] && is_complete(i) ? operations_[i]->error() : MPI_SUCCESS;
+    }
+
+    // The result of a call that returned `result` and completed the requests `which`. The errors of
+    // ours go into their statuses, which stand in the order of `which`.
+    int join(int result, const std::vector<size_t> &which, MPI_Status *statuses) const
+    {
+        bool failed = false;
+        for (const size_t i : which)
+            failed |= error(i) != MPI_SUCCESS;
+        if (!failed)
+            return result;
+        for (size_t k = 0; k < which.size() && statuses != MPI_STATUSES_IGNORE; ++k) {
+            if (const int own = error(which[k]); own != MPI_SUCCESS)
+                statuses[k].MPI_ERROR = own;
+            else if (result == MPI_SUCCESS) // MPI has not written it then
+                statuses[k].MPI_ERROR = MPI_SUCCESS;
+        }
+        return MPI_ERR_IN_STATUS;
+    }
+    int join_all(int result, MPI_Status *statuses) const
+    {
+        std::vector<size_t> all(down_.size());
+        for (size_t i = 0; i < all.size(); ++i)
+            all[i] = i;
+        return join(result, all, statuses);
+    }
+
+private:
+    bool is_complete(size_t i) const
+    {
+        return handed_[i] != MPI_REQUEST_NULL && down_[i] == MPI_REQUEST_NULL;
+    }
+
+    MPI_Request *const program_;
+    std::vector<MPI_Request> down_, handed_;
+    std::vector<OperationPtr> operations_;
+};
+
+int either(int result, int own) { return result == MPI_SUCCESS ? own : result; }
+
+std::vector<size_t> indices_of(int n, const int *indices)
+{
+    std::vector<size_t> all;
+    for (int i = 0; i < n; ++i)
+        all.push_back(static_cast<size_t>(indices[i]));
+    return all;
+}
+
+} // namespace
+
+extern "C" {
+
+int MPI_Wait(MPI_Request *request, MPI_Status *status)
+{
+    if (is_idle())
+        return PMPI_Wait(request, status);
+    Requests requests(1, request);
+    requests.finish_ours();
+    const int result = PMPI_Wait(requests.down(), status);
+    requests.give_back();
+    return either(result, requests.error(0));
+}
+
+int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
+{
+    if (is_idle())
+        return PMPI_Test(request, flag, status);
+    progress();
+    Requests requests(1, request);
+    const int result = PMPI_Test(requests.down(), flag, status);
+    requests.give_back();
+    return either(result, requests.error(0));
+}
+
+int MPI_Waitall(int n, MPI_Request *all, MPI_Status *statuses)
+{
+    if (is_idle() || n <= 0)
+        return PMPI_Waitall(n, all, statuses);
+    Requests requests(n, all);
+    requests.finish_ours();
+    const int result = PMPI_Waitall(n, requests.down(), statuses);
+    requests.give_back();
+    return requests.join_all(result, statuses);
+}
+
+int MPI_Testall(int n, MPI_Request *all, int *flag, MPI_Status *statuses)
+{
+    if (is_idle() || n <= 0)
+        return PMPI_Testall(n, all, flag, statuses);
+    progress();
+    Requests requests(n, all);
+    const int result = PMPI_Testall(n, requests.down(), flag, statuses);
+    requests.give_back();
+    return requests.join_all(result, statuses);
+}
+
+int MPI_Testany(int n, MPI_Request *all, int *index, int *flag, MPI_Status *status)
+{
+    if (is_idle() || n <= 0)
+        return PMPI_Testany(n, all, index, flag, status);
+    progress();
+    Requests requests(n, all);
+    const int result = PMPI_Testany(n, requests.down(), index, flag, status);
+    requests.give_back();
+    const bool is_one = *flag && *index != MPI_UNDEFINED;
+    return is_one ? either(result, requests.error(static_cast<size_t>(*index))) : result;
+}
+
+int MPI_Waitany(int n, MPI_Request *all, int *index, MPI_Status *status)
+{
+    if (is_idle() || n <= 0)
+        return PMPI_Waitany(n, all, index, status);
+    int flag = 0, result = MPI_SUCCESS;
+    for (Patience patience; !flag && result == MPI_SUCCESS; patience.wait())
+        result = MPI_Testany(n, all, index, &flag, status);
+    return result;
+}
+
+int MPI_Testsome(int n, MPI_Request *all, int *found, int *indices, MPI_Status *statuses)
+{
+    if (is_idle() || n <= 0)
+        return PMPI_Testsome(n, all, found, indices, statuses);
+    progress();
+    Requests requests(n, all);
+    const int result = PMPI_Testsome(n, requests.down(), found, indices, statuses);
+    requests.give_back();
+    if (*found == MPI_UNDEFINED)
+        return result;
+    return requests.join(result, indices_of(*found, indices), statuses);
+}
+
+int MPI_Waitsome(int n, MPI_Request *all, int *found, int *indices, MPI_Status *statuses)
+{
+    if (is_idle() || n <= 0)
+        return PMPI_Waitsome(n, all, found, indices, statuses);
+    int result = MPI_SUCCESS;
+    *found = 0;
+    for (Patience patience; *found == 0 && result == MPI_SUCCESS; patience.wait())
+        result = MPI_Testsome(n, all, found, indices, statuses);
+    return result;
+}
+
+int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
+{
+    if (is_idle())
+        return PMPI_Request_get_status(request, flag, status);
+    progress();
+    const MPI_Request active = active_request(request);
+    const OperationPtr operation = operation_of(active);
+    const int result = PMPI_Request_get_status(active, flag, status);
+    return operation && *flag ? either(result, operation->error()) : result;
+}
+
+int MPI_Cancel(MPI_Request *request)
+{
+    MPI_Request active = active_request(*request);
+    const int result = PMPI_Cancel(&active);
+    progress(); // which cancels the inner request
+    return result;
+}
+
+int MPI_Request_free(MPI_Request *request)
+{
+    if (!is_persistent(*request))
+        return PMPI_Request_free(request);
+    const int result = free_persistent(*request);
+    *request = MPI_REQUEST_NULL;
+    return result;
+}
+
+int MPI_Start(MPI_Request *request)
+{
+    flush();
+    return is_persistent(*request) ? start_persistent(*request) : PMPI_Start(request);
+}
+
+int MPI_Startall(int n, MPI_Request *all)
+{
+    int result = MPI_SUCCESS;
+    for (int i = 0; i < n && result == MPI_SUCCESS; ++i)
+        result = MPI_Start(&all[i]);
+    return result;
+}
+}

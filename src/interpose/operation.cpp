@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "interpose/operation.hpp"
+
+#include "interpose/report.hpp"
+
+#include "interpose/immortal.hpp"
+
+#include <algorithm>
+#include <list>
+#include <mutex>
+#include <sched.h>
+#include <unordered_map>
+
+namespace heddle::interpose {
+
+// ---- one operation ------------------------------------------------------------------------------
+
+int Operation::start_packing()
+{
+    const std::vector<heddle_move> &moves = steps_->pack;
+    if (moves.empty())
+        return MPI_SUCCESS;
+    return class_of(
+        heddle_transfer_begin(moves.data(), static_cast<int64_t>(moves.size()), &transfer_));
+}
+
+bool Operation::is_packed()
+{
+    int done = 0;
+    const int error = heddle_test(&transfer_, &done);
+    if (error != HEDDLE_SUCCESS)
+        end(raise(steps_->comm, class_of(error)));
+    return error != HEDDLE_SUCCESS || done;
+}
+
+int Operation::issue()
+{
+    int error = steps_->issue(&inner_);
+    if (error == MPI_SUCCESS && steps_->issue_also)
+        error = steps_->issue_also(&also_);
+    if (error == MPI_SUCCESS)
+        state_ = State::running;
+    else
+        end(error);
+    return error;
+}
+
+void Operation::cancel()
+{
+    if (!wants_cancel_.exchange(false))
+        return;
+    if (state_ == State::packing) {
+        heddle_wait(&transfer_);
+        cancelled_ = 1;
+        end(MPI_SUCCESS);
+    } else if (state_ == State::running) {
+        PMPI_Cancel(&inner_);
+        may_be_cancelled_ = true;
+    }
+}
+
+// Whether MPI has moved all; an error ends the operation.
+bool Operation::has_moved()
+{
+    int done = 0;
+    if (!inner_is_done_) {
+        const int error = PMPI_Test(&inner_, &done, &status_);
+        if (error != MPI_SUCCESS && inner_ != MPI_REQUEST_NULL && !steps_->keeps_inner)
+            PMPI_Request_free(&inner_);
+        if (error != MPI_SUCCESS)
+            error_ = error;
+        inner_is_done_ = done != 0 || error != MPI_SUCCESS;
+    }
+    if (also_ != MPI_REQUEST_NULL) {
+        const int error = PMPI_Test(&also_, &done, MPI_STATUS_IGNORE);
+        if (error != MPI_SUCCESS && error_ == MPI_SUCCESS)
+            error_ = error;
+        if (error != MPI_SUCCESS)
+            also_ = MPI_REQUEST_NULL;
+    }
+    return inner_is_done_ && also_ == MPI_REQUEST_NULL;
+}
+
+void Operation::begin_unpacking()
+{
+    if (may_be_cancelled_) // Open MPI 4.1 says anything of requests of files
+        PMPI_Test_cancelled(&status_, &cancelled_);
+    std::vector<heddle_move> moves;
+    if (steps_->unpack && !cancelled_)
+        moves = steps_->unpack(status_);
+    state_ = State::unpacking;
+    if (moves.empty())
+        return;
+    const int error =
+        heddle_transfer_begin(moves.data(), static_cast<int64_t>(moves.size()), &transfer_);
+    if (error != HEDDLE_SUCCESS) // the program's communicator may be gone
+        end(raise(MPI_COMM_WORLD, class_of(error)));
+}
+
+// Behind packing.
+void Operation::move_on()
+{
+    if (state_ == State::running && has_moved()) {
+        if (error_ != MPI_SUCCESS)
+            return end(error_);
+        begin_unpacking();
+    }
+    if (state_ == State::unpacking) {
+        int done = 0;
+        const int error = heddle_test(&transfer_, &done);
+        if (error != HEDDLE_SUCCESS)
+            end(raise(MPI_COMM_WORLD, class_of(error)));
+        else if (done)
+            end(MPI_SUCCESS);
+    }
+}
+
+void Operation::end(int error)
+{
+    error_ = error;
+    state_ = State::ended;
+}
+
+// ---- the callbacks of generalized requests ------------------------------------------------------
+
+class Callbacks {
+public:
+    // Errors are told by the call that completes the request (completion.cpp): from here MPI would
+    // give them to MPI_COMM_WORLD's handler, though the inner call's has heard of them.
+    static int query(void *state, MPI_Status *status)
+    {
+        const Operation &operation = *static_cast<Operation *>(state);
+        const bool has_status = operation.steps_->has_status;
+        status->MPI_SOURCE = has_status ? operation.status_.MPI_SOURCE : MPI_ANY_SOURCE;
+        status->MPI_TAG = has_status ? operation.status_.MPI_TAG : MPI_ANY_TAG;
+        const bool is_whole = has_status && operation.error_ == MPI_SUCCESS;
+        PMPI_Status_set_elements_x(status, MPI_BYTE, is_whole ? bytes_of(operation.status_) : 0);
+        PMPI_Status_set_cancelled(status, operation.cancelled_);
+        return MPI_SUCCESS;
+    }
+    static int free(void *state);
+    static int cancel(void *state, int complete)
+    {
+        if (!complete)
+            static_cast<Operation *>(state)->wants_cancel_.store(true);
+        return MPI_SUCCESS;
+    }
+};
+
+// ---- all operations -----------------------------------------------------------------------------
+
+class Operations {
+public:
+    int begin(const OperationPtr &operation, bool packs_now, MPI_Request *request)
+    {
+        if (packs_now && !operation->steps_->pack.empty())
+            flush();
+        PMPI_Grequest_start(Callbacks::query, Callbacks::free, Callbacks::cancel, operation.get(),
+                            &operation->outer_);
+        enlist(operation);
+        *request = operation->outer_;
+        int error = MPI_SUCCESS;
+        {
+            const std::lock_guard lock(mutex_);
+            const Inside inside;
+            error = start(*operation, packs_now);
+            if (error == MPI_SUCCESS) {
+                under_way_.push_back(operation);
+                under_way_count_.fetch_add(1);
+            }
+        }
+        if (error != MPI_SUCCESS) {
+            PMPI_Grequest_complete(operation->outer_);
+            PMPI_Request_free(request);
+        }
+        return error;
+    }
+
+    void progress()
+    {
+        if (inside_)
+            return; // called by an error handler of the program's
+        std::vector<OperationPtr> ended;
+        {
+            const std::unique_lock lock(mutex_, std::try_to_lock);
+            if (!lock.owns_lock())
+                return; // another thread does it
+            const Inside inside;
+            bool must_wait = false; // what is behind one that is being packed
+            for (const OperationPtr &each : under_way_)
+                advance(*each, must_wait);
+            ended = take_ended();
+        }
+        complete(ended);
+        free_what_waits();
+    }
+
+    void flush()
+    {
+        if (packing_count_.load() == 0 || inside_)
+            return;
+        const std::lock_guard lock(mutex_);
+        const Inside inside;
+        flush_locked();
+    }
+
+    bool while_running(const Operation &operation, const std::function<void()> &act)
+    {
+        const std::lock_guard lock(mutex_);
+        const Inside inside;
+        if (operation.state_ != Operation::State::running)
+            return false;
+        act();
+        return true;
+    }
+
+    OperationPtr find(MPI_Request outer)
+    {
+        const std::lock_guard lock(table_mutex_);
+        const auto found = table_.find(key_of(outer));
+        return found == table_.end() ? nullptr : found->second;
+    }
+    void enlist(const OperationPtr &operation)
+    {
+        const std::lock_guard lock(table_mutex_);
+        table_[key_of(operation->outer_)] = operation;
+        table_count_.fetch_add(1);
+    }
+    void strike(const Operation &operation)
+    {
+        OperationPtr gone; // destroyed without the lock
+        const std::lock_guard lock(table_mutex_);
+        const auto found = table_.find(key_of(operation.outer_));
+        if (found == table_.end())
+            return;
+        gone = std::move(found->second);
+        table_.erase(found);
+        table_count_.fetch_sub(1);
+    }
+
+    bool is_idle() const { return table_count_.load() == 0 && under_way_count_.load() == 0; }
+    bool is_any_under_way() const { return under_way_count_.load() != 0; }
+
+private:
+    // The thread holds the lock of all operations.
+    struct Inside {
+        Inside() { inside_ = true; }
+        ~Inside() { inside_ = false; }
+    };
+
+    int start(Operation &operation, bool packs_now)
+    {
+        int error = operation.start_packing();
+        if (error != MPI_SUCCESS)
+            return raise(operation.steps_->comm, error);
+        if (packs_now) {
+            const int packed = heddle_wait(&operation.transfer_);
+            if (packed != HEDDLE_SUCCESS)
+                return raise(operation.steps_->comm, class_of(packed));
+        }
+        const bool may_issue = packs_now || packing_count_.load() == 0;
+        if (may_issue && operation.is_packed())
+            return operation.state_ == Operation::State::ended ? operation.error_
+                                                               : operation.issue();
+        packing_count_.fetch_add(1);
+        return MPI_SUCCESS;
+    }
+
+    void flush_locked()
+    {
+        for (const OperationPtr &each : under_way_) {
+            if (each->state_ != Operation::State::packing)
+                continue;
+            const int error = heddle_wait(&each->transfer_);
+            packing_count_.fetch_sub(1);
+            if (error == HEDDLE_SUCCESS)
+                each->issue();
+            else
+                each->end(raise(each->steps_->comm, class_of(error)));
+        }
+    }
+
+    void advance(Operation &operation, bool &must_wait)
+    {
+        const bool was_packing = operation.state_ == Operation::State::packing;
+        operation.cancel();
+        if (was_packing && operation.state_ == Operation::State::packing) {
+            if (must_wait || !operation.is_packed()) {
+                must_wait = true;
+                return;
+            }
+            if (operation.state_ == Operation::State::packing)
+                operation.issue();
+        }
+        if (was_packing)
+            packing_count_.fetch_sub(1);
+        operation.move_on();
+    }
+
+    std::vector<OperationPtr> take_ended()
+    {
+        std::vector<OperationPtr> ended;
+        std::erase_if(under_way_, [&](const OperationPtr &each) {
+            const bool has_ended = each->state_ == Operation::State::ended;
+            if (has_ended)
+                ended.push_back(each);
+            return has_ended;
+        });
+        return ended;
+    }
+
+    void complete(const std::vector<OperationPtr> &ended)
+    {
+        for (const OperationPtr &each : ended) {
+            each->done_.store(true, std::memory_order_release);
+            PMPI_Grequest_complete(each->outer_);
+            under_way_count_.fetch_sub(1);
+        }
+    }
+
+    static thread_local bool inside_;
+    std::mutex mutex_;
+    std::list<OperationPtr> under_way_; // in the order in which they were begun
+    std::atomic<int> under_way_count_{0}, packing_count_{0}, table_count_{0};
+    std::mutex table_mutex_;
+    std::unordered_map<HandleKey, OperationPtr> table_;
+};
+
+thread_local bool Operations::inside_ = false;
+
+int Callbacks::free(void *state)
+{
+    immortal<Operations>().strike(*static_cast<Operation *>(state));
+    return MPI_SUCCESS;
+}
+
+// ---- what others call ---------------------------------------------------------------------------
+
+int begin(std::shared_ptr<const Steps> steps, bool packs_now, MPI_Request *request)
+{
+    count(Count::staged);
+    return immortal<Operations>().begin(std::make_shared<Operation>(std::move(steps)), packs_now,
+                                        request);
+}
+
+OperationPtr operation_of(MPI_Request outer)
+{
+    return outer == MPI_REQUEST_NULL ? nullptr : immortal<Operations>().find(outer);
+}
+
+bool while_running(const Operation &operation, const std::function<void()> &act)
+{
+    return immortal<Operations>().while_running(operation, act);
+}
+
+bool is_idle() { return immortal<Operations>().is_idle(); }
+
+void progress() { immortal<Operations>().progress(); }
+
+void flush() { immortal<Operations>().flush(); }
+
+void finish(const Operation &operation)
+{
+    for (Patience patience; !operation.is_done(); patience.wait())
+        progress();
+}
+
+void finish_all()
+{
+    Operations &all = immortal<Operations>();
+    for (Patience patience; all.is_any_under_way(); patience.wait())
+        progress();
+}
+
+void Patience::wait()
+{
+    constexpr int enough = 32; // polls; ranks may outnumber cores
+    if (++polls_ > enough)
+        sched_yield();
+}
+
+} // namespace heddle::interpose

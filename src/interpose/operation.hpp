@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A nonblocking operation on device memory. The program's request is a generalized one, so that
+// every function of the MPI understands it. Behind it three things follow each other: data are
+// packed, the MPI moves what is packed (the inner request), and what has come is unpacked.
+//
+// Locks: one for all operations, held while they move on, and one for the table of requests, which
+// is never held while MPI is called. MPI's callbacks take the second alone, for they may run with
+// locks of the MPI's own.
+#pragma once
+
+#include "interpose/data.hpp"
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace heddle::interpose {
+
+// What an operation is to do.
+struct Steps {
+    MPI_Comm comm = MPI_COMM_NULL; // whose error handler hears of a failure to pack
+    std::vector<heddle_move> pack;
+    // Calls MPI, which writes the inner request.
+    std::function<int(MPI_Request *)> issue;
+    // A second call, which has to end too; its status does not count. May be empty.
+    std::function<int(MPI_Request *)> issue_also;
+    // What to unpack of a message or a collective that has ended so. May be empty.
+    std::function<std::vector<heddle_move>(const MPI_Status &)> unpack;
+    // The inner request is persistent: not freed when it has ended.
+    bool keeps_inner = false;
+    // Whether the inner request's status is the operation's.
+    bool has_status = false;
+    // Staging memory, shapes and the like, held until the end.
+    std::shared_ptr<const void> keep;
+};
+
+class Operation {
+public:
+    explicit Operation(std::shared_ptr<const Steps> steps) : steps_(std::move(steps)) {}
+    Operation(const Operation &) = delete;
+    Operation &operator=(const Operation &) = delete;
+
+    // Its outer request is complete; what follows may be asked then.
+    bool is_done() const { return done_.load(std::memory_order_acquire); }
+    int error() const { return error_; }
+
+private:
+    friend class Operations;
+    friend class Callbacks;
+    enum class State { packing, running, unpacking, ended };
+
+    int start_packing();
+    bool is_packed();
+    int issue();
+    void move_on();
+    bool has_moved();
+    void begin_unpacking();
+    void end(int error);
+    void cancel();
+
+    const std::shared_ptr<const Steps> steps_;
+    State state_ = State::packing;
+    heddle_request *transfer_ = nullptr;
+    MPI_Request inner_ = MPI_REQUEST_NULL, also_ = MPI_REQUEST_NULL, outer_ = MPI_REQUEST_NULL;
+    bool inner_is_done_ = false, may_be_cancelled_ = false;
+    MPI_Status status_{};
+    int cancelled_ = 0, error_ = MPI_SUCCESS;
+    std::atomic<bool> wants_cancel_{false}, done_{false};
+};
+
+using OperationPtr = std::shared_ptr<Operation>;
+
+// Begins one. `*request` receives its outer request. Packing goes on when this returns; where
+// `packs_now`, it has ended, and the MPI has been called. Returns what MPI returned, or an error
+// that the communicator's handler has heard of.
+int begin(std::shared_ptr<const Steps> steps, bool packs_now, MPI_Request *request);
+
+// The operation behind an outer request, or null.
+OperationPtr operation_of(MPI_Request outer);
+
+// Calls `act` while MPI moves the operation's data, and nobody asks for its inner request. False
+// where MPI does not, or no longer.
+bool while_running(const Operation &operation, const std::function<void()> &act);
+
+// No operation is under way, nor waits to be completed by the program.
+bool is_idle();
+
+// Moves all operations on, and waits for nothing.
+void progress();
+
+// Ends what is being packed, and gives it to MPI. Every call that sends comes here first, for it
+// must not overtake; so does every call that may wait for another process, which may itself wait
+// for what is being packed here.
+void flush();
+
+// Returns when the operation is done.
+void finish(const Operation &operation);
+// Returns when all are done: in MPI_Finalize.
+void finish_all();
+
+// Gives the core away after a while of polling.
+class Patience {
+public:
+    void wait();
+
+private:
+    int polls_ = 0;
+};
+
+} // namespace heddle::interpose

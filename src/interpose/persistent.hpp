@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Persistent requests on device memory. The program's handle is the MPI's persistent request on
+// staging memory. While it is active, an operation (operation.hpp) stands for it: its outer request
+// goes to the MPI in the handle's place, and the handle stays.
+#pragma once
+
+#include "interpose/operation.hpp"
+
+namespace heddle::interpose {
+
+// `inner` becomes the program's handle; `steps`, all but its `issue`, is what each start does.
+void keep_persistent(MPI_Request inner, Steps steps);
+
+// Whether the handle is one of ours.
+bool is_persistent(MPI_Request handle);
+
+// Begins what the handle stands for.
+int start_persistent(MPI_Request handle);
+
+// The outer request of an active handle; any other as it is.
+MPI_Request active_request(MPI_Request handle);
+// What the handle stood for is complete.
+void end_activity(MPI_Request handle);
+
+// Frees the handle, when its activity has ended.
+int free_persistent(MPI_Request handle);
+
+} // namespace heddle::interpose

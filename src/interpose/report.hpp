@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the interposer tells: counters (HEDDLE_LOG=interpose prints them in MPI_Finalize),
+// complaints on the standard error output, and errors in MPI's terms.
+#pragma once
+
+#include "interpose/handles.hpp"
+
+#include <atomic>
+#include <cstdint>
+
+namespace heddle::interpose {
+
+enum class Count : uint8_t { passed, staged, not_rebuilt, count };
+
+extern std::atomic<int64_t> counters[static_cast<int>(Count::count)];
+
+inline void count(Count which)
+{
+    counters[static_cast<int>(which)].fetch_add(1, std::memory_order_relaxed);
+}
+
+void print_counters();
+
+// Prints the text once in a process. `text` is a literal.
+void complain_once(const char *text);
+
+// The MPI's error class for an error of the engine's.
+int class_of(int heddle_error);
+
+// Calls the communicator's error handler. Returns `error`.
+int raise(MPI_Comm comm, int error);
+
+} // namespace heddle::interpose

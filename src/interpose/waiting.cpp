@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Calls that may wait for other processes, and move no data of the program's. What is being packed
+// goes to MPI first: the other process may wait for that (operation.hpp).
+#include "interpose/operation.hpp"
+#include "interpose/report.hpp"
+
+using namespace heddle::interpose;
+
+namespace {
+
+template <auto down, class... Arguments> int flushed(Arguments... arguments)
+{
+    flush();
+    return down(arguments...);
+}
+
+// For those that are called again and again until something happens.
+template <auto down, class... Arguments> int moved_on(Arguments... arguments)
+{
+    if (!is_idle())
+        progress();
+    return down(arguments...);
+}
+
+} // namespace
+
+extern "C" {
+
+// ---- Communicators, processes and topologies ----
+int MPI_Barrier(MPI_Comm comm) { return flushed<PMPI_Barrier>(comm); }
+int MPI_Buffer_detach(void *buffer_addr, int *size)
+{
+    return flushed<PMPI_Buffer_detach>(buffer_addr, size);
+}
+int MPI_Comm_accept(const char *port_name, MPI_Info info, int root, MPI_Comm comm,
+                    MPI_Comm *newcomm)
+{
+    return flushed<PMPI_Comm_accept>(port_name, info, root, comm, newcomm);
+}
+int MPI_Comm_connect(const char *port_name, MPI_Info info, int root, MPI_Comm comm,
+                     MPI_Comm *newcomm)
+{
+    return flushed<PMPI_Comm_connect>(port_name, info, root, comm, newcomm);
+}
+int MPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm *newcomm)
+{
+    return flushed<PMPI_Comm_create>(comm, group, newcomm);
+}
+int MPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *newcomm)
+{
+    return flushed<PMPI_Comm_create_group>(comm, group, tag, newcomm);
+}
+int MPI_Comm_disconnect(MPI_Comm *comm) { return flushed<PMPI_Comm_disconnect>(comm); }
+int MPI_Comm_dup(MPI_Comm comm, MPI_Comm *newcomm) { return flushed<PMPI_Comm_dup>(comm, newcomm); }
+int MPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm)
+{
+    return flushed<PMPI_Comm_dup_with_info>(comm, info, newcomm);
+}
+int MPI_Comm_free(MPI_Comm *comm) { return flushed<PMPI_Comm_free>(comm); }
+int MPI_Comm_join(int fd, MPI_Comm *intercomm) { return flushed<PMPI_Comm_join>(fd, intercomm); }
+int MPI_Comm_spawn(const char *command, char *argv[], int maxprocs, MPI_Info info, int root,
+                   MPI_Comm comm, MPI_Comm *intercomm, int array_of_errcodes[])
+{
+    return flushed<PMPI_Comm_spawn>(command, argv, maxprocs, info, root, comm, intercomm,
+                                    array_of_errcodes);
+}
+int MPI_Comm_spawn_multiple(int count, char *array_of_commands[], char **array_of_argv[],
+                            const int array_of_maxprocs[], const MPI_Info array_of_info[], int root,
+                            MPI_Comm comm, MPI_Comm *intercomm, int array_of_errcodes[])
+{
+    return flushed<PMPI_Comm_spawn_multiple>(count, array_of_commands, array_of_argv,
+                                             array_of_maxprocs, array_of_info, root, comm,
+                                             intercomm, array_of_errcodes);
+}
+int MPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *newcomm)
+{
+    return flushed<PMPI_Comm_split>(comm, color, key, newcomm);
+}
+int MPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info, MPI_Comm *newcomm)
+{
+    return flushed<PMPI_Comm_split_type>(comm, split_type, key, info, newcomm);
+}
+int MPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_Comm peer_comm,
+                         int remote_leader, int tag, MPI_Comm *newintercomm)
+{
+    return flushed<PMPI_Intercomm_create>(local_comm, local_leader, peer_comm, remote_leader, tag,
+                                          newintercomm);
+}
+int MPI_Intercomm_merge(MPI_Comm intercomm, int high, MPI_Comm *newintracomm)
+{
+    return flushed<PMPI_Intercomm_merge>(intercomm, high, newintracomm);
+}
+int MPI_Cart_create(MPI_Comm comm_old, int ndims, const int dims[], const int periods[],
+                    int reorder, MPI_Comm *comm_cart)
+{
+    return flushed<PMPI_Cart_create>(comm_old, ndims, dims, periods, reorder, comm_cart);
+}
+int MPI_Cart_sub(MPI_Comm comm, const int remain_dims[], MPI_Comm *newcomm)
+{
+    return flushed<PMPI_Cart_sub>(comm, remain_dims, newcomm);
+}
+int MPI_Graph_create(MPI_Comm comm_old, int nnodes, const int indx[], const int edges[],
+                     int reorder, MPI_Comm *comm_graph)
+{
+    return flushed<PMPI_Graph_create>(comm_old, nnodes, indx, edges, reorder, comm_graph);
+}
+int MPI_Dist_graph_create(MPI_Comm comm_old, int n, const int sources[], const int degrees[],
+                          const int destinations[], const int weights[], MPI_Info info, int reorder,
+                          MPI_Comm *comm_dist_graph)
+{
+    return flushed<PMPI_Dist_graph_create>(comm_old, n, sources, degrees, destinations, weights,
+                                           info, reorder, comm_dist_graph);
+}
+int MPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, const int sources[],
+                                   const int sourceweights[], int outdegree,
+                                   const int destinations[], const int destweights[], MPI_Info info,
+                                   int reorder, MPI_Comm *comm_dist_graph)
+{
+    return flushed<PMPI_Dist_graph_create_adjacent>(comm_old, indegree, sources, sourceweights,
+                                                    outdegree, destinations, destweights, info,
+                                                    reorder, comm_dist_graph);
+}
+#if MPI_VERSION >= 4
+int MPI_Comm_create_from_group(MPI_Group group, const char *stringtag, MPI_Info info,
+                               MPI_Errhandler errhandler, MPI_Comm *newcomm)
+{
+    return flushed<PMPI_Comm_create_from_group>(group, stringtag, info, errhandler, newcomm);
+}
+int MPI_Intercomm_create_from_groups(MPI_Group local_group, int local_leader,
+                                     MPI_Group remote_group, int remote_leader,
+                                     const char *stringtag, MPI_Info info,
+                                     MPI_Errhandler errhandler, MPI_Comm *newintercomm)
+{
+    return flushed<PMPI_Intercomm_create_from_groups>(local_group, local_leader, remote_group,
+                                                      remote_leader, stringtag, info, errhandler,
+                                                      newintercomm);
+}
+int MPI_Session_finalize(MPI_Session *session) { return flushed<PMPI_Session_finalize>(session); }
+#endif
+
+// ---- Probes ----
+int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status)
+{
+    return flushed<PMPI_Probe>(source, tag, comm, status);
+}
+int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status)
+{
+    return flushed<PMPI_Mprobe>(source, tag, comm, message, status);
+}
+int MPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
+{
+    return moved_on<PMPI_Iprobe>(source, tag, comm, flag, status);
+}
+int MPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message,
+                MPI_Status *status)
+{
+    return moved_on<PMPI_Improbe>(source, tag, comm, flag, message, status);
+}
+
+// ---- Windows ----
+int MPI_Win_allocate(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void *baseptr,
+                     MPI_Win *win)
+{
+    return flushed<PMPI_Win_allocate>(size, disp_unit, info, comm, baseptr, win);
+}
+int MPI_Win_allocate_shared(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm,
+                            void *baseptr, MPI_Win *win)
+{
+    return flushed<PMPI_Win_allocate_shared>(size, disp_unit, info, comm, baseptr, win);
+}
+int MPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win *win)
+{
+    return flushed<PMPI_Win_create_dynamic>(info, comm, win);
+}
+int MPI_Win_fence(int assert, MPI_Win win) { return flushed<PMPI_Win_fence>(assert, win); }
+int MPI_Win_free(MPI_Win *win) { return flushed<PMPI_Win_free>(win); }
+int MPI_Win_start(MPI_Group group, int assert, MPI_Win win)
+{
+    return flushed<PMPI_Win_start>(group, assert, win);
+}
+int MPI_Win_complete(MPI_Win win) { return flushed<PMPI_Win_complete>(win); }
+int MPI_Win_post(MPI_Group group, int assert, MPI_Win win)
+{
+    return flushed<PMPI_Win_post>(group, assert, win);
+}
+int MPI_Win_wait(MPI_Win win) { return flushed<PMPI_Win_wait>(win); }
+int MPI_Win_lock(int lock_type, int rank, int assert, MPI_Win win)
+{
+    return flushed<PMPI_Win_lock>(lock_type, rank, assert, win);
+}
+int MPI_Win_unlock(int rank, MPI_Win win) { return flushed<PMPI_Win_unlock>(rank, win); }
+int MPI_Win_lock_all(int assert, MPI_Win win) { return flushed<PMPI_Win_lock_all>(assert, win); }
+int MPI_Win_unlock_all(MPI_Win win) { return flushed<PMPI_Win_unlock_all>(win); }
+int MPI_Win_flush(int rank, MPI_Win win) { return flushed<PMPI_Win_flush>(rank, win); }
+int MPI_Win_flush_all(MPI_Win win) { return flushed<PMPI_Win_flush_all>(win); }
+int MPI_Win_flush_local(int rank, MPI_Win win) { return flushed<PMPI_Win_flush_local>(rank, win); }
+int MPI_Win_flush_local_all(MPI_Win win) { return flushed<PMPI_Win_flush_local_all>(win); }
+int MPI_Win_test(MPI_Win win, int *flag) { return moved_on<PMPI_Win_test>(win, flag); }
+
+// ---- Files ----
+int MPI_File_open(MPI_Comm comm, const char *filename, int amode, MPI_Info info, MPI_File *fh)
+{
+    return flushed<PMPI_File_open>(comm, filename, amode, info, fh);
+}
+int MPI_File_close(MPI_File *fh) { return flushed<PMPI_File_close>(fh); }
+int MPI_File_set_size(MPI_File fh, MPI_Offset size)
+{
+    return flushed<PMPI_File_set_size>(fh, size);
+}
+int MPI_File_preallocate(MPI_File fh, MPI_Offset size)
+{
+    return flushed<PMPI_File_preallocate>(fh, size);
+}
+int MPI_File_set_view(MPI_File fh, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype,
+                      const char *datarep, MPI_Info info)
+{
+    return flushed<PMPI_File_set_view>(fh, disp, etype, filetype, datarep, info);
+}
+int MPI_File_sync(MPI_File fh) { return flushed<PMPI_File_sync>(fh); }
+
+// ---- The end ----
+
+int MPI_Finalize()
+{
+    finish_all();
+    forget_shapes();
+    free_what_waits();
+    print_counters();
+    return PMPI_Finalize();
+}
+}
