@@ -201,8 +201,9 @@ cvars:
         What the environment variable HEDDLE_LOG says otherwise. Topics of the
         log on the standard error output: what was opened (info), the path of
         each message, the method and kernel of each transfer, who is placed
-        where (policy), pools and pinned memory (memory). Values: info, policy,
-        memory. Default: none.
+        where (policy), pools and pinned memory (memory), what libheddle-mpi did
+        with calls (interpose). Values: info, policy, memory, interpose.
+        Default: none.
 # end of what is made
 
 === END_MPI_T_CVAR_INFO_BLOCK ===
