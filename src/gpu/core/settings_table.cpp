@@ -61,9 +61,10 @@ constexpr Setting table[] = {
      "0 where a program says reorder, but relies on the order. More for tens of thousands of "
      "ranks."},
     {"HEDDLE_LOG", SettingKind::list, "info, policy, memory, interpose", "(none)",
-     "Topics of the log on the standard error output: what was opened (info), the path of each "
-     "message, the method and kernel of each transfer, who is placed where (policy), pools and "
-     "pinned memory (memory), what libheddle-mpi did with calls (interpose).",
+     "Topics of the log on the standard error output: what was opened (info), pools and pinned "
+     "memory (memory), what libheddle-mpi did with calls (interpose). And the path of each "
+     "message, "
+     "the method and kernel of each transfer, who is placed where (policy).",
      "To see why something is slow."},
     {"HEDDLE_INTERPOSE_GPU_AWARE", SettingKind::of_another, "0, 1, auto", "0",
      "Whether libheddle-mpi gives dense device buffers to the MPI as they are. auto: where "

@@ -199,10 +199,10 @@ cvars:
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
         What the environment variable HEDDLE_LOG says otherwise. Topics of the
-        log on the standard error output: what was opened (info), the path of
-        each message, the method and kernel of each transfer, who is placed
-        where (policy), pools and pinned memory (memory), what libheddle-mpi did
-        with calls (interpose). Values: info, policy, memory, interpose.
+        log on the standard error output: what was opened (info), pools and
+        pinned memory (memory), what libheddle-mpi did with calls (interpose).
+        And the path of each message, the method and kernel of each transfer,
+        who is placed where (policy). Values: info, policy, memory, interpose.
         Default: none.
 # end of what is made
 
