@@ -94,7 +94,8 @@ static void allocate_again()
                                      " messages could not be read where they were said to lie");
 }
 
-/* The engine's are MPI's control variables, too, and go before the environment's. */
+/* The engine's are MPI's control variables, too, and go before the environment's. Those of the
+ * interposer are for programs on other MPIs, and none here. */
 static void settings(const Variable &shared)
 {
     heddle_setting setting = {};
@@ -103,8 +104,9 @@ static void settings(const Variable &shared)
         const std::string name = setting.name;
         int index;
         const std::string whole = name.starts_with("MPIR_") ? name : "MPIR_CVAR_" + name;
-        check(MPI_T_cvar_get_index(whole.c_str(), &index) == MPI_SUCCESS,
-              "MPI_T has no control variable " + whole);
+        const bool is_there = MPI_T_cvar_get_index(whole.c_str(), &index) == MPI_SUCCESS;
+        check(is_there == !name.starts_with("HEDDLE_INTERPOSE_"),
+              "MPI_T and its control variable " + whole);
     }
     const char *const peer = std::getenv("MPIR_CVAR_HEDDLE_PEER");
     check(!peer || (std::string(peer) == "shared" && shared.read() == 1),
