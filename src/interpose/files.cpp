@@ -4,7 +4,7 @@
 #include "interpose/operation.hpp"
 #include "interpose/report.hpp"
 
-#include "interpose/immortal.hpp"
+#include "engine/immortal.hpp"
 
 #include <cstring>
 #include <mutex>

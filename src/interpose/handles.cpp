@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "interpose/handles.hpp"
 
-#include "interpose/immortal.hpp"
+#include "engine/immortal.hpp"
 
 #include <atomic>
 #include <mutex>

@@ -16,7 +16,6 @@ interpose_sources = \
     src/interpose/files.cpp \
     src/interpose/handles.cpp \
     src/interpose/handles.hpp \
-    src/interpose/immortal.hpp \
     src/interpose/operation.cpp \
     src/interpose/operation.hpp \
     src/interpose/packing.cpp \

@@ -3,7 +3,7 @@
 
 #include "interpose/report.hpp"
 
-#include "interpose/immortal.hpp"
+#include "engine/immortal.hpp"
 
 #include <algorithm>
 #include <list>

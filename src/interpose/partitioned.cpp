@@ -4,7 +4,7 @@
 #include "interpose/persistent.hpp"
 #include "interpose/report.hpp"
 
-#include "interpose/immortal.hpp"
+#include "engine/immortal.hpp"
 
 #include <mutex>
 #include <unordered_map>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "interpose/persistent.hpp"
 
-#include "interpose/immortal.hpp"
+#include "engine/immortal.hpp"
 
 #include <mutex>
 #include <unordered_map>

@@ -4,7 +4,7 @@
 #include "interpose/contents.hpp"
 #include "interpose/rebuild.hpp"
 
-#include "interpose/immortal.hpp"
+#include "engine/immortal.hpp"
 
 #include <unordered_map>
 
