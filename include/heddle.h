@@ -175,6 +175,10 @@ HEDDLE_API int heddle_type_hvector(int64_t count, int64_t blocklength, int64_t h
 HEDDLE_API int heddle_type_indexed(int64_t count, const int64_t *blocklengths,
                                    const int64_t *displacements, heddle_type *oldtype,
                                    heddle_type **newtype);
+/* The same with arrays of int, as MPI_Type_indexed has them. */
+HEDDLE_API int heddle_type_indexed_int(int64_t count, const int *blocklengths,
+                                       const int *displacements, heddle_type *oldtype,
+                                       heddle_type **newtype);
 /* Block i holds `blocklengths[i]` instances, from `hdisplacements[i]` bytes on. */
 HEDDLE_API int heddle_type_hindexed(int64_t count, const int64_t *blocklengths,
                                     const int64_t *hdisplacements, heddle_type *oldtype,

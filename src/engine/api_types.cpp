@@ -64,7 +64,7 @@ const char *heddle_version(void) { return HEDDLE_VERSION; }
 
 namespace {
 
-bool bad(int64_t count, const int64_t *array) { return count > 0 && !array; }
+bool bad(int64_t count, const void *array) { return count > 0 && !array; }
 
 template <class F> int construct(const heddle_type *old, heddle_type **out, F &&make)
 {
@@ -80,7 +80,46 @@ template <class F> int construct(const heddle_type *old, heddle_type **out, F &&
     });
 }
 
-std::span<const int64_t> view(const int64_t *a, int64_t n) { return {a, static_cast<size_t>(n)}; }
+template <class Int> std::span<const Int> view(const Int *a, int64_t n)
+{
+    return {a, static_cast<size_t>(n)};
+}
+
+// Blocks of `count` lengths, or without these of `len` each. Displacements are bytes, or extents.
+enum class Unit { bytes, extents };
+template <class Int> int construct_blocks(int64_t count, const Int *lens, int64_t len,
+                                          const Int *displs, Unit unit, const heddle_type *old,
+                                          heddle_type **out)
+{
+    return construct(old, out, [&] {
+        const int64_t extent = old->bounds.extent(), step = unit == Unit::bytes ? 1 : extent;
+        return make_blocks(
+            BlockList<Int>(view(displs, count), view(lens, lens ? count : 0), len, extent, step),
+            *old);
+    });
+}
+
+// Blocks of lengths of their own.
+template <class Int> int construct_indexed(int64_t count, const Int *lens, const Int *displs,
+                                           Unit unit, const heddle_type *old, heddle_type **out)
+{
+    if (count < 0)
+        return HEDDLE_ERR_COUNT;
+    if (bad(count, lens) || bad(count, displs))
+        return HEDDLE_ERR_ARG;
+    return construct_blocks(count, lens, 0, displs, unit, old, out);
+}
+
+// Blocks of one length.
+int construct_indexed_block(int64_t count, int64_t len, const int64_t *displs, Unit unit,
+                            const heddle_type *old, heddle_type **out)
+{
+    if (count < 0 || len < 0)
+        return HEDDLE_ERR_COUNT;
+    if (bad(count, displs))
+        return HEDDLE_ERR_ARG;
+    return construct_blocks<int64_t>(count, nullptr, len, displs, unit, old, out);
+}
 
 } // namespace
 
@@ -125,52 +164,33 @@ int heddle_type_vector(int64_t count, int64_t blocklength, int64_t stride, heddl
 int heddle_type_hindexed(int64_t count, const int64_t *blocklengths, const int64_t *hdisplacements,
                          heddle_type *oldtype, heddle_type **newtype)
 {
-    if (count < 0)
-        return HEDDLE_ERR_COUNT;
-    if (bad(count, blocklengths) || bad(count, hdisplacements))
-        return HEDDLE_ERR_ARG;
-    return construct(oldtype, newtype, [&] {
-        return make_blocks({view(hdisplacements, count), view(blocklengths, count), 0}, *oldtype);
-    });
+    return construct_indexed(count, blocklengths, hdisplacements, Unit::bytes, oldtype, newtype);
 }
 
 int heddle_type_indexed(int64_t count, const int64_t *blocklengths, const int64_t *displacements,
                         heddle_type *oldtype, heddle_type **newtype)
 {
-    if (count < 0)
-        return HEDDLE_ERR_COUNT;
-    if (bad(count, blocklengths) || bad(count, displacements))
-        return HEDDLE_ERR_ARG;
-    return construct(oldtype, newtype, [&] {
-        return make_blocks(
-            {view(displacements, count), view(blocklengths, count), 0, oldtype->bounds.extent()},
-            *oldtype);
-    });
+    return construct_indexed(count, blocklengths, displacements, Unit::extents, oldtype, newtype);
+}
+
+int heddle_type_indexed_int(int64_t count, const int *blocklengths, const int *displacements,
+                            heddle_type *oldtype, heddle_type **newtype)
+{
+    return construct_indexed(count, blocklengths, displacements, Unit::extents, oldtype, newtype);
 }
 
 int heddle_type_hindexed_block(int64_t count, int64_t blocklength, const int64_t *hdisplacements,
                                heddle_type *oldtype, heddle_type **newtype)
 {
-    if (count < 0 || blocklength < 0)
-        return HEDDLE_ERR_COUNT;
-    if (bad(count, hdisplacements))
-        return HEDDLE_ERR_ARG;
-    return construct(oldtype, newtype, [&] {
-        return make_blocks({view(hdisplacements, count), {}, blocklength}, *oldtype);
-    });
+    return construct_indexed_block(count, blocklength, hdisplacements, Unit::bytes, oldtype,
+                                   newtype);
 }
 
 int heddle_type_indexed_block(int64_t count, int64_t blocklength, const int64_t *displacements,
                               heddle_type *oldtype, heddle_type **newtype)
 {
-    if (count < 0 || blocklength < 0)
-        return HEDDLE_ERR_COUNT;
-    if (bad(count, displacements))
-        return HEDDLE_ERR_ARG;
-    return construct(oldtype, newtype, [&] {
-        return make_blocks({view(displacements, count), {}, blocklength, oldtype->bounds.extent()},
-                           *oldtype);
-    });
+    return construct_indexed_block(count, blocklength, displacements, Unit::extents, oldtype,
+                                   newtype);
 }
 
 int heddle_type_struct(int64_t count, const int64_t *blocklengths, const int64_t *hdisplacements,

@@ -36,6 +36,17 @@ struct Plain {
     static int64_t sub(int64_t a, int64_t b) { return a - b; }
     static int64_t mul(int64_t a, int64_t b) { return a * b; }
 };
+// Where a sum may overflow, which the caller finds out afterwards: modulo 2^64.
+struct Modular {
+    static int64_t add(int64_t a, int64_t b)
+    {
+        return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+    }
+    static int64_t mul(int64_t a, int64_t b)
+    {
+        return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+    }
+};
 struct Checked {
     static int64_t add(int64_t a, int64_t b) { return heddle::add(a, b); }
     static int64_t sub(int64_t a, int64_t b) { return heddle::sub(a, b); }

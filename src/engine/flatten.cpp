@@ -177,7 +177,8 @@ private:
     {
         if (std::any_of(lens.begin(), lens.end(), [](int64_t n) { return n <= 0; }))
             damaged();
-        Part r{blocks({displs, lens, 1}, stride, child.layout), INT64_MAX, INT64_MIN, 0};
+        Part r{blocks(BlockList<int64_t>(displs, lens, 1, stride), child.layout), INT64_MAX,
+               INT64_MIN, 0};
         for (size_t i = 0; i < displs.size(); ++i) {
             const int64_t n = lens.empty() ? 1 : lens[i];
             const int64_t last = mul(n - 1, stride);

@@ -230,7 +230,8 @@ Placed runs(Merged m, int64_t stride, const NodePtr &unit)
     return {m.first, node_of(std::move(shape), std::move(blocks))};
 }
 
-template <class A> Placed listed(const BlockList &list, const Run &unit, int64_t base)
+template <class A, class Int>
+Placed listed(const BlockList<Int> &list, const Run &unit, int64_t base)
 {
     const size_t count = list.displs.size();
     const auto displ = [&](size_t i) { return A::add(A::mul(list.step, list.displs[i]), base); };
@@ -293,26 +294,63 @@ Placed stream(int64_t count, int64_t stride, const Placed &child)
     return {child.displ, node_of(std::move(s))};
 }
 
-BlockList::BlockList(std::span<const int64_t> displs_, std::span<const int64_t> lens_, int64_t len_,
-                     int64_t step_)
-    : displs(displs_), lens(lens_), len(len_), step(step_), most_len_(displs_.empty() ? 0 : len_)
+namespace {
+
+// One more block. Of its children either the first or the last lies lowest.
+template <class Sums, bool Forward>
+void extend(Reach &reach, int64_t displ, int64_t len, int64_t stride)
 {
-    for (const int64_t d : displs)
-        most_displ_ |= d ^ (d >> 63);
-    if (lens.empty())
+    if (len == 0)
         return;
-    int64_t bits = 0, differ = 0;
-    for (const int64_t l : lens) {
-        bits |= l;
-        differ |= l ^ lens[0];
+    const int64_t last = Sums::add(displ, Sums::mul(len - 1, stride));
+    reach.low = std::min(reach.low, Forward ? displ : last);
+    reach.high = std::max(reach.high, Forward ? last : displ);
+    reach.children = Sums::add(reach.children, len);
+}
+
+template <bool Forward, class Int> Reach checked_reach(const BlockList<Int> &list)
+{
+    Reach reach;
+    for (size_t i = 0; i < list.displs.size(); ++i)
+        if (const int64_t len = list.len_of(i); len > 0)
+            extend<Checked, Forward>(reach, mul(list.step, list.displs[i]), len, list.stride);
+    return reach;
+}
+
+} // namespace
+
+// One pass over the arrays, for to read them takes most of the time.
+template <class Int> template <bool Forward> void BlockList<Int>::survey()
+{
+    Reach reach;
+    int64_t most_displ = 0, bits = lens.empty() && !displs.empty() ? len : 0, differ = 0;
+    for (size_t i = 0; i < displs.size(); ++i) {
+        const int64_t displ = displs[i], n = len_of(i);
+        most_displ |= displ ^ (displ >> 63);
+        bits |= n;
+        differ |= n ^ len_of(0);
+        extend<Modular, Forward>(reach, Modular::mul(step, displ), n, stride);
     }
     if (bits < 0)
         throw Error{HEDDLE_ERR_COUNT};
     most_len_ = bits;
+    most_displ_ = most_displ;
     alike_ = differ == 0;
+    reach_ = reach;
 }
 
-bool BlockList::surely_fits(double child, double base) const
+template <class Int>
+BlockList<Int>::BlockList(std::span<const Int> displs_, std::span<const Int> lens_, int64_t len_,
+                          int64_t stride_, int64_t step_)
+    : displs(displs_), lens(lens_), len(len_), stride(stride_), step(step_)
+{
+    if (stride < 0)
+        survey<false>();
+    else
+        survey<true>();
+}
+
+template <class Int> bool BlockList<Int>::surely_fits(double child, double base) const
 {
     constexpr double limit = 0x1p60; // what is rounded away is far less
     const double lengths = std::max(std::abs(child), 1.0) * static_cast<double>(most_len_),
@@ -321,21 +359,33 @@ bool BlockList::surely_fits(double child, double base) const
            lengths * static_cast<double>(displs.size()) < limit;
 }
 
-Placed blocks(const BlockList &list, int64_t stride, const Placed &child)
+template <class Int> Reach BlockList<Int>::reach() const
+{
+    if (surely_fits(static_cast<double>(stride), 0))
+        return reach_;
+    return stride < 0 ? checked_reach<false>(*this) : checked_reach<true>(*this);
+}
+
+template <class Int> Placed blocks(const BlockList<Int> &list, const Placed &child)
 {
     if (child.node->bytes == 0 || list.empty())
         return empty();
     // The units of a block: the children themselves, or their parts where these follow one another
     // evenly.
     Run unit = as_run(child.node);
-    if (!list.single() && (unit.stride == 0 || stride != mul(unit.len, unit.stride)))
-        unit = {1, stride, &child.node};
+    if (!list.single() && (unit.stride == 0 || list.stride != mul(unit.len, unit.stride)))
+        unit = {1, list.stride, &child.node};
     const double units = static_cast<double>(unit.len),
                  stride_of_units = std::max(std::abs(static_cast<double>(unit.stride)), 1.0);
     return list.surely_fits(units * stride_of_units, static_cast<double>(child.displ))
                ? listed<Plain>(list, unit, child.displ)
                : listed<Checked>(list, unit, child.displ);
 }
+
+template class BlockList<int>;
+template class BlockList<int64_t>;
+template Placed blocks(const BlockList<int> &list, const Placed &child);
+template Placed blocks(const BlockList<int64_t> &list, const Placed &child);
 
 namespace {
 
@@ -461,12 +511,12 @@ struct Eraser {
         case Form::stream:
             return stream(n.count, n.stride, (*this)({0, n.child}));
         case Form::gather:
-            return blocks({n.displs(), {}, 1}, 0, (*this)({0, n.child}));
+            return blocks(BlockList<int64_t>(n.displs(), {}, 1, 0), (*this)({0, n.child}));
         case Form::runs: {
             std::vector<int64_t> lens(static_cast<size_t>(n.count));
             for (size_t i = 0; i < lens.size(); ++i)
                 lens[i] = n.prefix()[i + 1] - n.prefix()[i];
-            return blocks({n.displs(), lens, 0}, n.stride, (*this)({0, n.child}));
+            return blocks(BlockList<int64_t>(n.displs(), lens, 0, n.stride), (*this)({0, n.child}));
         }
         case Form::concat:
             return rebuild(n.blocks->members);

@@ -43,18 +43,24 @@ Placed empty();
 Placed dense(int64_t bytes, heddle_predefined label);
 // `count` children, each `stride` bytes after the one before.
 Placed stream(int64_t count, int64_t stride, const Placed &child);
-// Blocks of children: block i begins at step * displs[i] and holds lens[i] of them; without lens,
-// `len` each. The arrays are the caller's. Requires lens.size() to be 0 or displs.size(). COUNT: a
-// negative length.
-class BlockList {
+// Where the outermost children of blocks begin, and how many children there are.
+struct Reach {
+    int64_t low = INT64_MAX, high = INT64_MIN;
+    int64_t children = 0;
+};
+// Blocks of children: block i begins at step * displs[i] and holds lens[i] of them, `stride` bytes
+// apart; without lens, `len` each. The arrays are the caller's. Requires lens.size() to be 0 or
+// displs.size(). COUNT: a negative length. Int is int or int64_t, as the program's arrays have it.
+template <class Int> class BlockList {
 public:
-    const std::span<const int64_t> displs;
-    const std::span<const int64_t> lens;
+    const std::span<const Int> displs;
+    const std::span<const Int> lens;
     const int64_t len;
+    const int64_t stride;
     const int64_t step;
 
-    BlockList(std::span<const int64_t> displs_, std::span<const int64_t> lens_, int64_t len_,
-              int64_t step_ = 1);
+    BlockList(std::span<const Int> displs_, std::span<const Int> lens_, int64_t len_,
+              int64_t stride_, int64_t step_ = 1);
 
     bool empty() const { return most_len_ == 0; }
     bool single() const { return most_len_ == 1; } // no block holds more than one child
@@ -63,14 +69,17 @@ public:
     // Whether no sum can overflow that one makes of displacements, of lengths times `child`, and of
     // `base`.
     bool surely_fits(double child, double base) const;
+    Reach reach() const;
 
 private:
+    template <bool Forward> void survey();
+
     // At least the largest length and displacement, and less than twice of them.
-    int64_t most_len_, most_displ_ = 0;
+    int64_t most_len_ = 0, most_displ_ = 0;
     bool alike_ = true;
+    Reach reach_; // right where nothing overflows
 };
-// The children of a block are `stride` bytes apart.
-Placed blocks(const BlockList &list, int64_t stride, const Placed &child);
+template <class Int> Placed blocks(const BlockList<Int> &list, const Placed &child);
 // Members one after the other in pack order, each where its displacement says.
 Placed concat(Members members);
 // The same bytes with every leaf labelled HEDDLE_BYTE. Leaves merge where that allows it. A layout

@@ -95,57 +95,19 @@ TypePtr make_stream(int64_t count, int64_t blocklength, int64_t stride, const he
     return make(std::move(layout), hull.bounds(), mul(n, old.elements), old);
 }
 
-namespace {
-
-// Where the outermost of the instances in blocks lie, and how many there are.
-struct Reach {
-    int64_t low = INT64_MAX, high = INT64_MIN;
-    int64_t instances = 0;
-
-    heddle_bounds bounds(const heddle_type &type) const
-    {
-        Hull hull;
-        if (instances > 0) {
-            hull.add_block(low, 1, type);
-            hull.add_block(high, 1, type);
-        }
-        return hull.bounds();
+template <class Int> TypePtr make_blocks(const BlockList<Int> &list, const heddle_type &old)
+{
+    const Reach reach = list.reach();
+    Hull hull;
+    if (reach.children > 0) {
+        hull.add_block(reach.low, 1, old);
+        hull.add_block(reach.high, 1, old);
     }
-};
-
-// Of all blocks, either the first or the last instance lies lowest.
-template <class A, bool Forward> Reach reach_of(const BlockList &list, int64_t extent)
-{
-    Reach reach;
-    for (size_t i = 0; i < list.displs.size(); ++i) {
-        const int64_t len = list.len_of(i);
-        if (len == 0)
-            continue;
-        const int64_t first = A::mul(list.step, list.displs[i]),
-                      last = A::add(first, A::mul(len - 1, extent));
-        reach.low = std::min(reach.low, Forward ? first : last);
-        reach.high = std::max(reach.high, Forward ? last : first);
-        reach.instances = A::add(reach.instances, len);
-    }
-    return reach;
+    return make(blocks(list, old.layout), hull.bounds(), mul(reach.children, old.elements), old);
 }
 
-template <class A> Reach reach_of(const BlockList &list, int64_t extent)
-{
-    return extent < 0 ? reach_of<A, false>(list, extent) : reach_of<A, true>(list, extent);
-}
-
-} // namespace
-
-TypePtr make_blocks(const BlockList &list, const heddle_type &old)
-{
-    const int64_t extent = old.bounds.extent();
-    const Reach reach = list.surely_fits(static_cast<double>(extent), 0)
-                            ? reach_of<Plain>(list, extent)
-                            : reach_of<Checked>(list, extent);
-    return make(blocks(list, extent, old.layout), reach.bounds(old),
-                mul(reach.instances, old.elements), old);
-}
+template TypePtr make_blocks(const BlockList<int> &list, const heddle_type &old);
+template TypePtr make_blocks(const BlockList<int64_t> &list, const heddle_type &old);
 
 namespace {
 
@@ -196,7 +158,7 @@ Placed blocks_of(const heddle_type &like, std::span<const int64_t> lens,
             d.push_back(displs[i]);
             l.push_back(lens[i]);
         }
-    return blocks({d, l, 0}, like.bounds.extent(), like.layout);
+    return blocks(BlockList<int64_t>(d, l, 0, like.bounds.extent()), like.layout);
 }
 
 } // namespace
@@ -206,7 +168,8 @@ TypePtr make_struct(std::span<const int64_t> lens, std::span<const int64_t> disp
 {
     if (!types.empty() &&
         std::all_of(types.begin(), types.end(), [&](auto *t) { return t == types[0]; }))
-        return make_blocks({displs, lens, 0}, *types[0]);
+        return make_blocks(BlockList<int64_t>(displs, lens, 0, types[0]->bounds.extent()),
+                           *types[0]);
 
     auto t = std::make_unique<heddle_type>();
     Hull hull;

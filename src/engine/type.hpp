@@ -49,9 +49,10 @@ TypePtr make_predefined(heddle_predefined which);
 // MPI's constructors (MPI 4.0, section 5.1). `displs` and `stride` in bytes. Blocks of length zero
 // count for nothing. Require counts and lengths of 0 or more, arrays of one length, and a subarray
 // that lies inside its array. Errors: OVERFLOW, DEPTH, NO_MEMORY. The types that they return have
-// the bounds and elements of MPI's typemap, and obey the layout's laws (layout.hpp).
+// the bounds and elements of MPI's typemap, and obey the layout's laws (layout.hpp). The stride of
+// a list is the old type's extent.
 TypePtr make_stream(int64_t count, int64_t blocklength, int64_t stride, const heddle_type &old);
-TypePtr make_blocks(const BlockList &list, const heddle_type &old);
+template <class Int> TypePtr make_blocks(const BlockList<Int> &list, const heddle_type &old);
 TypePtr make_struct(std::span<const int64_t> lens, std::span<const int64_t> displs,
                     std::span<heddle_type *const> types);
 TypePtr make_resized(const heddle_type &old, int64_t lb, int64_t extent);

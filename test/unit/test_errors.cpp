@@ -104,6 +104,10 @@ TEST_CASE("constructors: negative counts and block lengths", "[errors]")
     CHECK(error_of([&](auto **t) {
               return heddle_type_indexed(2, lengths, displacements, real, t);
           }) == HEDDLE_ERR_COUNT);
+    const int short_lengths[] = {1, -1}, short_displacements[] = {0, 1};
+    CHECK(error_of([&](auto **t) {
+              return heddle_type_indexed_int(2, short_lengths, short_displacements, real, t);
+          }) == HEDDLE_ERR_COUNT);
     CHECK(error_of([&](auto **t) {
               return heddle_type_hindexed(2, lengths, displacements, real, t);
           }) == HEDDLE_ERR_COUNT);
@@ -200,6 +204,13 @@ TEST_CASE("sizes, extents and displacements beyond 63 bits", "[errors]")
           HEDDLE_ERR_OVERFLOW);
     CHECK(error_of([&](auto **t) { return heddle_type_indexed(2, long_blocks, one, real, t); }) ==
           HEDDLE_ERR_OVERFLOW);
+    heddle_type *spread = nullptr;
+    REQUIRE(heddle_type_resized(real, 0, huge / 4, &spread) == HEDDLE_SUCCESS);
+    const int single[] = {1}, fifth[] = {5};
+    CHECK(error_of([&](auto **t) {
+              return heddle_type_indexed_int(1, single, fifth, spread, t);
+          }) == HEDDLE_ERR_OVERFLOW);
+    heddle_type_release(spread);
     CHECK(error_of([&](auto **t) { return heddle_type_resized(real, huge, 8, t); }) ==
           HEDDLE_ERR_OVERFLOW);
     const int64_t sizes[] = {huge / 4, 2}, subsizes[] = {1, 1}, starts[] = {0, 0};

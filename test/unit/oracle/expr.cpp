@@ -4,6 +4,7 @@
 #include "basics.hpp"
 
 #include <algorithm>
+#include <climits>
 #include <map>
 #include <sstream>
 #include <utility>
@@ -229,6 +230,23 @@ ExprPtr undup(ExprPtr expr)
 
 namespace {
 
+bool fits_int(int64_t n) { return n >= INT_MIN && n <= INT_MAX; }
+
+/* By the call with arrays of int, where these can hold the numbers, of every other number of
+ * blocks. */
+int make_indexed(const std::vector<int64_t> &lengths, const std::vector<int64_t> &displacements,
+                 heddle_type *old, heddle_type **made)
+{
+    const auto blocks = static_cast<int64_t>(displacements.size());
+    if (blocks % 2 == 0 || !std::all_of(lengths.begin(), lengths.end(), fits_int) ||
+        !std::all_of(displacements.begin(), displacements.end(), fits_int))
+        return heddle_type_indexed(blocks, lengths.data(), displacements.data(), old, made);
+    const std::vector<int> short_lengths(lengths.begin(), lengths.end()),
+        short_displacements(displacements.begin(), displacements.end());
+    return heddle_type_indexed_int(blocks, short_lengths.data(), short_displacements.data(), old,
+                                   made);
+}
+
 /* The call that makes `e` of its old types. */
 int construct(const Expr &e, const std::vector<heddle_type *> &olds, heddle_type **made)
 {
@@ -246,7 +264,7 @@ int construct(const Expr &e, const std::vector<heddle_type *> &olds, heddle_type
     case Maker::Hvector:
         return heddle_type_hvector(e.count, e.blocklength, e.stride, old, made);
     case Maker::Indexed:
-        return heddle_type_indexed(blocks, lengths, displacements, old, made);
+        return make_indexed(e.blocklengths, e.displacements, old, made);
     case Maker::Hindexed:
         return heddle_type_hindexed(blocks, lengths, displacements, old, made);
     case Maker::IndexedBlock:

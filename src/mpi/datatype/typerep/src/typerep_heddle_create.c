@@ -142,6 +142,34 @@ int MPIR_Typerep_create_indexed(MPI_Aint count, const MPI_Aint *array_of_blockle
     return typerep_create_of(rc, oldtype, newtype);
 }
 
+/* The contents are one malloc of the size of the arrays, and the arrays are copied nowhere else. */
+int MPIR_Typerep_create_indexed_int(int count, const int *array_of_blocklengths,
+                                    const int *array_of_displacements, MPI_Datatype oldtype,
+                                    MPIR_Datatype *newtype)
+{
+    int rc = heddle_type_indexed_int(count, array_of_blocklengths, array_of_displacements,
+                                     MPII_heddle_type(oldtype), &newtype->typerep.handle);
+    int mpi_errno = typerep_create_of(rc, oldtype, newtype);
+    if (mpi_errno == MPI_SUCCESS)
+        mpi_errno =
+            MPIR_Datatype_set_contents(newtype, MPI_COMBINER_INDEXED, 2 * (MPI_Aint)count + 1, 0, 0,
+                                       1, NULL, NULL, NULL, &oldtype);
+    if (mpi_errno != MPI_SUCCESS) {
+        heddle_type_release(newtype->typerep.handle);
+        MPIR_Handle_obj_free(&MPIR_Datatype_mem, newtype);
+        return mpi_errno;
+    }
+
+    int *ints;
+    MPI_Aint *aints, *counts;
+    MPI_Datatype *types;
+    MPIR_Datatype_access_contents(newtype->contents, &ints, &aints, &counts, &types);
+    ints[0] = count;
+    memcpy(ints + 1, array_of_blocklengths, sizeof(int) * (size_t)count);
+    memcpy(ints + 1 + count, array_of_displacements, sizeof(int) * (size_t)count);
+    return MPI_SUCCESS;
+}
+
 int MPIR_Typerep_create_hindexed(MPI_Aint count, const MPI_Aint *array_of_blocklengths,
                                  const MPI_Aint *array_of_displacements, MPI_Datatype oldtype,
                                  MPIR_Datatype *newtype)

@@ -84,6 +84,12 @@ int MPIR_Typerep_check_array(int ndims, const MPI_Aint sizes[], MPI_Aint extent)
 struct heddle_type *MPIR_Typerep_committed(MPI_Datatype datatype);
 int MPIR_Typerep_error(int error);
 
+/* MPI_Type_indexed: makes `newtype`, with its contents, or gives its object back. */
+struct MPIR_Datatype;
+int MPIR_Typerep_create_indexed_int(int count, const int *array_of_blocklengths,
+                                    const int *array_of_displacements, MPI_Datatype oldtype,
+                                    struct MPIR_Datatype *newtype);
+
 /* Whether the data of a buffer can be reached by the device alone. */
 int MPIR_Typerep_is_device_only(const void *buf);
 
