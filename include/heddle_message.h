@@ -132,13 +132,6 @@ HEDDLE_API int heddle_port_place(heddle_port *port, const void *header, size_t h
 /* The bytes of `token` (heddle_port_place) are where they belong. `error`: HEDDLE_SUCCESS, or why
  * they will not come (best PEER). `token` is void then. A null `token` is ignored. */
 HEDDLE_API void heddle_port_placed(heddle_port *port, void *token, int error);
-/* Answers the senders whose messages are being received without an answer. To be called before any
- * of them is told that another message was dropped. Null is ignored. */
-HEDDLE_API void heddle_port_confirm(heddle_port *port);
-/* A receive matched an envelope that it could not take in. The message is the oldest to `peer` with
- * `key` that is not known to be matched. It ends: with success if `error` is 0 (the receive was too
- * short), else with PEER (the envelope could not be read). Errors: RANGE if there is none. */
-HEDDLE_API int heddle_port_dropped(heddle_port *port, const void *peer, uint64_t key, int error);
 /* `peer` is gone, or, if it is null, all peers are. Their messages end with `error`, and nothing is
  * sent to them. With LOST, their processes have ended, and the transport has delivered all that
  * they sent; then memory that the transport still has for them comes back. */
@@ -302,7 +295,7 @@ typedef struct heddle_message_description {
     size_t size;
     void *peer;                /* the other end, for the transport */
     const heddle_buffer *from; /* the memory stays until the message has ended; the type need not */
-    uint64_t key;              /* for heddle_port_dropped */
+    uint64_t key;              /* for heddle_port_unmatched */
     int flags;                 /* of enum heddle_message_flag */
     int64_t eager_limit; /* a message of up to so many bytes must not wait for its receiver, and
                           * is packed by the caller if need be; 0: each may wait */
@@ -383,12 +376,9 @@ HEDDLE_API int heddle_envelope_read(const void *envelope, heddle_envelope_info *
 HEDDLE_API int heddle_message_receive(heddle_port *port, void *peer, const void *envelope,
                                       const heddle_buffer *to, const heddle_rtr *rtr,
                                       heddle_message_ended ended, void *argument);
-/* A probe matched the envelope's message, which will be received later. To be called for all such
- * messages of a key before their sender is told that another one was dropped (heddle_port_dropped).
- * Errors: ARG, FORMAT, VERSION, and the transport's. */
-HEDDLE_API int heddle_message_probed(heddle_port *port, void *peer, const void *envelope);
 /* Nobody takes the envelope's message. It ends at its sender: with success if `error` is 0, else
- * with PEER. Errors: ARG, FORMAT, VERSION, and the transport's. */
+ * with PEER. So it does if the envelope is damaged or of another version, as far as the message's
+ * name is right. Errors: ARG, and the transport's. */
 HEDDLE_API int heddle_message_refuse(heddle_port *port, void *peer, const void *envelope,
                                      int error);
 

@@ -174,16 +174,6 @@ Error receive(Port &port, const Envelope &envelope, const heddle_rtr *rtr, const
     return HEDDLE_SUCCESS;
 }
 
-// A header to the sender of an envelope whose message nobody has.
-Error reply(Port &port, void *peer, const Envelope &envelope, Kind kind, Error error)
-{
-    Header header;
-    header.kind = kind;
-    header.to = envelope.message;
-    header.error = error.code();
-    return port.send(peer, 0, header);
-}
-
 } // namespace
 
 // ---- ports ----
@@ -245,16 +235,6 @@ int heddle_port_place(heddle_port *port, const void *header, size_t header_bytes
 void heddle_port_placed(heddle_port *port, void *token, int error)
 {
     heddle_port_sent(port, token, error);
-}
-
-void heddle_port_confirm(heddle_port *port)
-{
-    with(port, [](Port &p) { p.confirm(); });
-}
-
-int heddle_port_dropped(heddle_port *port, const void *peer, uint64_t key, int error)
-{
-    return with(port, [&](Port &p) { return p.dropped(peer, key, Error::of(error)); });
 }
 
 void heddle_port_lost(heddle_port *port, const void *peer, int error)
@@ -396,24 +376,22 @@ void heddle_message_count_whole(int received, int64_t bytes)
     count(Counter::bytes_whole, received ? bytes : 0);
 }
 
-int heddle_message_probed(heddle_port *port, void *peer, const void *envelope)
-{
-    return with_envelope(envelope, [&](const Envelope &e) {
-        return with(port,
-                    [&](Port &p) { return reply(p, peer, e, Kind::matched, HEDDLE_SUCCESS); });
-    });
-}
-
 int heddle_message_refuse(heddle_port *port, void *peer, const void *envelope, int error)
 {
-    return with_envelope(envelope, [&](const Envelope &e) {
-        return with(port, [&](Port &p) {
-            if (e.kind == EnvelopeKind::get)
-                p.unexpected().drop(e.message); // nobody asks for what came of it, or comes
-            if (e.kind == EnvelopeKind::put)
-                end_rtr(e.process, e.after());
-            return reply(p, peer, e, Kind::refused, Error::of(error));
-        });
+    if (!envelope)
+        return HEDDLE_ERR_ARG;
+    Envelope e;
+    const bool is_readable = !read_envelope(envelope, e);
+    return with(port, [&](Port &p) {
+        if (e.kind == EnvelopeKind::get)
+            p.unexpected().drop(e.message); // nobody asks for what came of it, or comes
+        if (e.kind == EnvelopeKind::put && is_readable)
+            end_rtr(e.process, e.after());
+        Header header;
+        header.kind = Kind::refused;
+        header.to = e.message;
+        header.error = error;
+        return p.send(peer, 0, header);
     });
 }
 

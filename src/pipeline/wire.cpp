@@ -18,6 +18,9 @@ static_assert(std::is_trivially_copyable_v<Envelope> && std::is_trivially_copyab
 
 constexpr int most_chunk_log2 = 62;
 constexpr size_t plain_bytes = offsetof(Header, memory);
+// What all versions agree on (wire.hpp).
+constexpr size_t agreed_bytes = offsetof(Header, from);
+static_assert(agreed_bytes == 16 && offsetof(Envelope, bytes) == 16);
 static_assert(sizeof(Header) <= HEDDLE_HEADER_BYTES);
 
 uint64_t check_of(const void *bytes, size_t size)
@@ -45,7 +48,7 @@ bool makes_sense(const Envelope &e)
 
 bool makes_sense(const Header &h)
 {
-    return h.kind >= Kind::answer && h.kind <= Kind::forget && h.mode <= Mode::reference &&
+    return h.kind >= Kind::answer && h.kind <= Kind::pushed && h.mode <= Mode::reference &&
            h.offset >= 0 && h.bytes >= 0 && h.chunk >= 0 && h.granted >= 0 &&
            h.offset <= INT64_MAX - h.bytes;
 }
@@ -74,6 +77,16 @@ template <class T> Error read_checked(const void *bytes, size_t size, T &got)
                : HEDDLE_ERR_FORMAT;
 }
 
+bool refuses_in_another_version(const void *bytes, Header &header)
+{
+    header = Header();
+    const Header own = header;
+    std::memcpy(static_cast<void *>(&header), bytes, agreed_bytes);
+    header.error = HEDDLE_ERR_VERSION;
+    return header.magic == own.magic && header.version != own.version &&
+           header.kind == Kind::refused;
+}
+
 size_t size_of(const Header &header) { return header.has_memory() ? sizeof header : plain_bytes; }
 
 } // namespace
@@ -98,7 +111,11 @@ HeaderBytes write_header(const Header &header)
 
 Error read_header(const void *bytes, size_t size, Header &header)
 {
-    if (!bytes || (size != plain_bytes && size != sizeof header))
+    if (!bytes || size < agreed_bytes)
+        return HEDDLE_ERR_FORMAT;
+    if (refuses_in_another_version(bytes, header))
+        return HEDDLE_SUCCESS;
+    if (size != plain_bytes && size != sizeof header)
         return HEDDLE_ERR_FORMAT;
     const Error e = read_checked(bytes, size, header);
     return e || size == size_of(header) ? e : HEDDLE_ERR_FORMAT;

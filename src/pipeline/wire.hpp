@@ -50,8 +50,10 @@ enum class EnvelopeKind : uint8_t {
     put         // wait: the sender writes where the receiver's RTR says
 };
 
-constexpr uint16_t wire_version = 12;
+constexpr uint16_t wire_version = 13;
 
+// The first 16 bytes of envelopes and headers are the same in every version: so who cannot read an
+// envelope can refuse its message, and its sender understands.
 struct Envelope {
     uint32_t magic = 0x45646448; // "HddE"
     uint16_t version = wire_version;
@@ -93,9 +95,7 @@ enum class Kind : uint8_t {
     declined,   // sender to receiver: there is nothing to export; by value, please
     failed,     // either way: this end has failed, and uses nothing of the other's any more
     refused,    // receiver to sender: nobody takes the message
-    pushed,     // sender to receiver: all bytes of a get that was withdrawn, matched or not
-    matched,    // receiver to sender: a probe matched the message, which is not received yet
-    forget      // sender to receiver: nobody asks for what was pushed, or will be
+    pushed      // sender to receiver: all bytes of a get that was withdrawn, matched or not
 };
 
 struct Header {
@@ -126,7 +126,7 @@ struct HeaderBytes {
 };
 
 HeaderBytes write_header(const Header &header);
-// Errors: FORMAT, VERSION.
+// One of another version that refuses a message is understood. Errors: FORMAT, VERSION.
 Error read_header(const void *bytes, size_t size, Header &header);
 
 } // namespace heddle::pipeline

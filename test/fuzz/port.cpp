@@ -149,7 +149,7 @@ public:
     {
         const size_t end = input_.below(2);
         heddle_port *const port = ports_[end];
-        switch (input_.below(16)) {
+        switch (input_.below(14)) {
         case 0:
             return begin(end);
         case 1:
@@ -165,22 +165,16 @@ public:
         case 7:
             return report_one();
         case 8:
-            return heddle_port_confirm(port);
-        case 9:
-            heddle_port_dropped(port, peer(end), input_.below(3),
-                                input_.flag() ? HEDDLE_ERR_VERSION : 0);
-            return;
-        case 10:
             heddle_message_abandon(port, name(), HEDDLE_ERR_PEER);
             return;
-        case 11:
+        case 9:
             return heddle_port_lost(port, peer(end),
                                     input_.flag() ? HEDDLE_ERR_LOST : HEDDLE_ERR_PEER);
-        case 12:
+        case 10:
             return refuse(end);
-        case 13:
+        case 11:
             return rtrs(end);
-        case 14:
+        case 12:
             return scribble();
         default:
             heddle_port_progress(port, nullptr);
@@ -323,11 +317,8 @@ private:
     void refuse(size_t end)
     {
         const Bytes met = envelope();
-        if (input_.flag())
-            heddle_message_probed(ports_[end], peer(end), met.data());
-        else
-            heddle_message_refuse(ports_[end], peer(end), met.data(),
-                                  input_.flag() ? HEDDLE_ERR_BUFFER : 0);
+        heddle_message_refuse(ports_[end], peer(end), met.data(),
+                              input_.flag() ? HEDDLE_ERR_BUFFER : 0);
     }
 
     /* ---- headers */

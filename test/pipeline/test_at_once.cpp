@@ -72,31 +72,6 @@ TEST_CASE("the sender does not end before its buffer was read", "[at_once]")
     exchange.check();
 }
 
-TEST_CASE("what is read at once is confirmed before another message is dropped", "[at_once]")
-{
-    for (const bool fails : {false, true}) {
-        const Switched on(fails ? "reset delay_us=50000 fail=execute:1" : "reset delay_us=50000");
-        Two network;
-        const Heard heard(network);
-        OneDropped both(network, read_at_once());
-        both.confirm_and_drop(heard);
-        CHECK(both.taken.received.error == (fails ? HEDDLE_ERR_DEVICE : HEDDLE_SUCCESS));
-        CHECK(both.taken.sent.error == (fails ? HEDDLE_ERR_PEER : HEDDLE_SUCCESS));
-        if (!fails)
-            both.arrived();
-    }
-    heddle_port_confirm(nullptr);
-}
-
-/* A receiver that has read all says nothing of it. */
-TEST_CASE("what was read at once is not what was dropped", "[at_once]")
-{
-    const Switched on("reset");
-    Two network;
-    const Heard heard(network);
-    OneDropped(network, read_at_once()).read_and_drop(heard);
-}
-
 TEST_CASE("of very many that may be read at once, the last are told of by headers", "[at_once]")
 {
     constexpr size_t looked_at = 64, more = 6;

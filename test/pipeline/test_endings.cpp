@@ -51,103 +51,49 @@ TEST_CASE("refused messages end at the sender", "[endings]")
     }
 }
 
-TEST_CASE("the oldest unanswered message of a key is the one that was dropped", "[endings]")
+TEST_CASE("an envelope that cannot be read is refused, and its sender hears of it", "[endings]")
 {
-    Two network;
-    std::vector<std::unique_ptr<Exchange>> all;
-    const uint64_t keys[] = {5, 6, 5, 5};
-    for (const uint64_t key : keys) {
-        all.push_back(std::make_unique<Exchange>(network, network.a, network.b, some(), key));
-        all.back()->send(key);
+    constexpr size_t magic = 0, version = 4, length = 16;
+    for (const size_t byte : {magic, version, length}) {
+        Two network;
+        Exchange first(network, network.a, network.b, some(), 1),
+            second(network, network.a, network.b, some(), 2);
+        first.send();
+        second.send();
+        std::vector<unsigned char> envelope(first.envelope(),
+                                            first.envelope() + HEDDLE_ENVELOPE_BYTES);
+        envelope[byte] ^= 0x40;
+        REQUIRE(heddle_message_refuse(network.port(network.b), network.peer(network.a),
+                                      envelope.data(), HEDDLE_ERR_VERSION) == HEDDLE_SUCCESS);
+        run(network, [&] { return first.sent.over; });
+        CHECK(first.sent.error == HEDDLE_ERR_PEER);
+        CHECK(!second.sent.over);
+        second.receive();
+        run(network, [&] { return second.over(); });
+        second.check();
+        first.received.over = true;
     }
-    heddle_port *const sender = network.port(network.a);
-    CHECK(heddle_port_dropped(sender, network.peer(network.b), 4, 0) == HEDDLE_ERR_RANGE);
-    CHECK(heddle_port_dropped(sender, network.peer(network.a), 5, 0) == HEDDLE_ERR_RANGE);
-    all[0]->receive();
-    while (!network.quiet())
-        network.step(); /* the answer is there, though nothing was sent yet */
-    CHECK(heddle_port_dropped(sender, network.peer(network.b), 5, 0) == HEDDLE_SUCCESS);
-    CHECK(!all[2]->sent.over);
-    run(network, [&] { return all[2]->sent.over && all[0]->over(); });
-    all[0]->check();
-    CHECK(all[2]->sent.error == HEDDLE_SUCCESS);
-    CHECK(all[2]->sent.bytes == 0);
-    CHECK(!all[1]->sent.over);
-    CHECK(!all[3]->sent.over);
-    all[1]->receive();
-    all[3]->receive();
-    run(network, [&] { return all[1]->over() && all[3]->over(); });
-    all[1]->check();
-    all[3]->check();
 }
 
-TEST_CASE("an envelope that cannot be read ends the oldest unanswered message of its key",
-          "[endings]")
+/* Its receiver is of another version, with other headers. */
+TEST_CASE("who refuses is understood in every version", "[endings]")
 {
     Two network;
-    Exchange first(network, network.a, network.b, some(), 1),
-        second(network, network.a, network.b, some(), 2);
-    first.send(9);
-    second.send(9);
-    CHECK(heddle_port_dropped(network.port(network.a), network.peer(network.b), 9,
-                              HEDDLE_ERR_VERSION) == HEDDLE_SUCCESS);
-    run(network, [&] { return first.sent.over; });
-    CHECK(first.sent.error == HEDDLE_ERR_PEER);
-    CHECK(!second.sent.over);
-    second.receive();
-    run(network, [&] { return second.over(); });
-    second.check();
-    first.received.over = true;
-}
-
-TEST_CASE("what a probe has matched is not what was dropped", "[endings]")
-{
-    Two network;
-    Exchange probed(network, network.a, network.b, some(), 1),
-        dropped(network, network.a, network.b, some(), 2);
-    probed.send(9);
-    dropped.send(9);
-    heddle_port *const sender = network.port(network.a), *const receiver = network.port(network.b);
-    CHECK(heddle_message_probed(receiver, network.peer(network.a), nullptr) == HEDDLE_ERR_ARG);
-    CHECK(heddle_message_probed(nullptr, network.peer(network.a), probed.envelope()) ==
-          HEDDLE_ERR_ARG);
-    REQUIRE(heddle_message_probed(receiver, network.peer(network.a), probed.envelope()) ==
-            HEDDLE_SUCCESS);
-    while (!network.quiet())
-        network.step();
-    CHECK(heddle_port_dropped(sender, network.peer(network.b), 9, 0) == HEDDLE_SUCCESS);
-    CHECK(heddle_port_dropped(sender, network.peer(network.b), 9, 0) == HEDDLE_ERR_RANGE);
-    run(network, [&] { return dropped.sent.over; });
-    CHECK(dropped.sent.bytes == 0);
-    CHECK(!probed.sent.over);
-    probed.receive();
-    run(network, [&] { return probed.over(); });
-    probed.check();
-    REQUIRE(heddle_message_probed(receiver, network.peer(network.a), probed.envelope()) ==
-            HEDDLE_SUCCESS); // it has ended
-    while (!network.quiet())
-        network.step();
-}
-
-TEST_CASE("an answer comes before there is room, so that it is known what was matched", "[endings]")
-{
-    Two network;
-    heddle_port_options tight = port_options(4096, 4, 1, HEDDLE_PEER_VALUE, 0, 0);
-    const size_t c = network.add(tight);
-    Exchange first(network, network.a, c, some(), 1), second(network, network.a, c, some(), 2),
-        third(network, network.a, c, some(), 3);
-    for (Exchange *each : {&first, &second, &third})
-        each->send(9);
-    first.receive();
-    second.receive(); /* all room is the first one's */
-    network.progress(c);
-    while (!network.quiet())
-        network.step();
-    CHECK(heddle_port_dropped(network.port(network.a), network.peer(c), 9, 0) == HEDDLE_SUCCESS);
-    run(network, [&] { return first.over() && second.over() && third.sent.over; });
-    first.check();
-    second.check();
-    CHECK(third.sent.bytes == 0);
+    Exchange exchange(network, network.a, network.b, some(), 1);
+    exchange.send();
+    network.loses = [&](size_t to, const std::vector<unsigned char> &header) {
+        std::vector<unsigned char> other = header;
+        other[4] ^= 0x40;
+        other.resize(other.size() - 8);
+        CHECK(heddle_port_arrived(network.port(to), other.data(), other.size(), nullptr, 0) ==
+              HEDDLE_SUCCESS);
+        return true;
+    };
+    REQUIRE(heddle_message_refuse(network.port(network.b), network.peer(network.a),
+                                  exchange.envelope(), HEDDLE_SUCCESS) == HEDDLE_SUCCESS);
+    run(network, [&] { return exchange.sent.over; });
+    CHECK(exchange.sent.error == HEDDLE_ERR_PEER);
+    exchange.received.over = true;
 }
 
 TEST_CASE("a message whose envelope was not sent is abandoned", "[endings]")

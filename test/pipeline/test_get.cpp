@@ -285,10 +285,10 @@ TEST_CASE("to oneself, received while it is copied", "[get]")
     CHECK(exchange.sent.calls == 1);
 }
 
-TEST_CASE("what was withdrawn may be truncated, dropped, refused, or never received", "[get]")
+TEST_CASE("what was withdrawn may be truncated, refused, or never received", "[get]")
 {
     const Switched on("reset delay_us=20");
-    for (int how = 0; how < 4; ++how) {
+    for (int how = 0; how < 3; ++how) {
         Patient network(at_once);
         Plan made = contiguous();
         made.capacity = how == 0 ? bytes / 3 : bytes;
@@ -302,19 +302,14 @@ TEST_CASE("what was withdrawn may be truncated, dropped, refused, or never recei
             exchange.check();
             CHECK(exchange.received.error == HEDDLE_ERR_TRUNCATE);
         } else if (how == 1) {
-            CHECK(heddle_port_dropped(network.port(network.a), network.peer(network.b), 0, 0) ==
-                  HEDDLE_SUCCESS);
-        } else if (how == 2) {
             CHECK(heddle_message_refuse(network.port(network.b), network.peer(network.a),
                                         exchange.envelope(), 0) == HEDDLE_SUCCESS);
         }
-        const int64_t kept = how == 3; /* somebody may ask for it yet */
+        const int64_t kept = how == 2; /* somebody may ask for it yet */
         run(network, [&] {
-            return network.quiet() && (how == 3 || !*heddle_port_active(network.port(network.a)));
+            return network.quiet() && (how == 2 || !*heddle_port_active(network.port(network.a)));
         });
         CHECK(heddle::pipeline::counted(Counter::kept) == kept);
-        CHECK(heddle_port_dropped(network.port(network.a), network.peer(network.b), 0, 0) ==
-              (how == 3 ? HEDDLE_SUCCESS : HEDDLE_ERR_RANGE));
         network.destroy(network.a);
         network.destroy(network.b);
         CHECK(exchange.sent.calls == 1);
@@ -460,28 +455,6 @@ TEST_CASE("what can neither be read nor copied fails at both ends", "[get]")
     exchange_at_once(network, exchange);
     CHECK(exchange.sent.error == HEDDLE_ERR_DEVICE);
     CHECK(exchange.received.error == HEDDLE_ERR_PEER);
-}
-
-/* A receiver that has taken one says nothing of it. */
-TEST_CASE("what was taken is not what was dropped", "[get]")
-{
-    const Switched on("reset");
-    Patient network(for_ever);
-    Exchange taken(network, network.a, network.b, contiguous(), 1),
-        dropped(network, network.a, network.b, contiguous(), 2);
-    REQUIRE(taken.get());
-    dropped.send();
-    taken.receive();
-    network.run_receiver([&] { return taken.received.over; }, network.b);
-    CHECK(heddle_port_dropped(network.port(network.a), network.peer(network.b), 0, 0) ==
-          HEDDLE_SUCCESS);
-    CHECK(heddle_port_dropped(network.port(network.a), network.peer(network.b), 0, 0) ==
-          HEDDLE_ERR_RANGE);
-    run(network, [&] { return taken.over() && dropped.sent.over; });
-    taken.check();
-    CHECK(taken.sent.bytes == bytes);
-    CHECK(dropped.sent.bytes == 0);
-    dropped.received.over = true;
 }
 
 TEST_CASE("a port that goes tells who waits for its gets", "[get]")

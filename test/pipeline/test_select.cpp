@@ -24,9 +24,12 @@ struct Asked {
     {
         limits.peer = HEDDLE_PEER_AUTO;
     }
-    heddle_message_path path(int flags, int64_t eager_limit = INT64_MAX) const
+    heddle_message_path path(int flags, int64_t eager_limit = INT64_MAX,
+                             int64_t length = bytes) const
     {
-        return select({nullptr, buffer, flags, eager_limit, has_rtr, get_runs}, limits, peers).path;
+        return select({nullptr, buffer.first(length), flags, eager_limit, has_rtr, get_runs},
+                      limits, peers)
+            .path;
     }
 
     const Switched on{"reset"};
@@ -48,6 +51,9 @@ TEST_CASE("select: a path for each description", "[select]")
     CHECK(asked.path(HEDDLE_MESSAGE_NODE, bytes) == HEDDLE_PATH_GET);
     CHECK(asked.path(HEDDLE_MESSAGE_NODE, bytes - 1) == HEDDLE_PATH_RENDEZVOUS);
     CHECK(asked.path(HEDDLE_MESSAGE_NODE, 0) == HEDDLE_PATH_RENDEZVOUS);
+    /* Its envelope would write beyond its data in a host receive. */
+    CHECK(asked.path(HEDDLE_MESSAGE_NODE, INT64_MAX, 63) == HEDDLE_PATH_PACK);
+    CHECK(asked.path(HEDDLE_MESSAGE_NODE, INT64_MAX, 64) == HEDDLE_PATH_GET);
     CHECK(asked.path(HEDDLE_MESSAGE_NODE | HEDDLE_MESSAGE_SYNCHRONOUS) == HEDDLE_PATH_PACK);
     CHECK(asked.path(HEDDLE_MESSAGE_NODE | HEDDLE_MESSAGE_QUEUED) == HEDDLE_PATH_PACK);
     CHECK(asked.path(HEDDLE_MESSAGE_NODE | HEDDLE_MESSAGE_NATIVE, 1) == HEDDLE_PATH_NATIVE);

@@ -106,63 +106,6 @@ inline void travels(Two &&network, const Plan &made)
     CHECK(sent.now() == 1);
 }
 
-/* Two messages of one key, of which the receiver takes one and drops the other: the sender must not
- * take one for the other. `meanwhile`: before the receive. */
-struct OneDropped {
-    OneDropped(
-        Two &network, const Plan &made, const std::function<void()> &meanwhile = [] {})
-        : network(network),
-          bytes(made.bytes),
-          taken(network, network.a, network.b, made, 1),
-          dropped(network, network.a, network.b, made, 2)
-    {
-        taken.send(9);
-        dropped.send(9);
-        meanwhile();
-        taken.receive();
-    }
-    /* The receiver says that it was the second. */
-    void drop()
-    {
-        CHECK(heddle_port_dropped(network.port(network.a), network.peer(network.b), 9, 0) ==
-              HEDDLE_SUCCESS);
-        run(network, [&] { return dropped.sent.over && taken.over(); });
-        CHECK(heddle_port_dropped(network.port(network.a), network.peer(network.b), 9, 0) ==
-              HEDDLE_ERR_RANGE);
-        CHECK(dropped.sent.error == HEDDLE_SUCCESS);
-        CHECK(dropped.sent.bytes == 0);
-        dropped.received.over = true;
-    }
-    /* The same once the first was read, of which no header told. */
-    void read_and_drop(const Heard &heard)
-    {
-        network.run_receiver([&] { return taken.received.over; }, network.b);
-        drop();
-        CHECK(heard.kinds.empty());
-        arrived();
-    }
-    void arrived()
-    {
-        CHECK(taken.sent.bytes == bytes);
-        taken.check();
-    }
-    /* The same while the first is under way, which it has to confirm therefore. */
-    void confirm_and_drop(const Heard &heard)
-    {
-        network.progress(network.b);
-        heddle_port_confirm(network.port(network.b));
-        heddle_port_confirm(network.port(network.b)); /* once is enough */
-        while (!network.quiet())
-            network.step();
-        CHECK(heard.kinds == std::vector{wire::Kind::answer});
-        drop();
-    }
-
-    Two &network;
-    const int64_t bytes;
-    Exchange taken, dropped;
-};
-
 /* Messages of `of(i)`, all under way at once. */
 inline std::vector<std::unique_ptr<Exchange>> begin_many(Network &network, size_t from, size_t to,
                                                          int n, const std::function<Plan(int)> &of)

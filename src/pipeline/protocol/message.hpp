@@ -87,8 +87,6 @@ public:
     virtual bool look(Clock::time_point) { return false; }
     // What was pushed under that name has come, or will not. Whether it waits for that.
     virtual bool pushed_came(uint64_t) { return false; }
-    // Answers after all, that the sender may know that it was matched.
-    virtual void confirm() {}
 
     // Nothing that is not on its way already is begun any more, and `error` is how the message
     // ends.
@@ -169,15 +167,10 @@ public:
     bool is_get() const { return envelope_.kind == EnvelopeKind::get; }
     uint64_t key() const { return key_; }
     int64_t bytes() const { return envelope_.bytes; }
-    // It is known to have been matched: its receiver has answered, or said that a probe did.
-    bool is_matched() const { return match_ != Match::unknown; }
-    void probed() { match_ = std::max(match_, Match::probed); }
     // Nobody can have its envelope, if that was not sent; or it is known who has.
     bool can_be_abandoned() const { return envelope_.kind == EnvelopeKind::put || !is_answered(); }
     // Nobody takes any of it, or any more of it; `error`: why.
     void refused(Error error);
-    // Nor knows its receiver which it is: what was pushed of it is not to be kept.
-    virtual void forget_pushed() {}
     // Its receiver has not answered.
     bool waits_for_match() const { return !is_answered() && !failed() && is_awaited(); }
     // Its envelope was not sent.
@@ -191,7 +184,7 @@ public:
     void drop_chunks() override;
 
 protected:
-    bool is_answered() const { return match_ >= Match::answered; }
+    bool is_answered() const { return match_ != Match::unknown; }
     bool is_moving() const { return match_ == Match::moving; }
     void note_answer() { match_ = std::max(match_, Match::answered); }
 
@@ -202,7 +195,6 @@ protected:
 private:
     enum class Match : uint8_t {
         unknown,
-        probed,   // by a probe, and is not received yet
         answered, // its receiver is known
         moving    // and, of this port, moves the bytes
     };

@@ -279,16 +279,10 @@ Error Port::arrived(const Header &header, const void *data, size_t bytes)
             pushed_came(header.from, header.error ? HEDDLE_ERR_PEER : HEDDLE_SUCCESS);
         return e;
     }
-    if (header.kind == Kind::forget)
-        return unexpected_.drop(header.from), HEDDLE_SUCCESS;
     Message *const message = find(header.to);
     if (!message || (header.kind == Kind::answer && abandoned_.contains(header.to)))
         return stray_arrived(header);
-    if (header.kind != Kind::matched)
-        return carry_out(*message, [&] { return message->arrived(header, data, bytes); });
-    if (Sender *const sender = message->as_sender())
-        sender->probed();
-    return HEDDLE_SUCCESS;
+    return carry_out(*message, [&] { return message->arrived(header, data, bytes); });
 }
 
 // For no message, or one that was abandoned, whose receiver would wait for ever.
@@ -326,25 +320,6 @@ Error Port::place(const Header &header, size_t bytes, void **where, void **token
             *token = &new_errand(header.to, chunk);
         return e;
     });
-}
-
-void Port::confirm()
-{
-    for (const auto &[id, message] : messages_)
-        with(*message, [&each = *message] { each.confirm(); });
-}
-
-Error Port::dropped(const void *peer, uint64_t key, Error error)
-{
-    see_read();
-    Sender *const message = find_sender_if([=](const Sender &each) {
-        return each.peer() == peer && each.key() == key && !each.is_matched();
-    });
-    if (!message)
-        return HEDDLE_ERR_RANGE;
-    message->forget_pushed();
-    message->refused(error);
-    return HEDDLE_SUCCESS;
 }
 
 void Port::lost(const void *peer, Error error)

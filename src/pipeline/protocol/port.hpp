@@ -40,8 +40,6 @@ public:
     void sent(void *token, Error error);
     Error arrived(const Header &header, const void *data, size_t bytes);
     Error place(const Header &header, size_t bytes, void **where, void **token);
-    void confirm();
-    Error dropped(const void *peer, uint64_t key, Error error);
     void lost(const void *peer, Error error);
     Error abandon(uint64_t message, Error error);
     // The oldest that was not answered; null where there is none.

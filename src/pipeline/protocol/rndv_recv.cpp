@@ -103,17 +103,6 @@ public:
         return true;
     }
 
-    void confirm() override
-    {
-        if (!other_ || failed() || is_answered_)
-            return;
-        if (state_ == State::packing)
-            return begin_round();
-        if (state_ == State::reading && !is_get_)
-            state_ = State::chunks;
-        send_answer(); // nothing is granted
-    }
-
     // Its sender may be far from progress, and does not hear of it otherwise if this process fails,
     // nor this one if that does.
     bool look(Clock::time_point now) override
@@ -259,7 +248,7 @@ private:
     }
 
     // Out of the sender's memory, where that is open already; if it is packed there, as soon as it
-    // is. The sender hears of it when all was read, or when it has to know (heddle_port_confirm).
+    // is. The sender hears of it when all was read.
     bool reads_at_once()
     {
         Import import;
@@ -362,7 +351,6 @@ private:
         answer.bytes = wanted_;
         answer.chunk = chunk_bytes_;
         answer.granted = notified_ = granted_;
-        is_answered_ = true;
         send(answer);
     }
 
@@ -505,12 +493,11 @@ private:
     Import packed_;           // what it waits for in `packing`
     Clock::time_point until_; // and until when
     Pushed pushed_;
-    bool is_answered_ = false; // its sender knows that it was matched
-    std::vector<Block> room_;  // for chunks that the sender was told of
-    std::vector<bool> came_;   // by chunk; none before there was an answer
-    int64_t through_ = 0;      // chunks
-    int64_t granted_ = 0;      // chunks
-    int64_t notified_ = 0;     // of these the sender knows
+    std::vector<Block> room_; // for chunks that the sender was told of
+    std::vector<bool> came_;  // by chunk; none before there was an answer
+    int64_t through_ = 0;     // chunks
+    int64_t granted_ = 0;     // chunks
+    int64_t notified_ = 0;    // of these the sender knows
 };
 
 } // namespace

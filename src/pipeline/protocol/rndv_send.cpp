@@ -118,12 +118,6 @@ public:
             push_failure();
     }
 
-    void forget_pushed() override
-    {
-        if (is_get() && copy_ == Copy::withdrawn)
-            tell(Kind::forget);
-    }
-
     void advance() override
     {
         if (failed()) {

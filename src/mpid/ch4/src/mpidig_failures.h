@@ -57,6 +57,24 @@ MPL_STATIC_INLINE_PREFIX void MPIDIG_win_note(MPIR_Win *win, const MPIR_Request 
         MPL_atomic_store_int(&MPIDIG_WIN(win, failed), 1);
 }
 
+/* Whether to wait for so many operations that are under way to a target, under the VCI's lock. */
+#if defined(HAVE_CH4_NETMOD_UCX) && MPICH_DATATYPE_ENGINE == MPICH_DATATYPE_ENGINE_HEDDLE
+/* A target has ended, and nothing tells of what is still under way to it. */
+bool MPIDI_UCX_target_is_lost(const MPIR_Win *win, int rank);
+#else
+#define MPIDI_UCX_target_is_lost(win, rank) false
+#endif
+MPL_STATIC_INLINE_PREFIX bool MPIDIG_waits_for(MPIR_Win *win, int rank, int under_way)
+{
+    if (under_way == 0)
+        return false;
+    if (unlikely(MPIDI_UCX_target_is_lost(win, rank))) {
+        MPL_atomic_store_int(&MPIDIG_WIN(win, failed), 1);
+        return false;
+    }
+    return true;
+}
+
 /* What a synchronization returns. */
 MPL_STATIC_INLINE_PREFIX int MPIDIG_win_result(MPIR_Win *win, int mpi_errno)
 {

@@ -80,9 +80,6 @@ void MPIDI_UCX_announce(struct MPIDI_UCX_telling *t)
 
 /* ---- messages -------------------------------------------------------------------------------- */
 
-/* Nothing of MPI's has this key: an envelope of another message is never taken for it. */
-#define KEY_OF_NONE MPIDI_UCX_ENVELOPE_BIT
-
 /* Its receiver waits for it already, so it may wait for its receiver. */
 int MPIDI_UCX_announced_send(const struct MPIDI_UCX_telling *t,
                              const struct MPIDI_UCX_buffer *buffer, heddle_message_ended ended,
@@ -94,7 +91,6 @@ int MPIDI_UCX_announced_send(const struct MPIDI_UCX_telling *t,
         .size = sizeof(how),
         .peer = MPIDI_UCX_WIN_TO_EP(t->win, t->to, t->vni),
         .from = &buffer->described,
-        .key = KEY_OF_NONE,
         .flags = MPIDI_UCX_IS_LOCAL(addr, true) ? HEDDLE_MESSAGE_NODE : 0,
         .eager_limit = 0,
         .ended = ended,

@@ -59,7 +59,7 @@ static bool is_native(const struct MPIDI_UCX_buffer *buffer, const MPIDI_av_entr
 {
     const bool is_far = addr != NULL && MPIDI_UCX_IS_LOCAL(addr, false);
     return takes_devices && MPIR_CVAR_CH4_UCX_GPU_DIRECT > (is_far ? 0 : 1) && buffer->is_contig &&
-           buffer->bytes > MPIR_CVAR_CH4_UCX_GPU_ONESHOT &&
+           buffer->bytes > MPL_MAX(MPIR_CVAR_CH4_UCX_GPU_ONESHOT, HEDDLE_ENVELOPE_BYTES) &&
            buffer->described.kind == HEDDLE_MEMORY_DEVICE;
 }
 
@@ -100,18 +100,17 @@ void MPIDI_UCX_describe(const void *buf, MPI_Aint count, MPI_Datatype datatype,
 }
 
 /* Near the buffer, where it is short and is sure to be used. */
-void *MPIDI_UCX_stage(const struct MPIDI_UCX_buffer *buffer)
+void *MPIDI_UCX_stage(const struct MPIDI_UCX_buffer *buffer, MPI_Aint bytes)
 {
-    const bool is_near =
-        buffer->error == HEDDLE_SUCCESS && buffer->bytes <= MPIR_CVAR_CH4_UCX_GPU_ONESHOT;
+    const bool is_near = buffer->error == HEDDLE_SUCCESS && bytes <= MPIR_CVAR_CH4_UCX_GPU_ONESHOT;
     void *staging = NULL;
-    (void)heddle_buffer_stage(is_near ? &buffer->described : NULL, buffer->bytes, &staging);
+    (void)heddle_buffer_stage(is_near ? &buffer->described : NULL, bytes, &staging);
     return staging;
 }
 
-/* What has no room for an envelope in it never goes by one. (Two H200s, 8 KiB of irregular blocks:
- * 24.5 us as one, 23.7 in a chunk by reference; 16 KiB: 27.8 and 23.9; 31.9 and 33.9 in a chunk
- * that travels.) */
+/* A receive in host memory is written by the envelope that it meets. So what is shorter than an
+ * envelope never goes by one. (Two H200s, 8 KiB of irregular blocks: 24.5 us as one, 23.7 in a
+ * chunk by reference; 16 KiB: 27.8 and 23.9; 31.9 and 33.9 in a chunk that travels.) */
 MPI_Aint MPIDI_UCX_eager_limit(bool is_on_node)
 {
     const MPI_Aint limit = MPIR_CVAR_CH4_UCX_GPU_ONESHOT;

@@ -148,21 +148,36 @@ static void lose(int vni, int rank)
     MPIDI_UCX_receives_lost(vni, rank);
 }
 
-void MPIDI_UCX_look(int vni)
+/* Whether so much time has passed since the last look. */
+static bool is_due(int vni)
 {
     static int polls[MPIDI_CH4_MAX_VCIS];
     static int64_t next[MPIDI_CH4_MAX_VCIS];
     struct timespec time;
     if (++polls[vni] < POLLS_BETWEEN || peers == NULL)
-        return;
+        return false;
     polls[vni] = 0;
     (void)clock_gettime(CLOCK_MONOTONIC_COARSE, &time);
     const int64_t now = time.tv_sec * INT64_C(1000000000) + time.tv_nsec;
     if (now < next[vni])
-        return;
+        return false;
     next[vni] = now + NS_BETWEEN;
+    return true;
+}
+
+void MPIDI_UCX_look(int vni)
+{
+    if (!is_due(vni))
+        return;
     look_at_processes();
     for (int rank = 0; MPIDI_left_somebody && rank < MPIR_Process.size; rank++)
         if (peers[rank].ended) /* again each time: there may be new messages */
             lose(vni, rank);
+}
+
+bool MPIDI_UCX_somebody_has_ended(void)
+{
+    if (is_due(0))
+        look_at_processes();
+    return MPIDI_left_somebody;
 }

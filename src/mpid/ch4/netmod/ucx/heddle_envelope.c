@@ -28,7 +28,6 @@ void MPIDI_UCX_envelope_read(struct MPIDI_UCX_envelope *e, MPIR_Comm *comm, int 
 {
     heddle_envelope_info about = {.size = sizeof(about)};
     e->tag = info->sender_tag & ~MPIDI_UCX_ENVELOPE_BIT;
-    e->rank = comm->rank;
     if (MPIDI_UCX_IS_FAILED(info)) {
         memcpy(&about.bytes, e->data, MPL_MIN(info->length, sizeof(about.bytes)));
         e->error = HEDDLE_ERR_PEER;
@@ -55,28 +54,6 @@ static void message_received(void *argument, int error, int64_t bytes)
     if (error != HEDDLE_SUCCESS)
         rreq->status.MPI_ERROR = MPIDI_UCX_message_error(error, rreq->status.MPI_SOURCE);
     MPIDIU_request_complete(rreq);
-}
-
-/* The sender of an envelope that was not read is told by what it was matched with. But first
- * senders of messages of this tag, whom nobody has answered yet, hear which of theirs were matched.
- * The error of telling it. */
-static int refuse_unread(int vni, const struct MPIDI_UCX_envelope *e)
-{
-    const struct MPIDI_UCX_envelope *p;
-    heddle_port *port = MPIDI_UCX_port(vni);
-    int error = HEDDLE_SUCCESS;
-    heddle_port_confirm(port);
-    DL_FOREACH(MPIDI_UCX_vnis[vni].parked, p)
-    {
-        if (p->is_matched && p->tag == e->tag && p->error == HEDDLE_SUCCESS &&
-            error == HEDDLE_SUCCESS)
-            error = heddle_message_probed(port, p->ep, p->data);
-    }
-    return error != HEDDLE_SUCCESS
-               ? error
-               : MPIDI_UCX_port_refused(vni, e->ep, MPIDI_UCX_key_of_message(e->tag, e->rank),
-                                        e->error == HEDDLE_ERR_TRUNCATE ? HEDDLE_SUCCESS
-                                                                        : e->error);
 }
 
 /* Begins to receive the message of one that was read. */
@@ -109,8 +86,7 @@ void MPIDI_UCX_envelope_receive(MPIR_Request *rreq, const struct MPIDI_UCX_buffe
     if (error == HEDDLE_SUCCESS) {
         error = begin(rreq, buffer, vni, e, rtr);
     } else if (error != HEDDLE_ERR_PEER) {
-        const int untold = refuse_unread(vni, e);
-        error = untold != HEDDLE_SUCCESS ? untold : error;
+        (void)heddle_message_refuse(MPIDI_UCX_port(vni), e->ep, e->data, error);
     }
     if (error != HEDDLE_SUCCESS) {
         if (rtr != NULL)

@@ -61,7 +61,6 @@ ucs_status_t MPIDI_UCX_end_flush(void *request, int rank, void (*progress)(int v
 /* All of these and of the following are called under the VCI's lock, but for imrecv, which takes
  * it. */
 
-void MPIDI_UCX_configure(ucp_config_t *config);
 int MPIDI_UCX_port_init(int vni);
 void MPIDI_UCX_port_finalize(int vni);
 void MPIDI_UCX_gpu_progress(int vni);
@@ -74,6 +73,8 @@ int MPIDI_UCX_gpu_post_init(void);
 int MPIDI_UCX_last_barrier(void);
 /* Whether a rank of the job is known to have ended (heddle_ended.c). */
 bool MPIDI_UCX_has_ended(int rank);
+/* Whether anybody has, once nothing is on its way any more. Looks ten times a second. */
+bool MPIDI_UCX_somebody_has_ended(void);
 
 /* ---- communicators: ucx_comm.c --------------------------------------------------------------- */
 
@@ -121,8 +122,8 @@ int MPIDI_UCX_gpu_recv(const struct MPIDI_UCX_call *call);
 bool MPIDI_UCX_gpu_imrecv(void *buf, MPI_Aint count, MPI_Datatype datatype, MPIR_Request *message,
                           int *mpi_errno);
 /* A receive that UCX has into the host's memory is over: UCX's callback. True where it met an
- * envelope, and the request is the message's now. */
-bool MPIDI_UCX_gpu_received(MPIR_Request *rreq, ucs_status_t status,
+ * envelope, and the request is the message's now. Otherwise `*status` is how it ended. */
+bool MPIDI_UCX_gpu_received(MPIR_Request *rreq, ucs_status_t *status,
                             const ucp_tag_recv_info_t *info);
 /* A receive is UCX's to cancel until its message has come, or is being written (an RTR). Withdraws
  * the RTR of one that is to be cancelled. */

@@ -29,14 +29,6 @@ static inline ucp_request_param_t MPIDI_UCX_callback(void *user_data, uint32_t f
                                  .user_data = user_data};
 }
 
-/* By which a sender knows its message, should all else be lost: context, tag, and the rank that it
- * went to. */
-static inline uint64_t MPIDI_UCX_key_of_message(uint64_t ucx_tag, int rank)
-{
-    return (ucx_tag & ~MPIDI_UCX_RANK_MASK & ~MPIDI_UCX_ENVELOPE_BIT) |
-           (((uint64_t)rank << MPIDI_UCX_RANK_SHIFT) & MPIDI_UCX_RANK_MASK);
-}
-
 /* Whether it is known that another process is on this node (`yes` true), or is not. */
 #ifdef MPIDI_BUILD_CH4_LOCALITY_INFO
 #define MPIDI_UCX_IS_LOCAL(addr, yes) ((addr)->is_local == (yes))
@@ -82,6 +74,7 @@ extern struct MPIDI_UCX_vni {
         heddle_rtr next;
     } previous[MPIDI_UCX_KEYS];
     uint32_t posted[MPIDI_UCX_KEYS + 2]; /* receives that UCX has, by the same; of any; matched */
+    struct MPIDI_UCX_direct *windows;    /* that are direct (heddle_win.h) */
     /* One-sided operations of this process that were announced and are not over, oldest first. */
     struct MPIDI_UCX_announced *announced;
     uint64_t last_announced; /* the name of the latest */
@@ -94,18 +87,10 @@ heddle_port *MPIDI_UCX_port(int vni);
 int MPIDI_UCX_transport_init(int vni);
 void MPIDI_UCX_transport_finalize(int vni);
 /* Has active messages of a number taken by a callback. The numbers are said here alone. */
-enum {
-    MPIDI_UCX_AM_PORT = 1,
-    MPIDI_UCX_AM_DROPPED = 2,
-    MPIDI_UCX_AM_LEAVING = 3,
-    MPIDI_UCX_AM_ACCESS = 4
-};
+enum { MPIDI_UCX_AM_PORT = 1, MPIDI_UCX_AM_LEAVING = 2, MPIDI_UCX_AM_ACCESS = 3 };
 int MPIDI_UCX_take_am(int vni, unsigned number, ucp_am_recv_callback_t callback);
 /* Sends one that is a header alone. HEDDLE_ERR_*. */
 int MPIDI_UCX_send_am(unsigned number, ucp_ep_h ep, const void *header, size_t header_bytes);
-/* Tells a sender, over the endpoint `ep` of `vni`, that its envelope was matched, and why it could
- * not be read. `error` 0: the receive had no room for it. */
-int MPIDI_UCX_port_refused(int vni, ucp_ep_h ep, uint64_t key, int error);
 /* UCX says of a message to that endpoint how it ended. */
 void MPIDI_UCX_note_status(int vni, ucp_ep_h ep, ucs_status_t status);
 
@@ -148,8 +133,9 @@ static inline bool MPIDI_UCX_is_of_device(const struct MPIDI_UCX_buffer *buffer)
     return buffer->error == HEDDLE_SUCCESS && (buffer->described.kind == HEDDLE_MEMORY_DEVICE ||
                                                buffer->described.kind == HEDDLE_MEMORY_MANAGED);
 }
-/* Memory to pack it into or to receive it in, for heddle_staging_free. Null: there is none. */
-void *MPIDI_UCX_stage(const struct MPIDI_UCX_buffer *buffer);
+/* `bytes` bytes of memory to pack it into or to receive it in, for heddle_staging_free. Null: there
+ * is none. */
+void *MPIDI_UCX_stage(const struct MPIDI_UCX_buffer *buffer, MPI_Aint bytes);
 /* Most bytes that are packed as a whole, to a process of this node or of another. */
 MPI_Aint MPIDI_UCX_eager_limit(bool is_on_node);
 /* Asks UCX what it can take. */
@@ -169,11 +155,9 @@ struct MPIDI_UCX_envelope {
     int64_t bytes;             /* of the message */
     ucp_tag_message_h message; /* null: it is an envelope */
     char data[HEDDLE_ENVELOPE_BYTES];
-    ucp_ep_h ep;    /* of its sender */
-    int error;      /* PEER: the sender could not pack it. TRUNCATE: it did not fit. Or it cannot be
-                       read */
-    int rank;       /* that it was sent to */
-    heddle_rtr rtr; /* for what follows it */
+    ucp_ep_h ep;     /* of its sender */
+    int error;       /* PEER: the sender could not pack it. Or it cannot be read */
+    heddle_rtr rtr;  /* for what follows it */
     bool is_matched; /* by a probe: no receive's any more but imrecv's */
     struct MPIDI_UCX_envelope *prev, *next;
 };

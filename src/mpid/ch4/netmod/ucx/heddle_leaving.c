@@ -150,7 +150,8 @@ static void *stand_in(void *argument)
 }
 
 /* The process manager's, which blocks: so another thread stands in it. Over TCP a connection closes
- * once its other end has answered, which may stand here already. */
+ * once its other end has answered, which may stand here already. Where somebody has ended, the
+ * barrier never does. */
 int MPIDI_UCX_last_barrier(void)
 {
     struct barrier b = {.mpi_errno = MPI_SUCCESS};
@@ -160,11 +161,13 @@ int MPIDI_UCX_last_barrier(void)
     MPL_atomic_relaxed_store_int(&b.over, 0);
     if (pthread_create(&thread, NULL, stand_in, &b) != 0)
         return MPIR_pmi_barrier();
-    while (!MPL_atomic_acquire_load_int(&b.over)) {
+    while (!MPL_atomic_acquire_load_int(&b.over) && !MPIDI_UCX_somebody_has_ended()) {
         for (int vni = 0; vni < MPIDI_UCX_global.num_vnis; vni++)
             ucp_worker_progress(MPIDI_UCX_global.ctx[vni].worker);
         sched_yield();
     }
+    if (MPIDI_left_somebody)
+        (void)pthread_cancel(thread);
     (void)pthread_join(thread, NULL);
     return b.mpi_errno;
 }

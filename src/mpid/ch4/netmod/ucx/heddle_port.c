@@ -73,21 +73,6 @@ int MPIDI_UCX_send_am(unsigned number, ucp_ep_h ep, const void *header, size_t h
     return send_am(number, &s, header, header_bytes, NULL, 0, &done);
 }
 
-/* Who has dropped it says who that is: contexts are the receiver's, so others whom its sender knows
- * may have the same key. */
-struct dropped {
-    uint64_t key;
-    uint32_t rank; /* in the job */
-    uint32_t vni;
-    int32_t error; /* 0: there was no room for its envelope */
-};
-
-int MPIDI_UCX_port_refused(int vni, ucp_ep_h ep, uint64_t key, int error)
-{
-    const struct dropped it = {key, (uint32_t)MPIR_Process.rank, (uint32_t)vni, error};
-    return MPIDI_UCX_send_am(MPIDI_UCX_AM_DROPPED, ep, &it, sizeof(it));
-}
-
 /* ---- in -------------------------------------------------------------------------------------- */
 
 struct placing {
@@ -142,23 +127,6 @@ static ucs_status_t port_arrived(void *arg, const void *header, size_t header_by
     return UCS_OK;
 }
 
-static ucs_status_t dropped_arrived(void *arg, const void *header, size_t header_bytes, void *data,
-                                    size_t bytes, const ucp_am_recv_param_t *param)
-{
-    const int vni = (int)(intptr_t)arg;
-    heddle_port *port = MPIDI_UCX_port(vni);
-    struct dropped it;
-    (void)data, (void)bytes, (void)param;
-    if (port == NULL || header_bytes != sizeof(it))
-        return UCS_OK;
-    memcpy(&it, header, sizeof(it));
-    if (it.rank < (uint32_t)MPIR_Process.size && it.vni < (uint32_t)MPIDI_UCX_global.num_vnis)
-        (void)heddle_port_dropped(port,
-                                  MPIDI_UCX_AV(&MPIDIU_get_av(0, (int)it.rank)).dest[vni][it.vni],
-                                  it.key, it.error);
-    return UCS_OK;
-}
-
 /* ---- start and end --------------------------------------------------------------------------- */
 
 heddle_port *MPIDI_UCX_port(int vni)
@@ -191,9 +159,7 @@ fn_fail:
 
 int MPIDI_UCX_transport_init(int vni)
 {
-    const int mpi_errno = MPIDI_UCX_take_am(vni, MPIDI_UCX_AM_PORT, port_arrived);
-    return mpi_errno != MPI_SUCCESS ? mpi_errno
-                                    : MPIDI_UCX_take_am(vni, MPIDI_UCX_AM_DROPPED, dropped_arrived);
+    return MPIDI_UCX_take_am(vni, MPIDI_UCX_AM_PORT, port_arrived);
 }
 
 void MPIDI_UCX_transport_finalize(int vni)

@@ -135,6 +135,7 @@ int MPIDI_UCX_flush_targets(MPIR_Win *win, int vni, int first, int end)
         for (int i = 0; i < n; i++) {
             const int error = end_flush(win, vni, rank + i, requests[i]);
             mpi_errno = mpi_errno == MPI_SUCCESS ? error : mpi_errno;
+            MPIDI_UCX_WIN(win).target_sync[rank + i].need_sync = MPIDI_UCX_WIN_SYNC_UNSET;
         }
     }
     return mpi_errno;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Receives: whose they are. What comes into a device's buffer lands in host memory first, and is
- * unpacked from there. Where it is an envelope that comes, the receive becomes the message's.
+ * unpacked from there. Where it is an envelope that comes, the receive becomes the message's. A
+ * receive that is shorter than an envelope lands where there is room for one: so none is lost.
  *
  * RTRs (ready to receive): a receive into a device's contiguous memory that can be matched by
  * nothing but what a rank of this node sends next tells that rank where it lies. An MPI_Send that
@@ -156,7 +157,8 @@ struct MPIDI_UCX_receive {
     struct MPIDI_UCX_buffer buffer; /* holds a reference to the type */
     struct wanted wanted;           /* that it was posted for */
     void *staging;
-    MPI_Aint staged; /* bytes there */
+    MPI_Aint staged; /* bytes there, of which UCX is given `room` */
+    MPI_Aint room;
     bool is_enveloped;
     bool is_lost; /* nobody is left to send it */
     struct MPIDI_UCX_receive *prev, *next;
@@ -201,6 +203,8 @@ static MPI_Aint end_in_host(struct MPIDI_UCX_receive *r, ucs_status_t status,
         return 0;
     s->MPI_SOURCE = MPIDI_UCX_get_source(info->sender_tag);
     s->MPI_TAG = MPIDI_UCX_get_tag(info->sender_tag);
+    if (status == UCS_OK && (MPI_Aint)info->length > r->buffer.bytes)
+        status = UCS_ERR_MESSAGE_TRUNCATED;
     if (status != UCS_OK) {
         s->MPI_ERROR = status == UCS_ERR_MESSAGE_TRUNCATED ? MPI_ERR_TRUNCATE : MPI_ERR_OTHER;
         return 0;
@@ -214,9 +218,7 @@ static void meet_envelope(struct MPIDI_UCX_receive *r, ucs_status_t status,
                           const ucp_tag_recv_info_t *info, const heddle_rtr *rtr)
 {
     struct MPIDI_UCX_envelope envelope = {.error = status == UCS_OK ? HEDDLE_SUCCESS
-                                                   : status == UCS_ERR_MESSAGE_TRUNCATED
-                                                       ? HEDDLE_ERR_TRUNCATE
-                                                       : HEDDLE_ERR_FORMAT};
+                                                                    : HEDDLE_ERR_FORMAT};
     r->is_enveloped = true;
     if (status == UCS_OK)
         memcpy(envelope.data, r->staging, MPL_MIN(info->length, sizeof(envelope.data)));
@@ -273,9 +275,8 @@ static void *post_receive(struct MPIDI_UCX_receive *r)
     note_posted(r->rreq, w, w->rtr.sender != 0 ? &w->rtr : NULL);
     DL_APPEND(MPIDI_UCX_vnis[w->vni].receives, r);
     return w->matched != NULL
-               ? ucp_tag_msg_recv_nbx(worker, r->staging, r->buffer.bytes, w->matched, &param)
-               : ucp_tag_recv_nbx(worker, r->staging, r->buffer.bytes, w->ucx_tag, w->tag_mask,
-                                  &param);
+               ? ucp_tag_msg_recv_nbx(worker, r->staging, r->room, w->matched, &param)
+               : ucp_tag_recv_nbx(worker, r->staging, r->room, w->ucx_tag, w->tag_mask, &param);
 }
 
 static int receive(const struct MPIDI_UCX_buffer *buffer, const struct wanted *wanted,
@@ -289,12 +290,13 @@ static int receive(const struct MPIDI_UCX_buffer *buffer, const struct wanted *w
         .rreq = rreq,
         .buffer = *buffer,
         .wanted = *wanted,
-        .staged = buffer->bytes,
+        .room = MPL_MAX(buffer->bytes, HEDDLE_ENVELOPE_BYTES),
     };
+    r->staged = r->room;
     MPIR_Datatype_add_ref_if_not_builtin(buffer->datatype);
     if (is_long(buffer->bytes))
         r->staging = take_landing(wanted->vni, &r->staged);
-    if (r->staging == NULL && (r->staging = MPIDI_UCX_stage(buffer)) == NULL) {
+    if (r->staging == NULL && (r->staging = MPIDI_UCX_stage(buffer, r->room)) == NULL) {
         free_receive(r);
         MPIR_ERR_SETANDJUMP(mpi_errno, MPI_ERR_NO_MEM, "**nomem");
     }
@@ -315,37 +317,78 @@ fn_fail:
 /* ---- receives into the host's memory --------------------------------------------------------- */
 
 /* UCX receives it. It may meet an envelope: so the type stays until UCX is done. */
-static int recv_plain(const struct MPIDI_UCX_call *c, const struct wanted *w)
+static int recv_plain(const struct MPIDI_UCX_call *c, const struct wanted *w, MPI_Aint bytes)
 {
+    int mpi_errno = MPI_SUCCESS;
     MPIR_Request *rreq = *c->request;
+    void *landing = NULL;
+    if (bytes < HEDDLE_ENVELOPE_BYTES) {
+        landing = MPL_malloc(HEDDLE_ENVELOPE_BYTES, MPL_MEM_BUFFER);
+        MPIR_ERR_CHKANDJUMP(landing == NULL, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
+    }
+    MPIDI_UCX_REQ(rreq).posted.landing = landing;
     note_posted(rreq, w, NULL);
     MPIR_Datatype_add_ref_if_not_builtin(c->datatype);
-    return MPIDI_UCX_recv((void *)c->buf, c->count, c->datatype, c->rank, c->tag, c->comm,
-                          c->context_offset, c->addr, c->vni, c->request);
+    mpi_errno = landing != NULL
+                    ? MPIDI_UCX_recv(landing, HEDDLE_ENVELOPE_BYTES, MPI_BYTE, c->rank, c->tag,
+                                     c->comm, c->context_offset, c->addr, c->vni, c->request)
+                    : MPIDI_UCX_recv((void *)c->buf, c->count, c->datatype, c->rank, c->tag,
+                                     c->comm, c->context_offset, c->addr, c->vni, c->request);
+fn_fail:
+    return mpi_errno;
 }
 
-bool MPIDI_UCX_gpu_received(MPIR_Request *rreq, ucs_status_t status,
+/* A short message that has landed goes to its buffer. */
+static ucs_status_t place(const struct MPIDI_UCX_posted *posted, MPI_Aint bytes)
+{
+    MPI_Aint size, true_lb, placed;
+    MPIR_Datatype *type;
+    int is_contig, mpi_errno = MPI_SUCCESS;
+    MPIDI_Datatype_get_info(posted->count, posted->datatype, is_contig, size, type, true_lb);
+    (void)type;
+    if (bytes > size)
+        return UCS_ERR_MESSAGE_TRUNCATED;
+    if (is_contig && bytes > 0)
+        memcpy(MPIR_get_contig_ptr(posted->buf, true_lb), posted->landing, bytes);
+    else
+        mpi_errno = MPIR_Typerep_unpack(posted->landing, bytes, posted->buf, posted->count,
+                                        posted->datatype, 0, &placed);
+    return mpi_errno == MPI_SUCCESS ? UCS_OK : UCS_ERR_IO_ERROR;
+}
+
+/* Of a receive that has landed nowhere else the buffer's first bytes are the envelope. */
+static void read_envelope(const struct MPIDI_UCX_posted *posted,
+                          struct MPIDI_UCX_envelope *envelope)
+{
+    if (posted->landing != NULL)
+        memcpy(envelope->data, posted->landing, sizeof(envelope->data));
+    else if (MPIR_Typerep_read(posted->buf, posted->count, posted->datatype, envelope->data,
+                               sizeof(envelope->data)) != MPI_SUCCESS)
+        envelope->error = HEDDLE_ERR_FORMAT;
+}
+
+bool MPIDI_UCX_gpu_received(MPIR_Request *rreq, ucs_status_t *status,
                             const ucp_tag_recv_info_t *info)
 {
     const struct MPIDI_UCX_posted posted = MPIDI_UCX_REQ(rreq).posted;
     const int vni = MPIDI_Request_get_vci(rreq);
-    const bool met = status != UCS_ERR_CANCELED && (info->sender_tag & MPIDI_UCX_ENVELOPE_BIT);
+    const bool met = *status != UCS_ERR_CANCELED && (info->sender_tag & MPIDI_UCX_ENVELOPE_BIT);
     struct MPIDI_UCX_envelope envelope = {.error = HEDDLE_SUCCESS};
     struct MPIDI_UCX_buffer buffer;
 
     note_over(rreq);
     if (met) {
         MPIDI_UCX_describe_any(posted.buf, posted.count, posted.datatype, &buffer);
-        /* The buffer's first bytes are the envelope, if it has so many. */
-        if (buffer.bytes < HEDDLE_ENVELOPE_BYTES)
-            envelope.error = HEDDLE_ERR_TRUNCATE;
-        else if (!MPIDI_UCX_IS_FAILED(info) &&
-                 MPIR_Typerep_read(posted.buf, posted.count, posted.datatype, envelope.data,
-                                   sizeof(envelope.data)) != MPI_SUCCESS)
+        if (*status != UCS_OK)
             envelope.error = HEDDLE_ERR_FORMAT;
+        else if (!MPIDI_UCX_IS_FAILED(info))
+            read_envelope(&posted, &envelope);
         MPIDI_UCX_envelope_read(&envelope, posted.comm, vni, info);
         MPIDI_UCX_envelope_receive(rreq, &buffer, vni, &envelope, NULL);
+    } else if (posted.landing != NULL && *status == UCS_OK) {
+        *status = place(&posted, (MPI_Aint)info->length);
     }
+    MPL_free(posted.landing);
     MPIR_Datatype_release_if_not_builtin(posted.datatype);
     return met;
 }
@@ -384,7 +427,7 @@ int MPIDI_UCX_gpu_recv(const struct MPIDI_UCX_call *c)
         MPIDI_UCX_describe(c->buf, c->count, c->datatype, c->addr, &buffer);
         post_rtr(&wanted, &buffer);
         if (!buffer.is_ours || buffer.is_native)
-            return recv_plain(c, &wanted);
+            return recv_plain(c, &wanted, buffer.bytes);
     }
     MPIR_Request_add_ref(rreq);
     if (parked != NULL && parked->message == NULL) {

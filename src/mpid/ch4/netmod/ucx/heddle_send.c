@@ -196,10 +196,9 @@ static int start(struct MPIDI_UCX_outgoing *o, const struct MPIDI_UCX_call *c, i
         .size = sizeof(how),
         .peer = o->ep,
         .from = &o->buffer.described,
-        .key = MPIDI_UCX_key_of_message(o->ucx_tag, c->rank),
+        .key = o->ucx_tag,
         .flags = flags,
         .eager_limit = MPIDI_UCX_eager_limit(MPIDI_UCX_IS_LOCAL(c->addr, true)),
-        /* A receive that is shorter than an envelope could not take it in. */
         .previous = o->buffer.bytes >= HEDDLE_ENVELOPE_BYTES ? previous : 0,
         .ended = message_sent,
         .argument = o->sreq,
@@ -220,7 +219,8 @@ static int send_plain(const struct MPIDI_UCX_call *c)
 static void send_packed(struct MPIDI_UCX_outgoing *o)
 {
     o->pack.moved = packed;
-    if (o->pack.error == HEDDLE_SUCCESS && (o->staging = MPIDI_UCX_stage(&o->buffer)) == NULL)
+    if (o->pack.error == HEDDLE_SUCCESS &&
+        (o->staging = MPIDI_UCX_stage(&o->buffer, o->buffer.bytes)) == NULL)
         fail(o, HEDDLE_ERR_NO_MEMORY);
     if (o->pack.error == HEDDLE_SUCCESS)
         o->pack.packing =

@@ -160,7 +160,7 @@ void MPIDI_UCX_direct_free(MPIR_Win *win)
     wait_for_served(win);
     if (MPIDI_UCX_WIN(win).direct == NULL)
         return;
-    MPIDI_UCX_direct_complete(win, 0, win->comm_ptr->local_size);
+    MPIDI_UCX_direct_flush(win, 0, win->comm_ptr->local_size);
     free_direct(MPIDI_UCX_WIN(win).direct);
     MPIDI_UCX_WIN(win).direct = NULL;
 }

@@ -34,14 +34,15 @@ int MPIDI_UCX_direct_lock(int lock_type, int rank, int assert, MPIR_Win *win);
 int MPIDI_UCX_direct_unlock(int rank, MPIR_Win *win);
 int MPIDI_UCX_direct_lock_all(int assert, MPIR_Win *win);
 int MPIDI_UCX_direct_unlock_all(MPIR_Win *win);
+int MPIDI_UCX_direct_complete(MPIR_Win *win);
 
 /* Waits for this process's puts and gets at ranks `first` to `end`. What failed is told by the
  * synchronization that waits (MPIDIG_win_result), which must go on for the others' sake. */
-void MPIDI_UCX_direct_complete(MPIR_Win *win, int first, int end);
-#define MPIDI_UCX_DIRECT_COMPLETE(win, first, end)                                                 \
+void MPIDI_UCX_direct_flush(MPIR_Win *win, int first, int end);
+#define MPIDI_UCX_DIRECT_FLUSH(win, first, end)                                                    \
     do {                                                                                           \
         if (unlikely(MPIDI_UCX_WIN(win).direct != NULL))                                           \
-            MPIDI_UCX_direct_complete((win), (first), (end));                                      \
+            MPIDI_UCX_direct_flush((win), (first), (end));                                         \
     } while (0)
 
 /* What an operation was called with, in the order of MPI's arguments. */
@@ -124,7 +125,8 @@ int MPIDI_UCX_compare_and_swap(const struct MPIDI_UCX_compare_and_swap *a);
 #define MPIDI_UCX_direct_unlock MPIDIG_mpi_win_unlock
 #define MPIDI_UCX_direct_lock_all MPIDIG_mpi_win_lock_all
 #define MPIDI_UCX_direct_unlock_all MPIDIG_mpi_win_unlock_all
-#define MPIDI_UCX_DIRECT_COMPLETE(win, first, end)
+#define MPIDI_UCX_direct_complete MPIDIG_mpi_win_complete
+#define MPIDI_UCX_DIRECT_FLUSH(win, first, end)
 #define MPIDI_UCX_direct_put MPIDIG_mpi_put
 #define MPIDI_UCX_direct_rput MPIDIG_mpi_rput
 #define MPIDI_UCX_direct_get MPIDIG_mpi_get

@@ -141,7 +141,7 @@ int MPIDI_UCX_get(const struct MPIDI_UCX_access *get)
                                  get->request);
 }
 
-void MPIDI_UCX_direct_complete(MPIR_Win *win, int first, int end)
+void MPIDI_UCX_direct_flush(MPIR_Win *win, int first, int end)
 {
     const int vni = MPIDI_UCX_get_win_vni(win);
     const int *outstanding = MPIDI_UCX_WIN(win).direct->outstanding;

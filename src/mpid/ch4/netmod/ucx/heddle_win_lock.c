@@ -126,6 +126,13 @@ static void release_all(MPIR_Win *win)
 
 /* ---- epochs ---------------------------------------------------------------------------------- */
 
+/* An epoch that has not ended, for one of its targets has. MPICH says so before it tells the
+ * others, and only once: to end the epoch again tells them. */
+static bool is_open(const MPIR_Win *win, int epoch)
+{
+    return MPIDI_left_somebody && MPIDIG_WIN(win, sync).access_epoch_type == epoch;
+}
+
 /* MPICH first sees whether there may be such an epoch. */
 int MPIDI_UCX_direct_lock(int lock_type, int rank, int assert, MPIR_Win *win)
 {
@@ -173,8 +180,18 @@ int MPIDI_UCX_direct_unlock_all(MPIR_Win *win)
     const bool is_held = MPIDI_UCX_WIN(win).direct != NULL &&
                          MPIDIG_WIN(win, sync).access_epoch_type == MPIDIG_EPOTYPE_LOCK_ALL;
     const int mpi_errno = MPIDIG_mpi_win_unlock_all(win);
+    if (is_open(win, MPIDIG_EPOTYPE_LOCK_ALL))
+        (void)MPIDIG_mpi_win_unlock_all(win);
     if (is_held)
         release_all(win);
+    return mpi_errno;
+}
+
+int MPIDI_UCX_direct_complete(MPIR_Win *win)
+{
+    const int mpi_errno = MPIDIG_mpi_win_complete(win);
+    if (is_open(win, MPIDIG_EPOTYPE_START))
+        (void)MPIDIG_mpi_win_complete(win);
     return mpi_errno;
 }
 

@@ -115,6 +115,20 @@ void MPIDI_UCX_announced_lost(int vni, ucp_ep_h ep)
     }
 }
 
+/* Those that were announced end all the same; MPICH's own active messages do not. */
+bool MPIDI_UCX_target_is_lost(const MPIR_Win *win, int rank)
+{
+    const struct MPIDI_UCX_announced *o;
+    if (!MPIDI_UCX_member_has_ended(win->comm_ptr, rank))
+        return false;
+    DL_FOREACH(MPIDI_UCX_vnis[MPIDI_UCX_get_win_vni((MPIR_Win *)win)].announced, o)
+    {
+        if (o->win == win && o->rank == rank)
+            return false;
+    }
+    return true;
+}
+
 /* ---- answers --------------------------------------------------------------------------------- */
 
 /* Who failed may have matched no message. Null: it was given up. */

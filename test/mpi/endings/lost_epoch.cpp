@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A rank is killed that is a target of an access epoch. Who ends the epoch is told within five
+ * seconds. The living targets of the epoch go on, and have their data.
+ */
+#include "survivor.hpp"
+
+#include <csignal>
+#include <unistd.h>
+
+using namespace survivor;
+
+namespace {
+
+constexpr int origin_rank = 0, living_target = 1, victim = 2;
+MPI_Win win;
+
+/* Of whatever class. */
+template <class Call> void expect_error(const char *what, Call call)
+{
+    check(answer_of(what, call) != MPI_SUCCESS, std::string(what) + ": no error");
+}
+
+MPI_Group group_of(const std::vector<int> &ranks)
+{
+    MPI_Group all, some;
+    MPI_Win_get_group(win, &all);
+    MPI_Group_incl(all, static_cast<int>(ranks.size()), ranks.data(), &some);
+    MPI_Group_free(&all);
+    return some;
+}
+
+void put(const Buffer &origin, int to)
+{
+    MPI_Put(origin.at(), 1, origin.type(), to, 0, 1, origin.type(), win);
+}
+
+/* MPI_Win_start, put, MPI_Win_complete. */
+void lose_one_of_a_group(const Buffer &origin)
+{
+    const std::vector<int> of = rank == origin_rank ? std::vector<int>{living_target, victim}
+                                                    : std::vector<int>{origin_rank};
+    MPI_Group group = group_of(of);
+    if (rank == origin_rank) {
+        MPI_Win_start(group, 0, win);
+        put(origin, living_target);
+        usleep(300000);
+        put(origin, victim);
+        expect_error("complete", [] { return MPI_Win_complete(win); });
+    } else {
+        MPI_Win_post(group, 0, win);
+        if (rank == victim) {
+            usleep(100000);
+            kill(getpid(), SIGKILL);
+        }
+        expect(false, "wait", [] { return MPI_Win_wait(win); });
+    }
+    MPI_Group_free(&group);
+}
+
+/* MPI_Win_lock_all, put, MPI_Win_unlock_all; then the living target locks its own memory. */
+void lose_one_of_all(const Buffer &origin, MPI_Comm living)
+{
+    if (rank == origin_rank) {
+        MPI_Win_lock_all(0, win);
+        put(origin, living_target);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == victim)
+        kill(getpid(), SIGKILL);
+    usleep(300000);
+    if (rank == origin_rank) {
+        put(origin, victim);
+        expect_error("unlock of all", [] { return MPI_Win_unlock_all(win); });
+        MPI_Barrier(living);
+    } else {
+        MPI_Barrier(living);
+        expect(false, "lock", [] { return MPI_Win_lock(MPI_LOCK_EXCLUSIVE, rank, 0, win); });
+        expect(false, "unlock", [] { return MPI_Win_unlock(rank, win); });
+    }
+}
+
+int elements = 0;
+bool by_group = false;
+
+void run_test()
+{
+    MPI_Comm living;
+    MPI_Comm_split(MPI_COMM_WORLD, rank == victim, rank, &living);
+    const Layout layout = contiguous(elements);
+    Buffer memory(gpu::Kind::device, layout), origin(gpu::Kind::device, layout);
+    origin.fill(7);
+    MPI_Win_create(memory.at(), layout.bytes, 8, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+    if (by_group)
+        lose_one_of_a_group(origin);
+    else
+        lose_one_of_all(origin, living);
+    if (rank == living_target) {
+        memory.expect(7, 0, memory.elements());
+        memory.verify("at the living target");
+    }
+    MPI_Comm_free(&living);
+}
+
+} // namespace
+
+/* Arguments: group or all; short or long. */
+int main(int argc, char **argv)
+{
+    if (argc != 3)
+        return 2;
+    by_group = std::string(argv[1]) == "group";
+    elements = std::string(argv[2]) == "long" ? 100000 : 100;
+    return survivor::run(argc, argv, run_test);
+}
