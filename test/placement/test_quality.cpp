@@ -82,16 +82,14 @@ TEST_CASE("grids that are numbered row by row come within 2 % of boxes")
     }
 }
 
-TEST_CASE("grids that are numbered at random")
+TEST_CASE("grids that are numbered at random come within 2 % of boxes")
 {
-    // Without a partitioner swaps alone came to 0.89 and more.
-    const double needed = has_partitioner ? 0.95 : 0.8;
     for (const Case &each : cases) {
         const double boxes = box_share(each.extents, each.is_periodic, each.size);
         const double share = share_of(grid(each.extents, each.is_periodic, true), each.size);
         INFO(each.extents[0] << " x " << each.extents[1] << " x " << each.extents[2] << ", "
                              << each.size << " a node: " << share << " of " << boxes);
-        CHECK(share >= needed * boxes);
+        CHECK(share >= 0.98 * boxes);
     }
 }
 

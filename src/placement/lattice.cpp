@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A grid is a Cartesian product of paths and cycles. Its edges fall into the dimensions' classes:
+// opposite edges of a square are of one dimension, and so are two edges of a vertex that are not in
+// exactly one square without a chord (T. Feder, Product Graph Representations, J. Graph Theory 16,
+// 1992). Without the edges of a class the graph falls into the layers of that dimension.
+#include "placement/lattice.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <span>
+
+namespace heddle::placement {
+
+namespace {
+
+constexpr size_t kMostDimensions = 8;
+constexpr size_t kMostCuts = 6;
+
+// A neighbour along an axis, and the number of the edge to it.
+struct Link {
+    int32_t to;
+    int32_t edge;
+};
+
+// The edges along the axes.
+class Axes {
+public:
+    // `is_along(v, arc)` is the same from both ends.
+    Axes(const Graph &graph, int32_t used,
+         const std::function<bool(int32_t, const Arc &)> &is_along)
+        : links_(static_cast<size_t>(used))
+    {
+        for (int32_t v = 0; v < used; ++v)
+            for (const Arc &arc : graph.of(v))
+                if (v < arc.to && is_along(v, arc)) {
+                    links_[static_cast<size_t>(v)].push_back({arc.to, edges_});
+                    links_[static_cast<size_t>(arc.to)].push_back({v, edges_++});
+                }
+    }
+
+    // In the order of the neighbours.
+    std::span<const Link> of(int32_t v) const { return links_[static_cast<size_t>(v)]; }
+    int32_t vertices() const { return static_cast<int32_t>(links_.size()); }
+    int32_t edges() const { return edges_; }
+    // Each vertex has neighbours, and not more than a grid's.
+    bool may_be_grid() const
+    {
+        return std::all_of(links_.begin(), links_.end(), [](const auto &links) {
+            return !links.empty() && links.size() <= 2 * kMostDimensions;
+        });
+    }
+
+private:
+    std::vector<std::vector<Link>> links_;
+    int32_t edges_ = 0;
+};
+
+// Sets of edges, or of vertices, that are joined.
+class Sets {
+public:
+    explicit Sets(int32_t n) : parent_(static_cast<size_t>(n))
+    {
+        std::iota(parent_.begin(), parent_.end(), 0);
+    }
+    int32_t of(int32_t i)
+    {
+        while (parent(i) != i)
+            i = parent(i) = parent(parent(i));
+        return i;
+    }
+    void join(int32_t a, int32_t b) { parent(of(a)) = of(b); }
+    // The sets' numbers, from 0 on; how many there are.
+    int32_t number(std::vector<int32_t> &numbers)
+    {
+        int32_t count = 0;
+        numbers.assign(parent_.size(), -1);
+        for (int32_t i = 0; i < static_cast<int32_t>(parent_.size()); ++i) {
+            int32_t &of_set = numbers[static_cast<size_t>(of(i))];
+            of_set = of_set < 0 ? count++ : of_set;
+            numbers[static_cast<size_t>(i)] = of_set;
+        }
+        return count;
+    }
+
+private:
+    int32_t &parent(int32_t i) { return parent_[static_cast<size_t>(i)]; }
+
+    std::vector<int32_t> parent_;
+};
+
+// The dimension of each edge; empty where there are too many of them.
+class Classes {
+public:
+    explicit Classes(const Axes &axes) : axes_(axes), sets_(axes.edges())
+    {
+        for (int32_t v = 0; v < axes.vertices(); ++v) {
+            const auto links = axes.of(v);
+            for (size_t i = 0; i < links.size(); ++i)
+                for (size_t j = i + 1; j < links.size(); ++j)
+                    relate(v, links[i], links[j]);
+        }
+    }
+
+    int32_t number(std::vector<int32_t> &classes) { return sets_.number(classes); }
+
+private:
+    const Link *link(int32_t from, int32_t to) const
+    {
+        for (const Link &each : axes_.of(from))
+            if (each.to == to)
+                return &each;
+        return nullptr;
+    }
+
+    void relate(int32_t v, const Link &a, const Link &b)
+    {
+        const Link *across_a = nullptr, *across_b = nullptr;
+        int squares = 0;
+        for (const Link &each : axes_.of(a.to))
+            if (const Link *other = each.to == v ? nullptr : link(b.to, each.to)) {
+                ++squares;
+                across_a = other; // beside b, so opposite to a
+                across_b = &each;
+            }
+        if (squares != 1 || link(a.to, b.to) || link(v, across_b->to)) {
+            sets_.join(a.edge, b.edge);
+            return;
+        }
+        sets_.join(a.edge, across_a->edge);
+        sets_.join(b.edge, across_b->edge);
+    }
+
+    const Axes &axes_;
+    Sets sets_;
+};
+
+// Layers that follow each other along one dimension: the place of each, if they form a path or a
+// cycle.
+std::optional<std::vector<int32_t>> line_up(const std::vector<std::vector<int32_t>> &neighbours)
+{
+    size_t at = 0;
+    for (size_t i = neighbours.size(); i-- > 0;) {
+        if (neighbours[i].empty() || neighbours[i].size() > 2)
+            return {};
+        at = neighbours[i].size() == 1 ? i : at;
+    }
+    std::vector<int32_t> place(neighbours.size(), -1);
+    for (int32_t next = 0;; ++next) {
+        place[at] = next;
+        const auto found =
+            std::find_if(neighbours[at].begin(), neighbours[at].end(),
+                         [&](int32_t layer) { return place[static_cast<size_t>(layer)] < 0; });
+        if (found == neighbours[at].end())
+            break;
+        at = static_cast<size_t>(*found);
+    }
+    if (std::find(place.begin(), place.end(), -1) != place.end())
+        return {};
+    return place;
+}
+
+// The place of each vertex along one dimension, and how many there are.
+std::optional<int32_t> coordinates(const Axes &axes, const std::vector<int32_t> &classes,
+                                   int32_t dimension, std::vector<int32_t> &coordinate)
+{
+    const auto is_in = [&](const Link &link) {
+        return classes[static_cast<size_t>(link.edge)] == dimension;
+    };
+    Sets sets(axes.vertices());
+    for (int32_t v = 0; v < axes.vertices(); ++v)
+        for (const Link &link : axes.of(v))
+            if (!is_in(link))
+                sets.join(v, link.to);
+    std::vector<int32_t> layer;
+    const int32_t layers = sets.number(layer);
+    std::vector<std::vector<int32_t>> neighbours(static_cast<size_t>(layers));
+    for (int32_t v = 0; v < axes.vertices(); ++v)
+        for (const Link &link : axes.of(v)) {
+            auto &known = neighbours[static_cast<size_t>(layer[static_cast<size_t>(v)])];
+            const int32_t other = layer[static_cast<size_t>(link.to)];
+            if (!is_in(link) || std::find(known.begin(), known.end(), other) != known.end())
+                continue;
+            if (other == layer[static_cast<size_t>(v)] || known.size() == 2)
+                return {};
+            known.push_back(other);
+        }
+    const auto place = line_up(neighbours);
+    if (!place)
+        return {};
+    coordinate.resize(layer.size());
+    for (size_t v = 0; v < layer.size(); ++v)
+        coordinate[v] = (*place)[static_cast<size_t>(layer[v])];
+    return layers;
+}
+
+std::optional<Lattice> lattice_of(const Axes &axes)
+{
+    if (!axes.may_be_grid())
+        return {};
+    std::vector<int32_t> classes;
+    const int32_t dimensions = Classes(axes).number(classes);
+    if (dimensions > static_cast<int32_t>(kMostDimensions))
+        return {};
+    Lattice made;
+    made.number.assign(static_cast<size_t>(axes.vertices()), 0);
+    int64_t cells = 1;
+    for (int32_t d = 0; d < dimensions; ++d) {
+        std::vector<int32_t> coordinate;
+        const auto extent = coordinates(axes, classes, d, coordinate);
+        cells *= extent.value_or(0);
+        if (!extent || cells > axes.vertices())
+            return {};
+        made.extents.push_back(*extent);
+        for (size_t v = 0; v < coordinate.size(); ++v)
+            made.number[v] = made.number[v] * *extent + coordinate[v];
+    }
+    std::vector<bool> is_taken(made.number.size(), false);
+    for (const int32_t number : made.number)
+        is_taken[static_cast<size_t>(number)] = true;
+    if (cells != axes.vertices() || !std::all_of(is_taken.begin(), is_taken.end(), std::identity()))
+        return {};
+    return made;
+}
+
+// Weights that are at least twice the next smaller one, the largest first.
+std::vector<int64_t> cuts_of(const Graph &graph, int32_t used)
+{
+    std::vector<int64_t> weights;
+    for (int32_t v = 0; v < used; ++v)
+        for (const Arc &arc : graph.of(v))
+            weights.push_back(arc.weight);
+    std::sort(weights.begin(), weights.end(), std::greater());
+    std::vector<int64_t> cuts;
+    for (size_t i = 0; i < weights.size() && cuts.size() < kMostCuts; ++i)
+        if (i + 1 == weights.size() || weights[i + 1] <= weights[i] / 2)
+            cuts.push_back(weights[i]);
+    return cuts;
+}
+
+// Whether two neighbours have half of all their neighbours, and themselves, in common: those along
+// an axis of a grid with all 26 neighbours do, others do not.
+bool are_alike(const Graph &graph, int32_t v, int32_t u)
+{
+    const auto a = graph.of(v), b = graph.of(u);
+    size_t common = 2; // themselves
+    for (size_t i = 0, j = 0; i < a.size() && j < b.size();) {
+        const bool is_same = a[i].to == b[j].to, is_less = a[i].to < b[j].to;
+        common += is_same;
+        i += is_same || is_less;
+        j += is_same || !is_less;
+    }
+    return 2 * common >= a.size() + b.size() + 2 - common;
+}
+
+} // namespace
+
+std::optional<Lattice> lattice(const Graph &graph, int32_t used, Budget &budget)
+{
+    const auto arcs = static_cast<int64_t>(graph.arcs());
+    if (!budget.take(20 * arcs))
+        return {};
+    for (const int64_t least : cuts_of(graph, used)) {
+        if (!budget.take(20 * arcs))
+            return {};
+        const Axes axes(graph, used, [&](int32_t, const Arc &arc) { return arc.weight >= least; });
+        if (auto found = lattice_of(axes))
+            return found;
+    }
+    if (!budget.take(60 * arcs))
+        return {};
+    return lattice_of(
+        Axes(graph, used, [&](int32_t v, const Arc &arc) { return are_alike(graph, v, arc.to); }));
+}
+
+} // namespace heddle::placement
