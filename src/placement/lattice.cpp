@@ -238,20 +238,60 @@ std::vector<int64_t> cuts_of(const Graph &graph, int32_t used)
     return cuts;
 }
 
-// Whether two neighbours have half of all their neighbours, and themselves, in common: those along
-// an axis of a grid with all 26 neighbours do, others do not.
-bool are_alike(const Graph &graph, int32_t v, int32_t u)
-{
-    const auto a = graph.of(v), b = graph.of(u);
-    size_t common = 2; // themselves
-    for (size_t i = 0, j = 0; i < a.size() && j < b.size();) {
-        const bool is_same = a[i].to == b[j].to, is_less = a[i].to < b[j].to;
-        common += is_same;
-        i += is_same || is_less;
-        j += is_same || !is_less;
+// The edges along the axes of a grid that has those across corners, too, all of one weight: what is
+// left without the others is its Cartesian skeleton (R. Hammack, W. Imrich, On Cartesian Skeletons
+// of Graphs, Ars Math. Contemp. 2, 2009). Sets of neighbours are compared by their sizes.
+class Skeleton {
+public:
+    Skeleton(const Graph &graph, int32_t used) : graph_(graph)
+    {
+        for (int32_t v = 0; v < used; ++v)
+            for (const Arc &arc : graph.of(v)) {
+                size_t common = 2; // the two themselves
+                each_common(v, arc.to, [&](size_t, size_t) { ++common; });
+                common_.push_back(common);
+            }
     }
-    return 2 * common >= a.size() + b.size() + 2 - common;
-}
+
+    bool has(int32_t x, const Arc &arc) const
+    {
+        const int32_t y = arc.to;
+        const size_t here = common_[number(arc)], at_x = around(x), at_y = around(y);
+        bool is_needed = true;
+        each_common(x, y, [&](size_t from_x, size_t from_y) {
+            const size_t to_x = common_[from_x], to_y = common_[from_y];
+            const size_t at_z = around(arcs_at(from_x).to);
+            const bool is_between_up = to_x == at_x && at_x < at_z && to_y == at_z && at_z < at_y;
+            const bool is_between_down = to_y == at_y && at_y < at_z && to_x == at_z && at_z < at_x;
+            if ((to_x > here || is_between_up) && (to_y > here || is_between_down))
+                is_needed = false;
+        });
+        return is_needed;
+    }
+
+private:
+    // The neighbours of a vertex, and itself.
+    size_t around(int32_t v) const { return graph_.of(v).size() + 1; }
+    const Arc &arcs_at(size_t number) const { return graph_.of(0).data()[number]; }
+    size_t number(const Arc &arc) const { return static_cast<size_t>(&arc - graph_.of(0).data()); }
+
+    // The numbers of the arcs to each common neighbour.
+    template <class Function> void each_common(int32_t v, int32_t u, Function function) const
+    {
+        const auto a = graph_.of(v), b = graph_.of(u);
+        for (size_t i = 0, j = 0; i < a.size() && j < b.size();) {
+            if (a[i].to == b[j].to)
+                function(number(a[i++]), number(b[j++]));
+            else if (a[i].to < b[j].to)
+                ++i;
+            else
+                ++j;
+        }
+    }
+
+    const Graph &graph_;
+    std::vector<size_t> common_; // of each arc's ends
+};
 
 } // namespace
 
@@ -267,10 +307,14 @@ std::optional<Lattice> lattice(const Graph &graph, int32_t used, Budget &budget)
         if (auto found = lattice_of(axes))
             return found;
     }
-    if (!budget.take(60 * arcs))
+    int64_t squares = 0; // it looks at the neighbours of neighbours
+    for (int32_t v = 0; v < used; ++v)
+        squares += static_cast<int64_t>(graph.of(v).size() * graph.of(v).size());
+    if (!budget.take(4 * squares + 20 * arcs))
         return {};
+    const Skeleton skeleton(graph, used);
     return lattice_of(
-        Axes(graph, used, [&](int32_t v, const Arc &arc) { return are_alike(graph, v, arc.to); }));
+        Axes(graph, used, [&](int32_t v, const Arc &arc) { return skeleton.has(v, arc); }));
 }
 
 } // namespace heddle::placement

@@ -20,9 +20,9 @@ struct Lattice {
     std::vector<int32_t> number;
 };
 
-// The grid that the first `used` vertices form. Neighbours along an axis say more to each other
-// than those across edges and corners, or share at least half of their neighbours. A periodic
-// dimension of four is told as two dimensions of two, which it equals.
+// The grid that the first `used` vertices form. Its cells may have neighbours across edges and
+// corners, too, to which they say less than half as much, or as much. A periodic dimension of four
+// is told as two dimensions of two, which it equals.
 std::optional<Lattice> lattice(const Graph &graph, int32_t used, Budget &budget);
 
 } // namespace heddle::placement
