@@ -181,12 +181,9 @@ std::unique_ptr<Device> cuda_device(int) { return nullptr; }
 Quantities::Quantities(Device &device, const Layout &layout, int count)
     : device_(device), layout_(layout), count_(count)
 {
-    const std::vector<double> zeros(layout.size(), 0.0);
     for (auto &each : memory_)
-        for (size_t q = 0; q < static_cast<size_t>(count); ++q) {
+        for (size_t q = 0; q < static_cast<size_t>(count); ++q)
             each[q] = device.allocate(layout.size());
-            device.write(each[q], zeros.data(), zeros.size());
-        }
 }
 
 Quantities::~Quantities()

@@ -151,6 +151,20 @@ MPI_Datatype type_of(const Layout &layout, const Box &box)
     return type;
 }
 
+} // namespace
+
+MPI_Datatype type_of_region(const Quantities &quantities, const Shape &shape, const Side &side,
+                            Types::Way way)
+{
+    const Layout &layout = quantities.layout();
+    MPI_Datatype type = type_of(layout, way == Types::Way::out ? sent_for(layout, shape, side)
+                                                               : halo_of(layout, shape, side));
+    MPI_Type_commit(&type);
+    return type;
+}
+
+namespace {
+
 // All quantities of all sides that are shared with a neighbour.
 MPI_Datatype type_of(const Neighbour &neighbour, const Shape &shape, const Quantities &quantities,
                      int which, Types::Way way)
@@ -158,9 +172,7 @@ MPI_Datatype type_of(const Neighbour &neighbour, const Shape &shape, const Quant
     std::vector<MPI_Datatype> types;
     std::vector<MPI_Aint> addresses;
     for (const Side &side : neighbour.sides) {
-        const Box box = way == Types::Way::out ? sent_for(quantities.layout(), shape, side)
-                                               : halo_of(quantities.layout(), shape, side);
-        const MPI_Datatype region = type_of(quantities.layout(), box);
+        const MPI_Datatype region = type_of_region(quantities, shape, side, way);
         for (int q = 0; q < quantities.count(); ++q) {
             MPI_Aint address;
             MPI_Get_address(quantities.at(which)[q], &address);

@@ -67,6 +67,10 @@ private:
     std::vector<MPI_Datatype> types_;
 };
 
+// The part of one quantity that such a type is made of.
+MPI_Datatype type_of_region(const Quantities &quantities, const Shape &shape, const Side &side,
+                            Types::Way way);
+
 // Everything is prepared once, and started in each step.
 class Exchange {
 public:
