@@ -10,6 +10,7 @@ placement_sources = \
     src/placement/graph.hpp \
     src/placement/lattice.cpp \
     src/placement/lattice.hpp \
+    src/placement/location.cpp \
     src/placement/machine.cpp \
     src/placement/machine.hpp \
     src/placement/multilevel.cpp \
