@@ -22,6 +22,7 @@ interpose_sources = \
     src/interpose/partitioned.cpp \
     src/interpose/persistent.cpp \
     src/interpose/persistent.hpp \
+    src/interpose/placement.cpp \
     src/interpose/point_to_point.cpp \
     src/interpose/predefined.cpp \
     src/interpose/predefined.hpp \
