@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A grid is a Cartesian product of paths and cycles. Its edges fall into the dimensions' classes:
-// opposite edges of a square are of one dimension, and so are two edges of a vertex that are not in
-// exactly one square without a chord (T. Feder, Product Graph Representations, J. Graph Theory 16,
-// 1992). Without the edges of a class the graph falls into the layers of that dimension.
+// A grid is a Cartesian product of paths and cycles, and each edge is of one dimension. Opposite
+// edges of a square are of the same. So are two edges of a vertex, unless they are in exactly one
+// square without a chord (T. Feder, Product Graph Representations, J. Graph Theory 16, 1992).
+// Without its edges the graph falls into the layers of a dimension.
 #include "placement/lattice.hpp"
 
 #include <algorithm>

@@ -28,9 +28,8 @@ int CudaBackend::current_device() const
     if (cuCtxGetCurrent(&context) != CUDA_SUCCESS || !context ||
         cuCtxGetDevice(&handle) != CUDA_SUCCESS)
         return -1;
-    const auto found = std::find_if(devices_.begin(), devices_.end(), [&](const auto &device) {
-        return device->handle() == handle;
-    });
+    const auto found = std::find_if(devices_.begin(), devices_.end(),
+                                    [&](const auto &device) { return device->handle() == handle; });
     return found == devices_.end() ? -1 : static_cast<int>(found - devices_.begin());
 }
 
