@@ -11,6 +11,7 @@ enum class What { fill, compare, sum };
 
 template <What what> __global__ void visit(const Block block, int round, unsigned long long *found)
 {
+    unsigned long long mine = 0;
     for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
          i < block.size() * block.quantities; i += int64_t{gridDim.x} * blockDim.x) {
         const int q = static_cast<int>(i / block.size());
@@ -20,14 +21,14 @@ template <What what> __global__ void visit(const Block block, int round, unsigne
         double &cell = block.at[q][index];
         if constexpr (what == What::fill)
             cell = is_halo ? -1.0 : value;
-        else if constexpr (what == What::compare) {
-            if (cell != value)
-                atomicAdd(found, 1ull);
-        } else if (!is_halo) {
-            atomicAdd(found, static_cast<unsigned long long>(__double_as_longlong(cell)) *
-                                 static_cast<unsigned long long>(2 * i + 1));
-        }
+        else if constexpr (what == What::compare)
+            mine += cell != value;
+        else if (!is_halo)
+            mine += static_cast<unsigned long long>(__double_as_longlong(cell)) *
+                    static_cast<unsigned long long>(2 * i + 1);
     }
+    if (mine != 0)
+        atomicAdd(found, mine);
 }
 
 template <What what> uint64_t visited(const Block &block, int round)
