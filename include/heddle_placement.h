@@ -64,7 +64,7 @@ HEDDLE_API int heddle_location_device(heddle_location *location);
 
 /* How fast data go from this process to another one of its node, in units of the rate between
  * nodes: by what joins their devices, if both have one, otherwise by where their cores are. An
- * estimate, and above 0. For `rates` above. */
+ * estimate, for `rates` above. 0: an argument makes no sense. */
 HEDDLE_API double heddle_location_rate(const heddle_location *from, const heddle_location *to);
 
 /* HEDDLE_PLACEMENT, in milliseconds; 0: nobody is to be moved. */

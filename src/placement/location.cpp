@@ -17,6 +17,11 @@ constexpr double kBetweenNodes = 25;
 // another socket. Where nobody knows more, a node's processes are ten times as near as others'.
 constexpr double kSameMemory = 10, kOtherMemory = 8, kOtherSocket = 5;
 
+bool is_one(const heddle_location *location)
+{
+    return location && location->bytes == sizeof *location;
+}
+
 bool differ(int32_t a, int32_t b) { return a >= 0 && b >= 0 && a != b; }
 
 // Of this process: CUDA_VISIBLE_DEVICES may hide it.
@@ -44,7 +49,7 @@ double rate_of_link(const heddle_location &from, const heddle_location &to)
 
 int heddle_location_device(heddle_location *location)
 {
-    if (!location || location->bytes != sizeof *location)
+    if (!is_one(location))
         return HEDDLE_ERR_ARG;
     const gpu::Devices *const devices = gpu::Devices::if_open();
     const int device = devices ? devices->backend().current_device() : -1;
@@ -58,6 +63,8 @@ int heddle_location_device(heddle_location *location)
 
 double heddle_location_rate(const heddle_location *from, const heddle_location *to)
 {
+    if (!is_one(from) || !is_one(to))
+        return 0;
     if (const double gigabytes = rate_of_link(*from, *to); gigabytes > 0)
         return gigabytes / kBetweenNodes;
     return differ(from->socket, to->socket)   ? kOtherSocket
