@@ -79,6 +79,9 @@ public:
           quantities_(device, stencil::layout_of(cells_of(box()), shape_), kQuantities),
           alltoallw_(stencil::by_alltoallw(parts_, shape_, quantities_)),
           messages_(stencil::by_messages(parts_, shape_, quantities_)),
+          by_alltoallw_(quantities_, *alltoallw_, shape_),
+          by_messages_(quantities_, *messages_, shape_),
+          overlapping_(quantities_, *messages_, shape_),
           fields_(parts_, shape_, quantities_),
           hand_(halo_by_hand(parts_, shape_, quantities_)),
           copies_(halo_by_copies(parts_, shape_, quantities_))
@@ -90,8 +93,8 @@ public:
     void measure_exchange()
     {
         std::vector<Kind> kinds{
-            {"alltoallw", [this] { exchange_by(*alltoallw_); }, {}},
-            {"messages", [this] { exchange_by(*messages_); }, {}},
+            {"alltoallw", [this] { by_alltoallw_.exchange(); }, {}},
+            {"messages", [this] { by_messages_.exchange(); }, {}},
             {"message per field", [this] { fields_.exchange(0); }, {}},
         };
         if (hand_) {
@@ -109,9 +112,9 @@ public:
     void measure_steps()
     {
         std::vector<Kind> kinds{
-            {"alltoallw, then all", [this] { step_by(*alltoallw_, false); }, {}},
-            {"messages, then all", [this] { step_by(*messages_, false); }, {}},
-            {"messages, overlapped", [this] { step_by(*messages_, true); }, {}},
+            {"alltoallw, then all", [this] { by_alltoallw_.without_overlap(); }, {}},
+            {"messages, then all", [this] { by_messages_.without_overlap(); }, {}},
+            {"messages, overlapped", [this] { overlapping_.with_overlap(); }, {}},
             {"no exchange", [this] { update(0); }, {}},
         };
         if (hand_)
@@ -152,15 +155,6 @@ private:
         return block;
     }
 
-    void exchange_by(stencil::Exchange &exchange)
-    {
-        stencil::Stepper(quantities_, exchange, shape_).exchange();
-    }
-    void step_by(stencil::Exchange &exchange, bool overlaps)
-    {
-        stencil::Stepper stepper(quantities_, exchange, shape_);
-        overlaps ? stepper.with_overlap() : stepper.without_overlap();
-    }
     void update(int which)
     {
         device_.update(quantities_.layout().own(), quantities_.at(which),
@@ -202,6 +196,7 @@ private:
     stencil::Device &device_;
     stencil::Quantities quantities_;
     std::unique_ptr<stencil::Exchange> alltoallw_, messages_;
+    stencil::Stepper by_alltoallw_, by_messages_, overlapping_; // from state 0 on
     MessagePerField fields_;
     std::unique_ptr<Rival> hand_, copies_;
     int round_ = 0;
