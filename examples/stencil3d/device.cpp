@@ -81,8 +81,10 @@ bool find_simulated(int turn, Functions &functions)
     // There may be fewer devices than processes.
     for (device = turn;; device = 0) {
         void *memory = nullptr;
-        if (allocate(device, 1, &memory) == 0 && functions.release(memory) == 0)
+        if (allocate(device, 1, &memory) == 0 && functions.release(memory) == 0) {
+            find<int(int)>(library, "heddle_sim_set_device")(device);
             return true;
+        }
         if (device == 0)
             throw std::runtime_error("the simulated device has no memory");
     }

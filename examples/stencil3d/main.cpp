@@ -7,16 +7,14 @@
 //
 // Exit status: 0 all right, 1 wrong cells, 2 wrong usage or no device; MPI's errors end the job.
 #include "explosion.hpp"
+#include "options.hpp"
 #include "picture.hpp"
 #include "step.hpp"
 
-#include <getopt.h>
 #include <mpi.h>
 
-#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
-#include <cstdlib>
 #include <iostream>
 #include <stdexcept>
 #include <string>
@@ -24,182 +22,6 @@
 using namespace stencil;
 
 namespace {
-
-constexpr char kUsage[] =
-    "usage: mpiexec -n N stencil3d [options]\n"
-    "Sound in a gas on a periodic grid that is split among N processes, a GPU each.\n"
-    "\n"
-    "  --each N             cells of each process along each axis (default 32)\n"
-    "  --size NX,NY,NZ      cells of the whole grid, in place of --each\n"
-    "  --steps N            of time (default 20)\n"
-    "  --quantities N       density, three velocities, and dyes (default 8; 4 to 16)\n"
-    "  --shape WORD         a cell looks over faces, edges or corners (default faces)\n"
-    "  --radius N           how far (default 3)\n"
-    "  --radius-of X,Y,Z=N  how far in one direction, for example 1,0,0=2 (may be given again)\n"
-    "  --memory WHERE       host, or device: a GPU's, or the simulated device's (default host)\n"
-    "  --exchange HOW       messages, or alltoallw: one collective call (default messages)\n"
-    "  --no-overlap         update all cells when the whole halo has come\n"
-    "  --no-reorder         MPI must not move parts to other processes\n"
-    "  --check              compute every part again without neighbours, and compare all bits\n"
-    "  --test               --check with an explosion on every boundary in turn, both exchanges\n"
-    "  --break N            spoil N values of part 0 before they are compared, to see it fail\n"
-    "  --picture FILE.png   a slice of the density at the end\n"
-    "  --help               this text\n";
-
-struct UsageError : std::runtime_error {
-    using std::runtime_error::runtime_error;
-};
-
-struct Options {
-    int64_t each = 32;
-    Cells size{}; // 0: by --each
-    int steps = 20, quantities = 8, radius = 3, broken = 0;
-    std::string shape = "faces", memory = "host", exchange = "messages", picture;
-    struct OfDirection {
-        Side side;
-        int radius;
-    };
-    std::vector<OfDirection> radii;
-    bool overlaps = true, reorders = true, checks = false, tests = false, helps = false;
-};
-
-// Whole numbers between commas.
-template <class Number> std::array<Number, 3> three(const std::string &text, const char **rest)
-{
-    std::array<Number, 3> numbers{};
-    const char *at = text.c_str();
-    for (size_t i = 0; i < 3; ++i) {
-        char *end;
-        numbers[i] = static_cast<Number>(std::strtol(at, &end, 10));
-        if (end == at || (i < 2 && *end != ','))
-            throw UsageError("three numbers were expected: " + text);
-        at = i < 2 ? end + 1 : end;
-    }
-    *rest = at;
-    return numbers;
-}
-
-int number(const std::string &text, int least, int most)
-{
-    char *end;
-    const long value = std::strtol(text.c_str(), &end, 10);
-    if (text.empty() || *end != '\0' || value < least || value > most)
-        throw UsageError("a number from " + std::to_string(least) + " to " + std::to_string(most) +
-                         " was expected: " + text);
-    return static_cast<int>(value);
-}
-
-std::string word(const std::string &text, std::initializer_list<const char *> words)
-{
-    for (const char *each : words)
-        if (text == each)
-            return text;
-    throw UsageError("not known: " + text);
-}
-
-Options::OfDirection radius_of(const std::string &text)
-{
-    const char *rest;
-    const Side side = three<int>(text, &rest);
-    for (const int component : side)
-        if (std::abs(component) > 1)
-            throw UsageError("a direction has components of -1, 0 and 1: " + text);
-    if (*rest != '=' || number_of(side) == kMiddle)
-        throw UsageError("a direction and a radius were expected: " + text);
-    return {side, number(rest + 1, 0, 64)};
-}
-
-Cells size_of(const std::string &text)
-{
-    const char *rest;
-    const Cells size = three<int64_t>(text, &rest);
-    if (*rest != '\0' || *std::min_element(size.begin(), size.end()) < 1)
-        throw UsageError("not a size: " + text);
-    return size;
-}
-
-Options parse(int argc, char **argv)
-{
-    static const option known[] = {{"each", 1, nullptr, 'e'},       {"size", 1, nullptr, 'z'},
-                                   {"steps", 1, nullptr, 's'},      {"quantities", 1, nullptr, 'q'},
-                                   {"shape", 1, nullptr, 'S'},      {"radius", 1, nullptr, 'r'},
-                                   {"radius-of", 1, nullptr, 'R'},  {"memory", 1, nullptr, 'm'},
-                                   {"exchange", 1, nullptr, 'x'},   {"no-overlap", 0, nullptr, 'o'},
-                                   {"no-reorder", 0, nullptr, 'n'}, {"check", 0, nullptr, 'c'},
-                                   {"test", 0, nullptr, 't'},       {"picture", 1, nullptr, 'p'},
-                                   {"break", 1, nullptr, 'b'},      {"help", 0, nullptr, 'h'},
-                                   {nullptr, 0, nullptr, 0}};
-    Options options;
-    opterr = 0;
-    for (int which; (which = getopt_long(argc, argv, "h", known, nullptr)) != -1;) {
-        const std::string value = optarg ? optarg : "";
-        switch (which) {
-        case 'e':
-            options.each = number(value, 1, 1 << 12);
-            break;
-        case 'z':
-            options.size = size_of(value);
-            break;
-        case 's':
-            options.steps = number(value, 0, 1 << 30);
-            break;
-        case 'q':
-            options.quantities = number(value, kFewestQuantities, kMostQuantities);
-            break;
-        case 'S':
-            options.shape = word(value, {"faces", "edges", "corners"});
-            break;
-        case 'r':
-            options.radius = number(value, 1, 64);
-            break;
-        case 'R':
-            options.radii.push_back(radius_of(value));
-            break;
-        case 'm':
-            options.memory = word(value, {"host", "device"});
-            break;
-        case 'x':
-            options.exchange = word(value, {"messages", "alltoallw"});
-            break;
-        case 'o':
-            options.overlaps = false;
-            break;
-        case 'n':
-            options.reorders = false;
-            break;
-        case 'c':
-            options.checks = true;
-            break;
-        case 't':
-            options.tests = true;
-            break;
-        case 'b':
-            options.broken = number(value, 0, 1 << 20);
-            break;
-        case 'p':
-            options.picture = value;
-            break;
-        case 'h':
-            options.helps = true;
-            break;
-        default:
-            throw UsageError(std::string("not known: ") + argv[optind - 1]);
-        }
-    }
-    if (optind != argc)
-        throw UsageError(std::string("not known: ") + argv[optind]);
-    if (!options.picture.empty() && !has_pictures())
-        throw UsageError("--picture: this program was built without libpng");
-    return options;
-}
-
-Shape shape_of(const Options &options)
-{
-    Shape shape(options.shape, options.radius);
-    for (const auto &each : options.radii)
-        shape.set(each.side, each.radius);
-    return shape;
-}
 
 // How the job lies on nodes, where all have as many processes; otherwise all are one node's.
 struct Job {
@@ -256,17 +78,17 @@ int64_t everywhere(int64_t value, MPI_Comm comm)
 struct Setup {
     Shape shape;
     Partition partition;
+    std::unique_ptr<Device> device; // before the parts: MPI looks at the links between devices
     Parts parts;
     Box box; // of this process's part
-    std::unique_ptr<Device> device;
     Quantities quantities;
 
     Setup(const Options &options, const Job &job)
         : shape(shape_of(options)),
           partition(partition_of(options, job, shape)),
+          device(device_of(options, job.turn)),
           parts(MPI_COMM_WORLD, partition, shape, options.quantities, options.reorders),
           box(partition.box(parts.mine())),
-          device(device_of(options, job.turn)),
           quantities(*device, layout_of(layout_cells(), shape), options.quantities)
     {
         device->prepare(make_update(shape, quantities.layout(), options.quantities),
@@ -393,7 +215,7 @@ int main(int argc, char **argv)
         const Options options = parse(argc, argv);
         if (options.helps) {
             if (rank == 0)
-                std::cout << kUsage;
+                std::cout << usage;
         } else {
             status = run_program(options);
         }
