@@ -2,7 +2,9 @@
 #include "../by_hand.hpp"
 #include "rivals.hpp"
 
+#include <algorithm>
 #include <map>
+#include <stdexcept>
 
 namespace bench {
 namespace {
@@ -229,7 +231,7 @@ public:
     explicit EdgesThroughHost(const Plane &plane)
         : plane_(plane), host_(std::make_shared<Pinned>(8 * longest() + 8))
     {
-        const int64_t row = plane.pitch() * plane.size, column = plane.rows * row;
+        const int64_t row = plane.pitch() * plane.size;
         const auto at = [&](int64_t r, int64_t c) { return plane.at + r * row + c * plane.size; };
         const int64_t last = plane.rows, across = plane.columns * plane.size;
         add(plane.north, at(1, 1), at(0, 1), across, 1, row);
@@ -237,7 +239,6 @@ public:
         add(plane.west, at(1, 1), at(1, 0), plane.size, plane.rows, row);
         add(plane.east, at(1, plane.columns), at(1, plane.columns + 1), plane.size, plane.rows,
             row);
-        static_cast<void>(column);
     }
 
     void operator()()
