@@ -26,6 +26,7 @@ back. "hacc": HACC's structure (paper 001, figure 7) into host memory, by MPI_Pa
 member. "one object": paper 002's figure 6, to create and to commit one object's types; each is another object."""),
 }
 COLUMNS = 4
+KINDS = 8
 LABELS = ("way", "what", "layout", "ranks", "blocks", "bytes")
 
 
@@ -47,10 +48,14 @@ def lines_of(cases):
 
 
 def by_kinds(cases):
-    """{kinds: {labels: {kind: microseconds}}}: what has the same kinds of times makes a table."""
+    """{kinds: {labels: {kind: microseconds}}}. One table, if its columns are not too many; otherwise what has the same
+    kinds of times makes a table."""
     rows = {}
     for case in cases:
         rows.setdefault(tuple(str(case[label]) for label in labels(cases)), {})[case["who"]] = case["median"]
+    kinds = tuple(dict.fromkeys(case["who"] for case in cases))
+    if len(kinds) <= KINDS:
+        return {kinds: rows}
     tables = {}
     for key, times in rows.items():
         tables.setdefault(tuple(times), {})[key] = times
@@ -95,6 +100,7 @@ def write(data, path, source):
     lines += ["## All times", ""]
     for kinds, rows in by_kinds(cases).items():
         lines += table([*labels(cases), *kinds],
-                       [[*key, *(f"{times[who]:.1f}" for who in kinds)] for key, times in rows.items()])
+                       [[*key, *(f"{times[who]:.1f}" if who in times else "" for who in kinds)]
+                        for key, times in rows.items()])
     path.write_text("\n".join(lines).rstrip("\n") + "\n", encoding="utf-8")
     return pictures
