@@ -20,7 +20,8 @@ FORMS = 3.0       # times the fastest of the four datatypes of one object, to co
 def sources(has_cuda):
     """Of the program; the kernels where there is CUDA to compile them."""
     own = HERE / "stencil"
-    example = [path for path in sorted(EXAMPLE.glob("*.cpp")) if path.stem not in ("main", "options", "picture", "explosion")]
+    left_out = ("main", "options", "picture", "explosion")
+    example = [path for path in sorted(EXAMPLE.glob("*.cpp")) if path.stem not in left_out]
     mine = [path for path in sorted(own.glob("*.cpp")) if path.stem != "without_cuda"]
     if has_cuda:
         return [*mine, *sorted(own.glob("*.cu")), *example, EXAMPLE / "kernels.cu", HERE / "by_hand.cpp"]
