@@ -80,6 +80,8 @@ const char *name_of(Way way)
         return "boxes of a grid";
     case Way::multilevel:
         return "Scotch";
+    case Way::links:
+        return "links within nodes";
     }
     return "";
 }
@@ -108,6 +110,8 @@ Placement place(const Graph &graph, const Machine &machine, int64_t milliseconds
         made.slots = std::move(slots);
         made.between = between_nodes(graph, parts);
         made.time = time;
+        if (made.way == Way::identity && made.between == made.between_before)
+            made.way = Way::links;
     } else {
         made.way = Way::identity;
     }

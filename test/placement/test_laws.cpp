@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <string>
 
 using namespace test;
 
@@ -151,6 +152,9 @@ TEST_CASE("larger nodes: neighbours share the fast links")
         for (int32_t b = 0; b < 16; ++b)
             problem.rates.push_back(a % 2 == b % 2 ? 10 : 2);
     // Two links of the ring must cross, fourteen need not.
+    heddle_placement result{};
+    placed(problem.get(), &result);
+    CHECK(result.way == std::string("links within nodes"));
     CHECK(time_of(problem, placed(problem.get())) == Approx(14 * 10 / 10.0 + 2 * 10 / 2.0));
 }
 
