@@ -39,10 +39,19 @@ public:
                 }
     }
 
-    // In the order of the neighbours.
     std::span<const Link> of(int32_t v) const { return links_[static_cast<size_t>(v)]; }
     int32_t vertices() const { return static_cast<int32_t>(links_.size()); }
     int32_t edges() const { return edges_; }
+    // For two links of each vertex, how the links of their ends meet.
+    int64_t steps() const
+    {
+        int64_t sum = 0;
+        for (const auto &links : links_) {
+            const auto squared = static_cast<int64_t>(links.size() * links.size());
+            sum += squared * squared / 2;
+        }
+        return sum;
+    }
     // Each vertex has neighbours, and not more than a grid's.
     bool may_be_grid() const
     {
@@ -194,9 +203,9 @@ std::optional<int32_t> coordinates(const Axes &axes, const std::vector<int32_t> 
     return layers;
 }
 
-std::optional<Lattice> lattice_of(const Axes &axes)
+std::optional<Lattice> lattice_of(const Axes &axes, Budget &budget)
 {
-    if (!axes.may_be_grid())
+    if (!axes.may_be_grid() || !budget.take(axes.steps()))
         return {};
     std::vector<int32_t> classes;
     const int32_t dimensions = Classes(axes).number(classes);
@@ -304,7 +313,7 @@ std::optional<Lattice> lattice(const Graph &graph, int32_t used, Budget &budget)
         if (!budget.take(20 * arcs))
             return {};
         const Axes axes(graph, used, [&](int32_t, const Arc &arc) { return arc.weight >= least; });
-        if (auto found = lattice_of(axes))
+        if (auto found = lattice_of(axes, budget))
             return found;
     }
     int64_t squares = 0; // it looks at the neighbours of neighbours
@@ -313,8 +322,8 @@ std::optional<Lattice> lattice(const Graph &graph, int32_t used, Budget &budget)
     if (!budget.take(4 * squares + 20 * arcs))
         return {};
     const Skeleton skeleton(graph, used);
-    return lattice_of(
-        Axes(graph, used, [&](int32_t v, const Arc &arc) { return skeleton.has(v, arc); }));
+    const Axes axes(graph, used, [&](int32_t v, const Arc &arc) { return skeleton.has(v, arc); });
+    return lattice_of(axes, budget);
 }
 
 } // namespace heddle::placement
