@@ -50,6 +50,23 @@ typedef struct heddle_placement {
 HEDDLE_API int heddle_place(const heddle_placement_problem *problem, int32_t *slot,
                             heddle_placement *result);
 
+/* Where a process runs within its node, as it tells others there. */
+typedef struct heddle_location {
+    HEDDLE_STRUCT_BYTES(heddle_location);
+    int32_t socket; /* its number in the node; -1: not known, or not one alone */
+    int32_t memory; /* the same of the memory near it (NUMA) */
+    int32_t has_device;
+    unsigned char device[16]; /* the same in all processes */
+} heddle_location;
+
+/* Fills in on which device the calling thread works, if an open plug-in knows one. Opens none. */
+HEDDLE_API int heddle_location_device(heddle_location *location);
+
+/* How fast data go from this process to another one of its node, in units of the rate between
+ * nodes: by what joins their devices, if both have one, otherwise by where their cores are. An
+ * estimate, for `rates` above. 0: an argument makes no sense. */
+HEDDLE_API double heddle_location_rate(const heddle_location *from, const heddle_location *to);
+
 /* HEDDLE_PLACEMENT, in milliseconds; 0: nobody is to be moved. */
 HEDDLE_API int64_t heddle_placement_limit(void);
 

@@ -16,8 +16,17 @@ first message of it out of device memory (MPI_Ssend), and to send one more."""),
     "collectives": ("Blocking collectives on device memory", """\
 "direct": straight between the buffers of one node's ranks; "messages": with `MPIR_CVAR_CH4_UCX_DIRECT_COLL=0`;
 "peer copy": a copy between two devices of as many bytes as a rank has to receive from one other."""),
+    "stencil": ("Stencil codes on device memory", """\
+"exchange": the halo of Astaroth (8 doubles a cell in allocations of their own, radius 3, 26 neighbours, a cube for each
+process): one `MPI_Neighbor_alltoallw`, or a message for each neighbour, of datatypes; a message for each field and
+side; by hand (a kernel packs into the neighbours' memory, another unpacks); a copy for each field and side
+(`cudaMemcpy3DAsync` into the neighbour's memory). "step": the same and an update of all cells, by the kernel of
+`examples/stencil3d`. "stencil2d": the edges of SHOC's Stencil2D, beside copies into host memory, messages and copies
+back. "hacc": HACC's structure (paper 001, figure 7) into host memory, by MPI_Pack of one type and by a copy for each
+member. "one object": paper 002's figure 6, to create and to commit one object's types; each is another object."""),
 }
 COLUMNS = 4
+KINDS = 8
 LABELS = ("way", "what", "layout", "ranks", "blocks", "bytes")
 
 
@@ -38,8 +47,22 @@ def lines_of(cases):
     return {name: lines for name, lines in found.items() if all(len(points) > 2 for points in lines.values())}
 
 
-def draw(cases, path):
-    found = lines_of(cases)
+def by_kinds(cases):
+    """{kinds: {labels: {kind: microseconds}}}. One table, if its columns are not too many; otherwise what has the same
+    kinds of times makes a table."""
+    rows = {}
+    for case in cases:
+        rows.setdefault(tuple(str(case[label]) for label in labels(cases)), {})[case["who"]] = case["median"]
+    kinds = tuple(dict.fromkeys(case["who"] for case in cases))
+    if len(kinds) <= KINDS:
+        return {kinds: rows}
+    tables = {}
+    for key, times in rows.items():
+        tables.setdefault(tuple(times), {})[key] = times
+    return tables
+
+
+def draw(found, path):
     columns = min(len(found), COLUMNS)
     rows = -(-len(found) // columns)
     figure, axes = plt.subplots(rows, columns, figsize=(4 * columns, 3.2 * rows), squeeze=False)
@@ -62,23 +85,22 @@ def write(data, path, source):
     part = part_of(data)
     title, told = TITLES[part]
     cases, machine = data[part], data["machine"]
-    picture = path.with_suffix(".png")
-    draw(cases, picture)
-    kinds = list(dict.fromkeys(case["who"] for case in cases))
-    rows = {}
-    for case in cases:
-        rows.setdefault(tuple(str(case[label]) for label in labels(cases)), {})[case["who"]] = case["median"]
+    curves = lines_of(cases)
+    pictures = [path.with_suffix(".png")] if curves else []
+    for picture in pictures:
+        draw(curves, picture)
     lines = [f"# {title}", "", told + " Microseconds, medians; everybody's data were checked.", "",
              f"{machine['date']}, {' and '.join(machine['gpus']) or 'no GPU'}, driver {machine['driver']}, "
              f"{machine['cores']} cores; Heddle {machine['commit']}. Made by `bench/mpi/run "
              f"--{part.replace('_', '-')}` and `bench/plot` from [{source}]({source}).",
-             "", f"![{title}]({picture.name})", "", "## Targets", ""]
+             "", *(f"![{title}]({picture.name})\n" for picture in pictures), "## Targets", ""]
     lines += table(["", "bytes", "measured", "limit", ""],
                    [[f"{row['way']}: {row['layout']}", str(row["size"]), f"{row['value']:.4g} {row['what']}",
                      f"at most {row['limit']}", "met" if row["met"] else "**missed**"] for row in data["rows"]])
     lines += ["## All times", ""]
-    lines += table([*labels(cases), *kinds],
-                   [[*key, *(f"{times[who]:.1f}" if who in times else "" for who in kinds)]
-                    for key, times in rows.items()])
+    for kinds, rows in by_kinds(cases).items():
+        lines += table([*labels(cases), *kinds],
+                       [[*key, *(f"{times[who]:.1f}" if who in times else "" for who in kinds)]
+                        for key, times in rows.items()])
     path.write_text("\n".join(lines).rstrip("\n") + "\n", encoding="utf-8")
-    return [picture]
+    return pictures

@@ -22,6 +22,9 @@ interpose_sources = \
     src/interpose/partitioned.cpp \
     src/interpose/persistent.cpp \
     src/interpose/persistent.hpp \
+    src/interpose/placement.cpp \
+    src/interpose/placing.cpp \
+    src/interpose/placing.hpp \
     src/interpose/point_to_point.cpp \
     src/interpose/predefined.cpp \
     src/interpose/predefined.hpp \

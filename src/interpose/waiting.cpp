@@ -90,35 +90,9 @@ int MPI_Intercomm_merge(MPI_Comm intercomm, int high, MPI_Comm *newintracomm)
 {
     return flushed<PMPI_Intercomm_merge>(intercomm, high, newintracomm);
 }
-int MPI_Cart_create(MPI_Comm comm_old, int ndims, const int dims[], const int periods[],
-                    int reorder, MPI_Comm *comm_cart)
-{
-    return flushed<PMPI_Cart_create>(comm_old, ndims, dims, periods, reorder, comm_cart);
-}
 int MPI_Cart_sub(MPI_Comm comm, const int remain_dims[], MPI_Comm *newcomm)
 {
     return flushed<PMPI_Cart_sub>(comm, remain_dims, newcomm);
-}
-int MPI_Graph_create(MPI_Comm comm_old, int nnodes, const int indx[], const int edges[],
-                     int reorder, MPI_Comm *comm_graph)
-{
-    return flushed<PMPI_Graph_create>(comm_old, nnodes, indx, edges, reorder, comm_graph);
-}
-int MPI_Dist_graph_create(MPI_Comm comm_old, int n, const int sources[], const int degrees[],
-                          const int destinations[], const int weights[], MPI_Info info, int reorder,
-                          MPI_Comm *comm_dist_graph)
-{
-    return flushed<PMPI_Dist_graph_create>(comm_old, n, sources, degrees, destinations, weights,
-                                           info, reorder, comm_dist_graph);
-}
-int MPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, const int sources[],
-                                   const int sourceweights[], int outdegree,
-                                   const int destinations[], const int destweights[], MPI_Info info,
-                                   int reorder, MPI_Comm *comm_dist_graph)
-{
-    return flushed<PMPI_Dist_graph_create_adjacent>(comm_old, indegree, sources, sourceweights,
-                                                    outdegree, destinations, destweights, info,
-                                                    reorder, comm_dist_graph);
 }
 #if MPI_VERSION >= 4
 int MPI_Comm_create_from_group(MPI_Group group, const char *stringtag, MPI_Info info,

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Programs number the ranks of a grid row by row. Then the differences between neighbours' numbers
-// tell the grid, and boxes of it are parts with little surface, often the best.
+// tell the grid; otherwise its edges do. Boxes of it are parts with little surface, often the best.
+#include "placement/lattice.hpp"
 #include "placement/parts.hpp"
 
 #include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <numeric>
+#include <utility>
 
 namespace heddle::placement {
 
 namespace {
-
-// From the slowest dimension to the fastest.
-using Extents = std::vector<int32_t>;
 
 constexpr size_t kMostDimensions = 6;
 
@@ -78,12 +77,13 @@ void add_boxes(const Extents &grid, int32_t volume, Extents box, std::vector<Ext
 }
 
 // The vertices box by box, those without neighbours last. Boxes at the edge may be cut off.
-std::vector<int32_t> box_order(const Extents &grid, const Extents &box, int32_t used,
-                               int32_t vertices)
+std::vector<int32_t> box_order(const Lattice &lattice, const Extents &box, int32_t vertices)
 {
+    const Extents &grid = lattice.extents;
+    const auto used = static_cast<int32_t>(lattice.number.size());
     std::vector<int32_t> box_of(static_cast<size_t>(vertices), used);
     for (int32_t v = 0; v < used; ++v) {
-        int32_t rest = v, number = 0, boxes = 1;
+        int32_t rest = lattice.number[static_cast<size_t>(v)], number = 0, boxes = 1;
         for (size_t d = grid.size(); d-- > 0; rest /= grid[d]) {
             number += rest % grid[d] / box[d] * boxes;
             boxes *= (grid[d] + box[d] - 1) / box[d];
@@ -98,6 +98,21 @@ std::vector<int32_t> box_order(const Extents &grid, const Extents &box, int32_t 
     return order;
 }
 
+// The grids that the vertices form, by their numbers or by their edges.
+std::vector<Lattice> lattices_of(const Graph &graph, int32_t used, Budget &budget)
+{
+    std::vector<Extents> grids;
+    add_grids(strides_of(graph, used), used, {}, 1, grids);
+    std::vector<int32_t> in_order(static_cast<size_t>(used));
+    std::iota(in_order.begin(), in_order.end(), 0);
+    std::vector<Lattice> all;
+    for (const Extents &grid : grids)
+        all.push_back({grid, in_order});
+    if (auto found = lattice(graph, used, budget))
+        all.push_back(std::move(*found));
+    return all;
+}
+
 } // namespace
 
 std::optional<Parts> boxes(const Graph &graph, std::span<const int32_t> capacities, Budget &budget)
@@ -105,20 +120,18 @@ std::optional<Parts> boxes(const Graph &graph, std::span<const int32_t> capaciti
     const int32_t vertices = graph.vertices(), used = used_vertices(graph);
     if (used == 0 || !budget.take(4 * static_cast<int64_t>(graph.arcs())))
         return {};
-    std::vector<Extents> grids;
-    add_grids(strides_of(graph, used), used, {}, 1, grids);
 
     // To put them in order takes as long as to look at some 20 arcs a vertex.
     const int64_t steps = static_cast<int64_t>(graph.arcs()) + 20 * static_cast<int64_t>(vertices);
     std::optional<Parts> best;
     int64_t least = 0;
-    for (const Extents &grid : grids) {
+    for (const Lattice &lattice : lattices_of(graph, used, budget)) {
         std::vector<Extents> all;
-        add_boxes(grid, capacities.front(), {}, all);
+        add_boxes(lattice.extents, capacities.front(), {}, all);
         for (const Extents &box : all) {
             if (!budget.take(steps))
                 return best;
-            Parts parts = cut(box_order(grid, box, used, vertices), capacities);
+            Parts parts = cut(box_order(lattice, box, vertices), capacities);
             const int64_t between = between_nodes(graph, parts);
             if (!best || between < least) {
                 least = between;

@@ -8,6 +8,9 @@ placement_sources = \
     src/placement/boxes.cpp \
     src/placement/graph.cpp \
     src/placement/graph.hpp \
+    src/placement/lattice.cpp \
+    src/placement/lattice.hpp \
+    src/placement/location.cpp \
     src/placement/machine.cpp \
     src/placement/machine.hpp \
     src/placement/multilevel.cpp \

@@ -54,8 +54,9 @@ int64_t between_nodes(const Graph &graph, const Parts &parts);
 // Vertices in the order of `order`, and each node in turn takes as many as it has room for.
 Parts cut(std::span<const int32_t> order, std::span<const int32_t> capacities);
 
-// Boxes of the grid that the vertices' numbers form (rows first), if they seem to form one: the
-// best box of every such grid. Consecutive vertices are boxes, too.
+// Boxes of the grid that the vertices form, if they seem to form one: the best box of every such
+// grid, whether the vertices are numbered row by row or otherwise. Consecutive vertices are boxes,
+// too.
 std::optional<Parts> boxes(const Graph &graph, std::span<const int32_t> capacities, Budget &budget);
 
 // A multilevel partition by Scotch, whose parts differ by a share of their size at first, and fit

@@ -10,7 +10,7 @@
 
 namespace heddle::placement {
 
-enum class Way : uint8_t { identity, boxes, multilevel };
+enum class Way : uint8_t { identity, boxes, multilevel, links };
 const char *name_of(Way way);
 
 struct Placement {

@@ -4,7 +4,9 @@
 #include <catch2/catch.hpp>
 
 #include <algorithm>
+#include <fstream>
 #include <numeric>
+#include <set>
 
 namespace test {
 
@@ -100,6 +102,38 @@ Edges power_law(int32_t vertices, uint32_t seed)
     for (auto *side : {&edges.from, &edges.to})
         for (int32_t &end : *side)
             end = number[static_cast<size_t>(end)];
+    return edges;
+}
+
+Edges matrix(const std::string &path, int32_t ranks)
+{
+    std::ifstream file(path);
+    std::string line;
+    for (int i = 0; i < 2; ++i) // its title, and how many lines each part has
+        std::getline(file, line);
+    std::string kind;
+    int32_t rows = 0, columns = 0, entries = 0;
+    file >> kind >> rows >> columns >> entries;
+    REQUIRE((kind == "RUA" && rows == columns && entries > 0));
+    for (int i = 0; i < 3; ++i) // the rest of this one, formats, right-hand sides
+        std::getline(file, line);
+    std::vector<int32_t> start(static_cast<size_t>(columns) + 1), row(static_cast<size_t>(entries));
+    for (auto *part : {&start, &row})
+        for (int32_t &number : *part)
+            file >> number;
+    REQUIRE((file && start.back() == entries + 1));
+
+    const auto rank_of = [&](int32_t r) { return static_cast<int32_t>(int64_t{r} * ranks / rows); };
+    Edges edges;
+    edges.vertices = ranks;
+    for (int32_t column = 0; column < columns; ++column) {
+        std::set<int32_t> wanted; // by whom
+        for (int32_t i = start[static_cast<size_t>(column)];
+             i < start[static_cast<size_t>(column) + 1]; ++i)
+            wanted.insert(rank_of(row[static_cast<size_t>(i - 1)] - 1));
+        for (const int32_t rank : wanted)
+            edges.add(rank_of(column), rank, 8);
+    }
     return edges;
 }
 

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <random>
+#include <string>
 #include <vector>
 
 namespace test {
@@ -39,6 +40,9 @@ double box_share(Extents extents, bool is_periodic, int volume);
 Edges random_geometric(int32_t vertices, uint32_t seed);
 // Few speak to many (Barabasi and Albert), four edges a vertex.
 Edges power_law(int32_t vertices, uint32_t seed);
+// A sparse matrix in Harwell-Boeing's format, its rows dealt to ranks in blocks: to multiply it, a
+// rank needs the vector's elements of its columns from the ranks that have those rows.
+Edges matrix(const std::string &path, int32_t ranks);
 // Any edges: loops, parallel ones, one direction alone, weights of zero.
 Edges any(int32_t vertices, int edges, std::mt19937 &random);
 

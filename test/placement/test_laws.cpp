@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <string>
 
 using namespace test;
 
@@ -151,6 +152,9 @@ TEST_CASE("larger nodes: neighbours share the fast links")
         for (int32_t b = 0; b < 16; ++b)
             problem.rates.push_back(a % 2 == b % 2 ? 10 : 2);
     // Two links of the ring must cross, fourteen need not.
+    heddle_placement result{};
+    placed(problem.get(), &result);
+    CHECK(result.way == std::string("links within nodes"));
     CHECK(time_of(problem, placed(problem.get())) == Approx(14 * 10 / 10.0 + 2 * 10 / 2.0));
 }
 
@@ -260,6 +264,32 @@ TEST_CASE("arguments that make no sense")
     rates[1] = 0;
     CHECK(error([](P &) {}) == HEDDLE_ERR_ARG);
     CHECK(heddle_place(nullptr, slot.data(), nullptr) == HEDDLE_ERR_ARG);
+}
+
+TEST_CASE("processors of one memory are nearest, those of another socket farthest")
+{
+    const auto at = [](int32_t socket, int32_t memory) {
+        heddle_location location{};
+        REQUIRE(heddle_location_device(&location) == HEDDLE_SUCCESS);
+        CHECK(!location.has_device);
+        location.socket = socket;
+        location.memory = memory;
+        return location;
+    };
+    const auto rate = [](const heddle_location &from, const heddle_location &to) {
+        return heddle_location_rate(&from, &to);
+    };
+    const double same = rate(at(0, 1), at(0, 1));
+    CHECK(rate(at(0, 0), at(0, 1)) < same);
+    CHECK(rate(at(0, 0), at(1, 2)) < rate(at(0, 0), at(0, 1)));
+    CHECK(rate(at(-1, -1), at(1, 1)) == same);
+    CHECK(rate(at(0, 0), at(1, 1)) > 1); // nodes are farther
+
+    heddle_location wrong{};
+    wrong.bytes = 4;
+    CHECK(heddle_location_device(&wrong) == HEDDLE_ERR_ARG);
+    CHECK(heddle_location_rate(&wrong, &wrong) == 0);
+    CHECK(heddle_location_rate(nullptr, nullptr) == 0);
 }
 
 TEST_CASE("what was gained is counted")

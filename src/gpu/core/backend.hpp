@@ -12,6 +12,7 @@
 #include "engine/error.hpp"
 #include "gpu/core/work.hpp"
 
+#include <array>
 #include <bitset>
 #include <span>
 #include <string>
@@ -59,6 +60,8 @@ struct Memory {
 
 // A stream of the backend's own, or the handle of a user's (a cudaStream_t).
 using Stream = void *;
+
+using DeviceId = std::array<unsigned char, 16>;
 
 // What a caller waits for. A backend makes its own kind (see Backend::done_acquire).
 struct Done {
@@ -187,6 +190,15 @@ public:
     // end.
     virtual uint64_t span_begin(const char * /*name*/, int64_t /*bytes*/) { return 0; }
     virtual void span_end(uint64_t /*span*/) {}
+
+    // The device that the calling thread works on, as the device's library knows it; -1: none yet.
+    // Creates no context, nor do the next two.
+    virtual int current_device() const { return -1; }
+    // Of a device: no other has it, and it is the same in all processes.
+    virtual DeviceId id(int /*device*/) const { return {}; }
+    // How fast data go from one device to another, or within one, in GB/s: an estimate by the kind
+    // of link. 0: not known.
+    virtual double link_rate(int /*device*/, int /*peer*/) const { return 0; }
 };
 
 // What libheddle gives to a plug-in, which links to nothing of it.

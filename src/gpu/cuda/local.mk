@@ -49,6 +49,7 @@ libheddle_cuda_la_SOURCES = \
     src/gpu/cuda/host/device.cpp \
     src/gpu/cuda/host/device.hpp \
     src/gpu/cuda/host/imports.hpp \
+    src/gpu/cuda/host/links.cpp \
     src/gpu/cuda/host/dispatch.cpp \
     src/gpu/cuda/host/dispatch.hpp \
     src/gpu/cuda/host/done.cpp \

@@ -117,7 +117,7 @@ int heddle_sim_set_device(int device)
     Machine *const m = machine();
     if (!m || device < 0 || device >= m->device_count())
         return HEDDLE_ERR_ARG;
-    Machine::current_device() = device;
+    Machine::current_device_of_thread() = device;
     return HEDDLE_SUCCESS;
 }
 
@@ -138,7 +138,7 @@ int heddle_sim_stream_synchronize(void *stream)
 {
     Machine *const m = machine();
     const int device =
-        m ? (stream ? m->queues().device_of(stream) : Machine::current_device()) : -1;
+        m ? (stream ? m->queues().device_of(stream) : Machine::current_device_of_thread()) : -1;
     return device < 0 ? int{HEDDLE_ERR_ARG} : m->queues().synchronize(device, stream).error.code();
 }
 

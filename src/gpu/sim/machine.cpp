@@ -67,7 +67,7 @@ Machine::Machine(int devices, Peers peers) : memories_(devices, peers), queues_(
 {
 }
 
-int &Machine::current_device()
+int &Machine::current_device_of_thread()
 {
     thread_local int device = 0;
     return device;
@@ -145,6 +145,13 @@ bool Machine::reaches(int device, int peer) const
     return exists(device) && exists(peer) && memories_.open_peer(device, peer);
 }
 
+double Machine::link_rate(int device, int peer) const
+{
+    if (device == peer)
+        return 1000;
+    return memories_.can_reach(device, peer) ? 300 : 25;
+}
+
 // ---- slabs ----
 
 Error Machine::allocate(int device, size_t bytes, void **ptr)
@@ -190,7 +197,7 @@ Error Machine::stream_device(Stream stream, int *device)
 {
     if (const Fault error = switches_.enter(Call::stream_device))
         return report(error);
-    const int found = stream ? queues_.device_of(stream) : current_device();
+    const int found = stream ? queues_.device_of(stream) : current_device_of_thread();
     if (found < 0)
         return report({HEDDLE_ERR_STREAM, "sim: no such stream"});
     *device = found;

@@ -58,10 +58,14 @@ public:
     uint64_t span_begin(const char *, int64_t) override { return switches_.count_span_begin(); }
     void span_end(uint64_t) override { switches_.count_span_end(); }
 
+    int current_device() const override { return Machine::current_device_of_thread(); }
+    DeviceId id(int device) const override { return {static_cast<unsigned char>(device + 1)}; }
+    double link_rate(int device, int peer) const override;
+
     Switches &switches() { return switches_; }
     Memories &memories() { return memories_; }
     Queues &queues() { return queues_; }
-    static int &current_device();
+    static int &current_device_of_thread();
 
 private:
     Error report(const Fault &error) const;

@@ -22,6 +22,7 @@
  *                       2  only that of the devices numbered one lower or higher
  *                       3  as 1, but only kernels and copies of its own device reach every second
  *                          allocation of heddle_sim_malloc
+ *                       Links to what is not reached are slower (Backend::link_rate).
  *   HEDDLE_SIM_NAME     what the plug-in calls itself; default "sim". With "cuda", MPI answers
  *                       queries of CUDA support as for CUDA.
  *   HEDDLE_SIM          switches, as for heddle_sim_configure

@@ -62,10 +62,122 @@ bool MPIR_Placement_is_wanted(MPIR_Comm *comm, MPIR_Info *info, int reorder)
         int nodes = 1;
         for (int i = 1; i < comm->local_size; i++)
             nodes += node[i] != node[i - 1];
-        is_wanted = nodes > 1 && nodes < comm->local_size;
+        is_wanted = nodes < comm->local_size;
     }
     MPL_free(node);
     return is_wanted;
+}
+
+/* ---- rates within nodes ------------------------------------------------------------------------
+ */
+
+static int32_t number_of(MPIR_hwtopo_type_e type)
+{
+    const MPIR_hwtopo_gid_t gid = MPIR_hwtopo_get_obj_by_type(type);
+    return gid == MPIR_HWTOPO_GID_ROOT ? -1 : MPIR_hwtopo_get_lid(gid);
+}
+
+/* Where each process's row lies among those of all nodes, in the order of the nodes' first ranks.
+ * counts: how long each is, then where it begins. */
+static void lay_out_rows(MPIR_Comm *comm, const int *node, MPI_Aint *counts)
+{
+    MPI_Aint *const displs = counts + comm->local_size, next = 0;
+    for (int i = 0; i < comm->local_size; i++)
+        counts[i] = 0;
+    for (int first = 0; first < comm->local_size; first++) {
+        MPI_Aint members = 0;
+        if (counts[first] > 0)
+            continue;
+        for (int i = first; i < comm->local_size; i++)
+            members += node[i] == node[first];
+        for (int i = first; i < comm->local_size; i++)
+            if (node[i] == node[first]) {
+                counts[i] = members;
+                displs[i] = next;
+                next += members;
+            }
+    }
+}
+
+/* 0 stands for a process itself. */
+static bool are_alike(const double *rates, MPI_Aint n)
+{
+    double first = 0;
+    for (MPI_Aint i = 0; i < n; i++) {
+        if (rates[i] > 0 && first > 0 && rates[i] != first)
+            return false;
+        if (rates[i] > 0)
+            first = rates[i];
+    }
+    return true;
+}
+
+/* At rank 0 *rates has all rows, unless all processes of a node reach each other alike. */
+static int gather_rows(MPIR_Comm *comm, const int *node, const double *row, int near,
+                       MPI_Aint *counts, double **rates)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIR_Errflag_t errflag = MPIR_ERR_NONE;
+    double *all = NULL;
+    MPI_Aint sum = 0;
+    if (comm->rank == 0) {
+        lay_out_rows(comm, node, counts);
+        for (int i = 0; i < comm->local_size; i++)
+            sum += counts[i];
+        all = MPL_malloc(sum * sizeof(double), MPL_MEM_COMM);
+        MPIR_ERR_CHKANDJUMP(!all, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
+    }
+    mpi_errno = MPIR_Gatherv(row, near, MPI_DOUBLE, all, counts, counts + comm->local_size,
+                             MPI_DOUBLE, 0, comm, &errflag);
+    MPIR_ERR_CHECK(mpi_errno);
+    if (comm->rank == 0 && !are_alike(all, sum)) {
+        *rates = all;
+        all = NULL;
+    }
+fn_exit:
+    MPL_free(all);
+    return mpi_errno;
+fn_fail:
+    goto fn_exit;
+}
+
+/* Collective: at rank 0 *rates is what heddle_placement_problem wants, or NULL where all processes
+ * of a node reach each other alike. */
+static int find_rates(MPIR_Comm *comm, double **rates)
+{
+    int mpi_errno = MPI_SUCCESS, near = 0;
+    MPIR_Errflag_t errflag = MPIR_ERR_NONE;
+    const int size = comm->local_size;
+    heddle_location here = {.bytes = sizeof here,
+                            .socket = number_of(MPIR_HWTOPO_TYPE__PACKAGE),
+                            .memory = number_of(MPIR_HWTOPO_TYPE__DDR)};
+    heddle_location *locations = NULL;
+    double *row = NULL;
+    int *node = NULL;
+    MPI_Aint *counts = NULL;
+    MPIR_CHKLMEM_DECL(4);
+    *rates = NULL;
+    heddle_location_device(&here);
+    MPIR_CHKLMEM_MALLOC(locations, heddle_location *, size * sizeof here, mpi_errno, "locations",
+                        MPL_MEM_COMM);
+    MPIR_CHKLMEM_MALLOC(row, double *, size * sizeof(double), mpi_errno, "row", MPL_MEM_COMM);
+    MPIR_CHKLMEM_MALLOC(node, int *, size * sizeof(int), mpi_errno, "node", MPL_MEM_COMM);
+    MPIR_CHKLMEM_MALLOC(counts, MPI_Aint *, 2 * size * sizeof(MPI_Aint), mpi_errno, "counts",
+                        MPL_MEM_COMM);
+    mpi_errno = MPIR_Allgather(&here, sizeof here, MPI_BYTE, locations, sizeof here, MPI_BYTE, comm,
+                               &errflag);
+    MPIR_ERR_CHECK(mpi_errno);
+    find_nodes(comm, node); /* they are known: placement is wanted */
+    for (int i = 0; i < size; i++)
+        if (node[i] == node[comm->rank])
+            row[near++] = i == comm->rank ? 0 : heddle_location_rate(&here, &locations[i]);
+    mpi_errno = gather_rows(comm, node, row, near, counts, rates);
+    MPIR_ERR_CHECK(mpi_errno);
+fn_exit:
+    MPIR_CHKLMEM_FREEALL();
+    return mpi_errno;
+fn_fail:
+    goto fn_exit;
 }
 
 /* At rank 0: fills `seats`, of each process. */
@@ -101,6 +213,10 @@ static int agree(MPIR_Comm *comm, heddle_placement_problem *problem, seat_t *sea
     int mpi_errno = MPI_SUCCESS, status = NO_MEMORY;
     MPIR_Errflag_t errflag = MPIR_ERR_NONE;
     seat_t *seats = NULL;
+    double *rates = NULL;
+    mpi_errno = find_rates(comm, &rates);
+    MPIR_ERR_CHECK(mpi_errno);
+    problem->rates = rates;
     if (comm->rank == 0) {
         seats = MPL_malloc(comm->local_size * sizeof(seat_t), MPL_MEM_COMM);
         if (seats != NULL)
@@ -115,6 +231,7 @@ static int agree(MPIR_Comm *comm, heddle_placement_problem *problem, seat_t *sea
         mpi_errno = MPIR_Scatter(seats, 2, MPI_INT, seat, 2, MPI_INT, 0, comm, &errflag);
     MPIR_ERR_CHECK(mpi_errno);
 fn_exit:
+    MPL_free(rates);
     MPL_free(seats);
     return mpi_errno;
 fn_fail:

@@ -19,8 +19,8 @@ typedef struct MPIR_Placement_edges {
     const int *sources, *degrees, *destinations, *weights;
 } MPIR_Placement_edges;
 
-/* Whether to look for an order: the same on all processes. Not where there is nothing to gain, or
- * HEDDLE_PLACEMENT or the info key heddle_placement is 0. `info` may be null. */
+/* Whether to look for an order: the same on all processes. Not where each process has a node of its
+ * own, or HEDDLE_PLACEMENT or the info key heddle_placement is 0. `info` may be null. */
 bool MPIR_Placement_is_wanted(MPIR_Comm *comm, MPIR_Info *info, int reorder);
 
 /* Change this process's rank in the new communicator, which may be MPI_UNDEFINED. */

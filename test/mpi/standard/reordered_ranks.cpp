@@ -194,6 +194,20 @@ void test_graph(const std::vector<Edge> &graph, Weights how, const std::string &
     MPI_Comm_free(&comm);
 }
 
+/* Data along those of stock MPICH 4.0.2 come in another order (docs/upstream.md). */
+#ifdef HEDDLE_TEST_INTERPOSED
+constexpr bool takes_parallel_edges = false;
+#else
+constexpr bool takes_parallel_edges = true;
+#endif
+
+bool has(const std::vector<Edge> &graph, const Edge &edge)
+{
+    return std::any_of(graph.begin(), graph.end(), [&](const Edge &each) {
+        return each.from == edge.from && each.to == edge.to;
+    });
+}
+
 void test_random_graphs()
 {
     std::mt19937 random(3);
@@ -201,8 +215,11 @@ void test_random_graphs()
     for (int i = 0; i < 12; i++) {
         std::vector<Edge> graph; /* loops, parallel edges, one direction alone, ranks without any */
         const int members = 1 + below(size);
-        for (int e = below(6 * size); e > 0; e--)
-            graph.push_back({below(members), below(members), below(50)});
+        for (int e = below(6 * size); e > 0; e--) {
+            const Edge edge{below(members), below(members), below(50)};
+            if (takes_parallel_edges || !has(graph, edge))
+                graph.push_back(edge);
+        }
         test_graph(graph, i % 3 ? Weights::some : Weights::none, "graph " + std::to_string(i));
     }
 }

@@ -64,6 +64,10 @@ public:
     uint64_t span_begin(const char *name, int64_t bytes) override;
     void span_end(uint64_t span) override;
 
+    int current_device() const override;
+    DeviceId id(int device) const override;
+    double link_rate(int device, int peer) const override;
+
 private:
     bool is_device(int device) const;
     void find_closed(CUdeviceptr address, Memory &memory) const;
