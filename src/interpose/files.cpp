@@ -98,17 +98,18 @@ template <bool writes, class Call, class Buffer> int nonblocking(MPI_File file, 
         return refuse(file, error);
     Steps steps;
     steps.comm = MPI_COMM_WORLD;
+    steps.file = file;
     if (writes)
         steps.pack.push_back(pack_move(piece->data, piece->staging.at()));
     steps.issue = [=, piece = piece.get()](MPI_Request *inner) {
         return call(piece->staging.at(), piece->type(), inner);
     };
     if (!writes)
-        steps.unpack = [piece = piece.get()](const MPI_Status &status) {
-            std::vector<heddle_move> moves;
+        steps.unpack = [piece = piece.get()](const MPI_Status &status,
+                                             std::vector<heddle_move> &moves) {
             if (const int64_t bytes = bytes_of(status); bytes > 0)
                 moves.push_back(unpack_move(piece->data, piece->staging.at(), bytes));
-            return moves;
+            return MPI_SUCCESS;
         };
     steps.has_status = true;
     steps.keep = piece;

@@ -16,6 +16,8 @@ interpose_sources = \
     src/interpose/files.cpp \
     src/interpose/handles.cpp \
     src/interpose/handles.hpp \
+    src/interpose/message.cpp \
+    src/interpose/message.hpp \
     src/interpose/operation.cpp \
     src/interpose/operation.hpp \
     src/interpose/packing.cpp \

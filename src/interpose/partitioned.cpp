@@ -94,9 +94,12 @@ int make_partitioned(Buffer *buffer, int parts, MPI_Count n, MPI_Datatype type, 
     if (error != MPI_SUCCESS)
         return error;
     Steps steps;
-    steps.comm = MPI_COMM_WORLD;
+    steps.comm = comm;
     if (!sends)
-        steps.unpack = [all = all.get()](const MPI_Status &) { return all->take_rest(); };
+        steps.unpack = [all = all.get()](const MPI_Status &, std::vector<heddle_move> &moves) {
+            moves = all->take_rest();
+            return MPI_SUCCESS;
+        };
     steps.has_status = !sends;
     steps.keep = all;
     keep_persistent(*request, std::move(steps));

@@ -2,6 +2,7 @@
 // Calls that may wait for other processes, and move no data of the program's. What is being packed
 // goes to MPI first: the other process may wait for that (operation.hpp).
 #include "interpose/operation.hpp"
+#include "interpose/persistent.hpp"
 #include "interpose/report.hpp"
 
 using namespace heddle::interpose;
@@ -12,6 +13,15 @@ template <auto down, class... Arguments> int flushed(Arguments... arguments)
 {
     flush();
     return down(arguments...);
+}
+
+// For those that give a communicator up.
+template <auto down> int gone(MPI_Comm *comm)
+{
+    flush();
+    forget_communicator(*comm);
+    forget_communicator_of_persistent(*comm);
+    return down(comm);
 }
 
 // For those that are called again and again until something happens.
@@ -50,13 +60,13 @@ int MPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *new
 {
     return flushed<PMPI_Comm_create_group>(comm, group, tag, newcomm);
 }
-int MPI_Comm_disconnect(MPI_Comm *comm) { return flushed<PMPI_Comm_disconnect>(comm); }
+int MPI_Comm_disconnect(MPI_Comm *comm) { return gone<PMPI_Comm_disconnect>(comm); }
 int MPI_Comm_dup(MPI_Comm comm, MPI_Comm *newcomm) { return flushed<PMPI_Comm_dup>(comm, newcomm); }
 int MPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm)
 {
     return flushed<PMPI_Comm_dup_with_info>(comm, info, newcomm);
 }
-int MPI_Comm_free(MPI_Comm *comm) { return flushed<PMPI_Comm_free>(comm); }
+int MPI_Comm_free(MPI_Comm *comm) { return gone<PMPI_Comm_free>(comm); }
 int MPI_Comm_join(int fd, MPI_Comm *intercomm) { return flushed<PMPI_Comm_join>(fd, intercomm); }
 int MPI_Comm_spawn(const char *command, char *argv[], int maxprocs, MPI_Info info, int root,
                    MPI_Comm comm, MPI_Comm *intercomm, int array_of_errcodes[])
