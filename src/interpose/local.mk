@@ -3,6 +3,8 @@
 # The interposer: the engine for programs on another MPI (--with-interpose). One source, compiled once for each ABI with
 # that MPI's mpi.h. It calls PMPI_..., which the process's MPI defines, and is linked with none.
 interpose_sources = \
+    src/interpose/bindings.cpp \
+    src/interpose/bindings.hpp \
     src/interpose/collective.cpp \
     src/interpose/collective.hpp \
     src/interpose/collective_calls.cpp \
@@ -16,6 +18,7 @@ interpose_sources = \
     src/interpose/files.cpp \
     src/interpose/handles.cpp \
     src/interpose/handles.hpp \
+    src/interpose/lifetime.cpp \
     src/interpose/message.cpp \
     src/interpose/message.hpp \
     src/interpose/operation.cpp \

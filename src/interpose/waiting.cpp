@@ -145,7 +145,6 @@ int MPI_Intercomm_create_from_groups(MPI_Group local_group, int local_leader,
                                                       remote_leader, stringtag, info, errhandler,
                                                       newintercomm);
 }
-int MPI_Session_finalize(MPI_Session *session) { return flushed<PMPI_Session_finalize>(session); }
 #endif
 
 // ---- Probes ----
@@ -227,15 +226,4 @@ int MPI_File_set_view(MPI_File fh, MPI_Offset disp, MPI_Datatype etype, MPI_Data
     return flushed<PMPI_File_set_view>(fh, disp, etype, filetype, datarep, info);
 }
 int MPI_File_sync(MPI_File fh) { return flushed<PMPI_File_sync>(fh); }
-
-// ---- The end ----
-
-int MPI_Finalize()
-{
-    finish_all();
-    forget_shapes();
-    free_what_waits();
-    print_counters();
-    return PMPI_Finalize();
-}
 }
