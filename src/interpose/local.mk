@@ -58,3 +58,10 @@ libheddle_mpi_openmpi_la_CPPFLAGS = $(AM_CPPFLAGS) $(INTERPOSE_OPENMPI_CPPFLAGS)
 libheddle_mpi_openmpi_la_LDFLAGS = $(interpose_ldflags)
 libheddle_mpi_openmpi_la_LIBADD = libheddle.la -ldl
 endif
+if INTERPOSE_ABI
+lib_LTLIBRARIES += libheddle-mpi-abi.la
+libheddle_mpi_abi_la_SOURCES = $(interpose_sources)
+libheddle_mpi_abi_la_CPPFLAGS = $(AM_CPPFLAGS) $(INTERPOSE_ABI_CPPFLAGS)
+libheddle_mpi_abi_la_LDFLAGS = $(interpose_ldflags)
+libheddle_mpi_abi_la_LIBADD = libheddle.la -ldl
+endif

@@ -319,7 +319,7 @@ int exchange_or_pass(const void *out, Int outs, MPI_Datatype out_type, Peer to, 
                 status);
 }
 
-#if MPI_VERSION >= 4
+#if defined(HEDDLE_MPI_4)
 // Both ends of a nonblocking exchange, which live as long as it.
 struct Ends {
     const End out, in;
@@ -466,6 +466,31 @@ using namespace heddle::interpose;
         return replace<PMPI_##Name>(buffer, n, type, {to, out_tag}, {from, in_tag}, comm, status); \
     }
 
+#define EXCHANGE_NONBLOCKING(Suffix, Int)                                                          \
+    int PMPI_Isendrecv##Suffix(const void *out, Int outs, MPI_Datatype out_type, int to,           \
+                               int out_tag, void *in, Int ins, MPI_Datatype in_type, int from,     \
+                               int in_tag, MPI_Comm comm, MPI_Request *request);                   \
+    int PMPI_Isendrecv_replace##Suffix(void *buffer, Int n, MPI_Datatype type, int to,             \
+                                       int out_tag, int from, int in_tag, MPI_Comm comm,           \
+                                       MPI_Request *request);                                      \
+    int MPI_Isendrecv##Suffix(const void *out, Int outs, MPI_Datatype out_type, int to,            \
+                              int out_tag, void *in, Int ins, MPI_Datatype in_type, int from,      \
+                              int in_tag, MPI_Comm comm, MPI_Request *request)                     \
+    {                                                                                              \
+        return begin_exchange_or_pass<PMPI_Isendrecv##Suffix, PMPI_Isend##Suffix,                  \
+                                      PMPI_Irecv##Suffix>(out, outs, out_type, {to, out_tag}, in,  \
+                                                          ins, in_type, {from, in_tag}, comm,      \
+                                                          request);                                \
+    }                                                                                              \
+    int MPI_Isendrecv_replace##Suffix(void *buffer, Int n, MPI_Datatype type, int to, int out_tag, \
+                                      int from, int in_tag, MPI_Comm comm, MPI_Request *request)   \
+    {                                                                                              \
+        return begin_replace<PMPI_Isendrecv_replace##Suffix, PMPI_Isend##Suffix,                   \
+                             PMPI_Irecv##Suffix>(buffer, n, type, {to, out_tag}, {from, in_tag},   \
+                                                 comm, request);                                   \
+    }
+
+#pragma GCC visibility push(default)
 extern "C" {
 SEND(Send, int)
 SEND(Ssend, int)
@@ -500,31 +525,13 @@ RECEIVES(_c, MPI_Count)
 EXCHANGE(Sendrecv_c, MPI_Count)
 REPLACE(Sendrecv_replace_c, MPI_Count)
 
-int MPI_Isendrecv(const void *out, int outs, MPI_Datatype out_type, int to, int out_tag, void *in,
-                  int ins, MPI_Datatype in_type, int from, int in_tag, MPI_Comm comm,
-                  MPI_Request *request)
-{
-    return begin_exchange_or_pass<PMPI_Isendrecv, PMPI_Isend, PMPI_Irecv>(
-        out, outs, out_type, {to, out_tag}, in, ins, in_type, {from, in_tag}, comm, request);
-}
-int MPI_Isendrecv_c(const void *out, MPI_Count outs, MPI_Datatype out_type, int to, int out_tag,
-                    void *in, MPI_Count ins, MPI_Datatype in_type, int from, int in_tag,
-                    MPI_Comm comm, MPI_Request *request)
-{
-    return begin_exchange_or_pass<PMPI_Isendrecv_c, PMPI_Isend_c, PMPI_Irecv_c>(
-        out, outs, out_type, {to, out_tag}, in, ins, in_type, {from, in_tag}, comm, request);
-}
-int MPI_Isendrecv_replace(void *buffer, int n, MPI_Datatype type, int to, int out_tag, int from,
-                          int in_tag, MPI_Comm comm, MPI_Request *request)
-{
-    return begin_replace<PMPI_Isendrecv_replace, PMPI_Isend, PMPI_Irecv>(
-        buffer, n, type, {to, out_tag}, {from, in_tag}, comm, request);
-}
-int MPI_Isendrecv_replace_c(void *buffer, MPI_Count n, MPI_Datatype type, int to, int out_tag,
-                            int from, int in_tag, MPI_Comm comm, MPI_Request *request)
-{
-    return begin_replace<PMPI_Isendrecv_replace_c, PMPI_Isend_c, PMPI_Irecv_c>(
-        buffer, n, type, {to, out_tag}, {from, in_tag}, comm, request);
-}
+#endif
+
+#if defined(HEDDLE_MPI_4)
+EXCHANGE_NONBLOCKING(, int)
+#endif
+#if MPI_VERSION >= 4
+EXCHANGE_NONBLOCKING(_c, MPI_Count)
 #endif
 }
+#pragma GCC visibility pop

@@ -62,12 +62,12 @@ TypeRef make_of_one(const Contents &contents, heddle_type *old)
         return make_darray(contents, old);
     case MPI_COMBINER_RESIZED:
         return make_type(heddle_type_resized, old, n[0], n[1]);
-#if !defined(OPEN_MPI)                 // whose header refuses the names
+#if defined(HEDDLE_OLD_COMBINERS)
     case MPI_COMBINER_HVECTOR_INTEGER: // Fortran's old forms: displacements are integers
 #endif
     case MPI_COMBINER_HVECTOR:
         return make_type(heddle_type_hvector, n[0], n[1], n[2], old);
-#if !defined(OPEN_MPI)
+#if defined(HEDDLE_OLD_COMBINERS)
     case MPI_COMBINER_HINDEXED_INTEGER:
 #endif
     case MPI_COMBINER_HINDEXED:
@@ -79,7 +79,7 @@ TypeRef make_of_one(const Contents &contents, heddle_type *old)
 
 bool is_struct(int combiner)
 {
-#if !defined(OPEN_MPI)
+#if defined(HEDDLE_OLD_COMBINERS)
     if (combiner == MPI_COMBINER_STRUCT_INTEGER)
         return true;
 #endif
