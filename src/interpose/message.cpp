@@ -9,17 +9,32 @@ namespace heddle::interpose {
 
 namespace {
 
-// How a notice ends. Its length is odd, so it is no whole number of most elements.
 constexpr char end_of_notice[] = "\x1b heddle: the sender's device failed to pack this message. \x07";
-constexpr int64_t end_bytes = sizeof end_of_notice;
-static_assert(end_bytes % 2 == 1);
+static_assert(sizeof end_of_notice == Notice::end_bytes);
 
 } // namespace
+
+// Out of device memory only what may be one is fetched.
+bool Message::is_notice(int64_t received) const
+{
+    if (received < Notice::end_bytes)
+        return false;
+    std::byte *const last = at() + received - Notice::end_bytes;
+    if (!staging_.is_on_device())
+        return Notice::is_end(last);
+    if (received % 2 == 0)
+        return false;
+    std::byte fetched[Notice::end_bytes];
+    const heddle_move move = {packed_side(last, Notice::end_bytes),
+                              packed_side(fetched, Notice::end_bytes), Notice::end_bytes,
+                              HEDDLE_OP_REPLACE};
+    return transfer({move}) == MPI_SUCCESS && Notice::is_end(fetched);
+}
 
 int Message::unpacking(const MPI_Status &status, std::vector<heddle_move> &moves) const
 {
     const int64_t received = bytes_of(status);
-    if (Notice::is_at_end_of(at(), received))
+    if (is_notice(received))
         return MPI_ERR_OTHER;
     if (received > 0)
         moves.push_back(unpack_move(data_, at(), received));
@@ -55,10 +70,9 @@ int Notice::begin(int64_t bytes_of_message, Peer to, MPI_Comm comm, MPI_Request 
     return PMPI_Isend(text_.data(), packed.count(), packed.type(), to.rank, to.tag, comm, request);
 }
 
-bool Notice::is_at_end_of(const std::byte *received, int64_t bytes)
+bool Notice::is_end(const std::byte *last)
 {
-    return bytes >= end_bytes &&
-           std::memcmp(received + bytes - end_bytes, end_of_notice, end_bytes) == 0;
+    return std::memcmp(last, end_of_notice, end_bytes) == 0;
 }
 
 } // namespace heddle::interpose

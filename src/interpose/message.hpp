@@ -18,7 +18,11 @@ struct Peer {
 // A buffer of the program's and the staging memory that stands for it.
 class Message {
 public:
-    explicit Message(Data what) : data_(std::move(what)), staging_(data_.bytes(), data_.near()) {}
+    explicit Message(Data what)
+        : data_(std::move(what)),
+          staging_(data_.bytes(), data_.near(), method_for(data_.bytes(), data_.near()))
+    {
+    }
 
     bool failed() const { return staging_.failed(); }
     std::byte *at() const { return staging_.at(); }
@@ -33,6 +37,8 @@ public:
     int unpacking(const MPI_Status &status, std::vector<heddle_move> &moves) const;
 
 private:
+    bool is_notice(int64_t received) const;
+
     const Data data_;
     const Staging staging_;
 };
@@ -46,8 +52,9 @@ public:
     int send(int64_t bytes_of_message, Peer to, MPI_Comm comm);
     int begin(int64_t bytes_of_message, Peer to, MPI_Comm comm, MPI_Request *request);
 
-    // Whether what came ends as a notice does.
-    static bool is_at_end_of(const std::byte *received, int64_t bytes);
+    static constexpr int64_t end_bytes = 61; // odd, so a notice is no whole number of most elements
+    // Whether these are the last bytes of a notice.
+    static bool is_end(const std::byte *last);
 
 private:
     void write(int64_t bytes_of_message);

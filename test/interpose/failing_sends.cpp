@@ -71,7 +71,8 @@ static void failing_send(const std::string &name, const Send &send, int n, int i
             MPI_Send(&rank, 1, MPI_INT, 0, 3, comm);
         error = MPI_Recv(buffer.at(), instances, buffer.type(), 0, 1, comm, MPI_STATUS_IGNORE);
     }
-    check(error != MPI_SUCCESS, what + ": no error");
+    /* MPICH 4.3 returns MPI_SUCCESS behind a handler that returns. */
+    check(error != MPI_SUCCESS || heard > 0, what + ": no error");
 }
 
 /* Rank 1's device fails. */
