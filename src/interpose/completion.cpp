@@ -91,10 +91,7 @@ int either(int result, int own) { return result == MPI_SUCCESS ? own : result; }
 
 std::vector<size_t> indices_of(int n, const int *indices)
 {
-    std::vector<size_t> all;
-    for (int i = 0; i < n; ++i)
-        all.push_back(static_cast<size_t>(indices[i]));
-    return all;
+    return {indices, indices + n};
 }
 
 } // namespace
