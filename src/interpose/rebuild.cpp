@@ -5,6 +5,7 @@
 #include "interpose/darray.hpp"
 #include "interpose/predefined.hpp"
 
+#include <cstddef>
 #include <memory>
 #include <unordered_map>
 #include <vector>
@@ -32,9 +33,10 @@ TypeRef make_subarray(const Contents &contents, heddle_type *oldtype)
 {
     const bool large = contents.is_large();
     const int ndims = contents.ints()[0];
+    const ptrdiff_t n = ndims;
     const int64_t *const sizes = contents.numbers().data() + (large ? 0 : 1);
-    const int order = contents.ints()[static_cast<size_t>(large ? 1 : 1 + 3 * ndims)];
-    return make_type(heddle_type_subarray, ndims, sizes, sizes + ndims, sizes + 2 * ndims,
+    const int order = contents.ints()[static_cast<size_t>(large ? 1 : 1 + 3 * n)];
+    return make_type(heddle_type_subarray, ndims, sizes, sizes + n, sizes + 2 * n,
                      order == MPI_ORDER_C ? int{HEDDLE_ORDER_C} : int{HEDDLE_ORDER_FORTRAN},
                      oldtype);
 }
