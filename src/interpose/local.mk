@@ -3,6 +3,8 @@
 # The interposer: the engine for programs on another MPI (--with-interpose). One source, compiled once for each ABI with
 # that MPI's mpi.h. It calls PMPI_..., which the process's MPI defines, and is linked with none.
 interpose_sources = \
+    src/interpose/accesses.cpp \
+    src/interpose/accesses.hpp \
     src/interpose/bindings.cpp \
     src/interpose/bindings.hpp \
     src/interpose/collective.cpp \

@@ -62,9 +62,15 @@ void Operation::fail_packing(int error)
 // The handler has heard of the error.
 int Operation::told(int error) const
 {
-    if (error != MPI_SUCCESS && steps_->file != MPI_FILE_NULL)
+    if (error == MPI_SUCCESS)
+        return error;
+    if (steps_->file != MPI_FILE_NULL)
         PMPI_File_call_errhandler(steps_->file, error);
-    return steps_->file != MPI_FILE_NULL ? error : raise(comm_, error);
+    else if (steps_->win != MPI_WIN_NULL)
+        PMPI_Win_call_errhandler(steps_->win, error);
+    else
+        raise(comm_, error);
+    return error;
 }
 
 void Operation::cancel()

@@ -19,9 +19,11 @@ namespace heddle::interpose {
 
 // What an operation is to do.
 struct Steps {
-    // Whose error handler hears of failures to pack and unpack: the file's, if there is one.
+    // Whose error handler hears of failures to pack and unpack: the file's or window's, if there is
+    // one.
     MPI_Comm comm = MPI_COMM_NULL;
     MPI_File file = MPI_FILE_NULL;
+    MPI_Win win = MPI_WIN_NULL;
     std::vector<heddle_move> pack;
     // Calls MPI, which writes the inner request.
     std::function<int(MPI_Request *)> issue;

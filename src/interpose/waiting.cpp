@@ -166,7 +166,7 @@ int MPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *mess
     return moved_on<PMPI_Improbe>(source, tag, comm, flag, message, status);
 }
 
-// ---- Windows ----
+// ---- Windows: see windows.cpp, too ----
 int MPI_Win_allocate(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void *baseptr,
                      MPI_Win *win)
 {
@@ -181,13 +181,10 @@ int MPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win *win)
 {
     return flushed<PMPI_Win_create_dynamic>(info, comm, win);
 }
-int MPI_Win_fence(int assert, MPI_Win win) { return flushed<PMPI_Win_fence>(assert, win); }
-int MPI_Win_free(MPI_Win *win) { return flushed<PMPI_Win_free>(win); }
 int MPI_Win_start(MPI_Group group, int assert, MPI_Win win)
 {
     return flushed<PMPI_Win_start>(group, assert, win);
 }
-int MPI_Win_complete(MPI_Win win) { return flushed<PMPI_Win_complete>(win); }
 int MPI_Win_post(MPI_Group group, int assert, MPI_Win win)
 {
     return flushed<PMPI_Win_post>(group, assert, win);
@@ -197,13 +194,7 @@ int MPI_Win_lock(int lock_type, int rank, int assert, MPI_Win win)
 {
     return flushed<PMPI_Win_lock>(lock_type, rank, assert, win);
 }
-int MPI_Win_unlock(int rank, MPI_Win win) { return flushed<PMPI_Win_unlock>(rank, win); }
 int MPI_Win_lock_all(int assert, MPI_Win win) { return flushed<PMPI_Win_lock_all>(assert, win); }
-int MPI_Win_unlock_all(MPI_Win win) { return flushed<PMPI_Win_unlock_all>(win); }
-int MPI_Win_flush(int rank, MPI_Win win) { return flushed<PMPI_Win_flush>(rank, win); }
-int MPI_Win_flush_all(MPI_Win win) { return flushed<PMPI_Win_flush_all>(win); }
-int MPI_Win_flush_local(int rank, MPI_Win win) { return flushed<PMPI_Win_flush_local>(rank, win); }
-int MPI_Win_flush_local_all(MPI_Win win) { return flushed<PMPI_Win_flush_local_all>(win); }
 int MPI_Win_test(MPI_Win win, int *flag) { return moved_on<PMPI_Win_test>(win, flag); }
 
 // ---- Files ----
