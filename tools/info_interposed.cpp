@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Asks another MPI, under which the interposer is to work, for its version. heddle-run --check shows
-// it.
+// Asks another MPI, under which the interposer is to work, for its version. heddle-run --check
+// shows it.
 #include "info.hpp"
 
 #include <array>

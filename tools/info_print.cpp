@@ -121,7 +121,8 @@ void print_interposed(std::ostream &out, const Info &info, const std::string &li
         line(out, "device", device);
     for (const SettingInfo &setting : info.settings)
         if (setting.name == "HEDDLE_INTERPOSE_GPU_AWARE")
-            line(out, "GPU-aware", setting.value + " (" + setting.name + ", " + setting.origin + ")");
+            line(out, "GPU-aware",
+                 setting.value + " (" + setting.name + ", " + setting.origin + ")");
 }
 
 void print_text(std::ostream &out, const Info &info)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * messages: MPI_Pack, and half a ping-pong by MPI_Send and MPI_Recv, of blocks with as large gaps in
- * the memory of a GPU (with --host: in host memory), between two ranks. Prints a line for each case:
- * operation, bytes, bytes of a block, microseconds (the median), and how many turns it had. Every
- * case's data are checked first; a wrong one ends the program with status 1.
+ * messages: MPI_Pack, and half a ping-pong by MPI_Send and MPI_Recv, of blocks with as large gaps
+ * in the memory of a GPU (with --host: in host memory), between two ranks. Prints a line for each
+ * case: operation, bytes, bytes of a block, microseconds (the median), and how many turns it had.
+ * Every case's data are checked first; a wrong one ends the program with status 1.
  */
 #include "../../examples/device_memory.h"
 
@@ -148,7 +148,8 @@ static int by_size(const void *a, const void *b)
 }
 
 /* The first call was for the check. Rank 0 decides when it is enough. */
-static void measure(const char *name, void (*call)(struct layout *), struct layout *it, double parts)
+static void measure(const char *name, void (*call)(struct layout *), struct layout *it,
+                    double parts)
 {
     double times[MOST_TURNS], all = 0;
     int turns = 0, goes_on = 1;

@@ -32,7 +32,8 @@ const Access::Staged *Access::stage(const void *buffer, int64_t n, MPI_Datatype 
     Staging staging(data->bytes(), data->near());
     if (staging.failed())
         error_ = MPI_ERR_NO_MEM;
-    staged_->push_back(std::make_unique<const Staged>(Staged{*std::move(data), std::move(staging)}));
+    staged_->push_back(
+        std::make_unique<const Staged>(Staged{*std::move(data), std::move(staging)}));
     return staged_->back().get();
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One-sided operations whose buffers here are in device memory, though the window is in host memory.
-// Staging memory stands for the buffers until a synchronization call says that MPI is done. What has
-// been fetched is unpacked then.
+// One-sided operations whose buffers here are in device memory, though the window is in host
+// memory. Staging memory stands for the buffers until a synchronization call says that MPI is done.
+// What has been fetched is unpacked then.
 #pragma once
 
 #include "interpose/operation.hpp"
@@ -50,8 +50,7 @@ private:
     };
     // Null where the buffer is MPI's as it is.
     const Staged *stage(const void *buffer, int64_t n, MPI_Datatype type);
-    template <class Int>
-    Instances<Int> stage(Instances<Int> given, std::vector<heddle_move> &moves)
+    template <class Int> Instances<Int> stage(Instances<Int> given, std::vector<heddle_move> &moves)
     {
         const Staged *const staged = stage(given.buffer, given.count, given.type);
         if (!staged)

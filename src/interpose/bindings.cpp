@@ -138,9 +138,10 @@ std::vector<Slot> slots_of(const Object &object)
 void write_slot(const Object &object, void **slot, void *function)
 {
     const auto place = reinterpret_cast<uintptr_t>(slot);
-    const bool is_protected = std::any_of(
-        object.read_only.begin(), object.read_only.end(),
-        [=](const auto &part) { return place >= part.first && place < part.first + part.second; });
+    const bool is_protected =
+        std::any_of(object.read_only.begin(), object.read_only.end(), [=](const auto &part) {
+            return place >= part.first && place < part.first + part.second;
+        });
     const auto page_bytes = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
     auto *const page = reinterpret_cast<void *>(place / page_bytes * page_bytes);
     if (is_protected && mprotect(page, page_bytes, PROT_READ | PROT_WRITE) != 0)
@@ -178,8 +179,8 @@ public:
 private:
     static bool is_fortran(const Object &object)
     {
-        return object.defines_any({"mpi_init_", "mpi_init__", "mpi_init", "MPI_INIT",
-                                   "mpi_init_f08_", "mpi_wait_f08_"});
+        return object.defines_any(
+            {"mpi_init_", "mpi_init__", "mpi_init", "MPI_INIT", "mpi_init_f08_", "mpi_wait_f08_"});
     }
 
     void bind_to_own(const Object &object) const

@@ -89,10 +89,7 @@ private:
 
 int either(int result, int own) { return result == MPI_SUCCESS ? own : result; }
 
-std::vector<size_t> indices_of(int n, const int *indices)
-{
-    return {indices, indices + n};
-}
+std::vector<size_t> indices_of(int n, const int *indices) { return {indices, indices + n}; }
 
 } // namespace
 

@@ -139,8 +139,7 @@ const void *Data::near() const
 
 Staging::Staging(int64_t bytes, const void *near, Method method) : method_(method)
 {
-    const auto allocate =
-        method == Method::device ? heddle_scratch_alloc : heddle_staging_alloc;
+    const auto allocate = method == Method::device ? heddle_scratch_alloc : heddle_staging_alloc;
     failed_ = allocate(std::max<int64_t>(bytes, 1), near, &at_) != HEDDLE_SUCCESS;
 }
 

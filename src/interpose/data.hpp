@@ -35,8 +35,8 @@ std::optional<Data> device_data(const void *buffer, int64_t count, MPI_Datatype 
 // The same, where MPI does not take what it gets as it is: packed data, a reduction.
 std::optional<Data> device_data_of_any_form(const void *buffer, int64_t count, MPI_Datatype type);
 
-// Where data are packed for MPI: in pinned host memory (one-shot), or on the device, for an MPI that
-// takes device memory.
+// Where data are packed for MPI: in pinned host memory (one-shot), or on the device, for an MPI
+// that takes device memory.
 enum class Method : uint8_t { one_shot, device };
 
 // What is to be taken for `bytes` bytes near `near`.

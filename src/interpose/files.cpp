@@ -198,11 +198,11 @@ using namespace heddle::interpose;
     int MPI_File_##name##Suffix(MPI_File file, MPI_Offset offset, Const void *buffer, Int n,       \
                                 MPI_Datatype type, MPI_Status *status)                             \
     {                                                                                              \
-        return blocking<writes>(                                                                   \
-            file, buffer, n, type, status,                                                         \
-            [=](Const void *at, MPI_Datatype as, MPI_Status *found) {                              \
-                return PMPI_File_##name##Suffix(file, offset, at, n, as, found);                   \
-            });                                                                                    \
+        return blocking<writes>(file, buffer, n, type, status,                                     \
+                                [=](Const void *at, MPI_Datatype as, MPI_Status *found) {          \
+                                    return PMPI_File_##name##Suffix(file, offset, at, n, as,       \
+                                                                    found);                        \
+                                });                                                                \
     }
 #define NONBLOCKING(name, Suffix, Int, writes, Const)                                              \
     int MPI_File_##name##Suffix(MPI_File file, Const void *buffer, Int n, MPI_Datatype type,       \
@@ -217,11 +217,11 @@ using namespace heddle::interpose;
     int MPI_File_##name##Suffix(MPI_File file, MPI_Offset offset, Const void *buffer, Int n,       \
                                 MPI_Datatype type, MPI_Request *request)                           \
     {                                                                                              \
-        return nonblocking<writes>(                                                                \
-            file, buffer, n, type, request,                                                        \
-            [=](Const void *at, MPI_Datatype as, MPI_Request *inner) {                             \
-                return PMPI_File_##name##Suffix(file, offset, at, n, as, inner);                   \
-            });                                                                                    \
+        return nonblocking<writes>(file, buffer, n, type, request,                                 \
+                                   [=](Const void *at, MPI_Datatype as, MPI_Request *inner) {      \
+                                       return PMPI_File_##name##Suffix(file, offset, at, n, as,    \
+                                                                       inner);                     \
+                                   });                                                             \
     }
 #define BEGIN(name, Suffix, Int, writes, Const)                                                    \
     int MPI_File_##name##_begin##Suffix(MPI_File file, Const void *buffer, Int n,                  \

@@ -13,7 +13,7 @@ int MPI_Init(int *argc, char ***argv)
 {
     bind_all();
     const int error = PMPI_Init(argc, argv);
-    print_start();
+    print_start(device_is_open());
     return error;
 }
 
@@ -21,7 +21,7 @@ int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 {
     bind_all();
     const int error = PMPI_Init_thread(argc, argv, required, provided);
-    print_start();
+    print_start(device_is_open());
     return error;
 }
 

@@ -9,7 +9,8 @@ namespace heddle::interpose {
 
 namespace {
 
-constexpr char end_of_notice[] = "\x1b heddle: the sender's device failed to pack this message. \x07";
+constexpr char end_of_notice[] =
+    "\x1b heddle: the sender's device failed to pack this message. \x07";
 static_assert(sizeof end_of_notice == Notice::end_bytes);
 
 } // namespace

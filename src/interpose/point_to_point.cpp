@@ -77,8 +77,7 @@ template <auto down, class Int> int receive(void *buffer, Int n, MPI_Datatype ty
     const Packed packed(message.bytes());
     MPI_Status own;
     MPI_Status &found = status == MPI_STATUS_IGNORE ? own : *status;
-    const int result =
-        down(message.at(), packed.count(), packed.type(), from, tag, comm, &found);
+    const int result = down(message.at(), packed.count(), packed.type(), from, tag, comm, &found);
     return message.unpack(result, found, comm);
 }
 
@@ -288,8 +287,7 @@ int make_persistent(Buffer *buffer, Int n, MPI_Datatype type, int peer, int tag,
     if (message->failed())
         return raise(comm, MPI_ERR_NO_MEM);
     const Packed packed(message->bytes());
-    const int error =
-        down(message->at(), packed.count(), packed.type(), peer, tag, comm, request);
+    const int error = down(message->at(), packed.count(), packed.type(), peer, tag, comm, request);
     if (error != MPI_SUCCESS)
         return error;
     Steps steps;
@@ -478,9 +476,8 @@ using namespace heddle::interpose;
                               int in_tag, MPI_Comm comm, MPI_Request *request)                     \
     {                                                                                              \
         return begin_exchange_or_pass<PMPI_Isendrecv##Suffix, PMPI_Isend##Suffix,                  \
-                                      PMPI_Irecv##Suffix>(out, outs, out_type, {to, out_tag}, in,  \
-                                                          ins, in_type, {from, in_tag}, comm,      \
-                                                          request);                                \
+                                      PMPI_Irecv##Suffix>(                                         \
+            out, outs, out_type, {to, out_tag}, in, ins, in_type, {from, in_tag}, comm, request);  \
     }                                                                                              \
     int MPI_Isendrecv_replace##Suffix(void *buffer, Int n, MPI_Datatype type, int to, int out_tag, \
                                       int from, int in_tag, MPI_Comm comm, MPI_Request *request)   \

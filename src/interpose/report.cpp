@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "interpose/report.hpp"
 
-#include "interpose/data.hpp"
-
 #include "engine/immortal.hpp"
 
 #include <heddle.h>
@@ -34,7 +32,7 @@ int own_rank()
 
 } // namespace
 
-void print_start()
+void print_start(bool has_device)
 {
     if (!is_logged())
         return;
@@ -43,7 +41,7 @@ void print_start()
     PMPI_Get_library_version(version, &length);
     version[std::strcspn(version, "\n")] = '\0';
     std::fprintf(stderr, "heddle interpose [%d]: %s; %s\n", own_rank(), version,
-                 device_is_open() ? "device buffers are moved by Heddle"
+                 has_device ? "device buffers are moved by Heddle"
                                   : "no device is open, so calls pass down");
 }
 

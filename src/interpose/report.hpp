@@ -20,7 +20,7 @@ inline void count(Count which)
 }
 
 // With HEDDLE_LOG=interpose: which MPI is below, and what is done for it.
-void print_start();
+void print_start(bool has_device);
 void print_counters();
 
 // Prints the text once in a process. `text` is a literal.

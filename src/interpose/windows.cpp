@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One-sided operations. Their buffers here may be device memory (accesses.hpp). A window may not: an
-// MPI that knows nothing of devices would read where the processor has no access, and whoever
+// One-sided operations. Their buffers here may be device memory (accesses.hpp). A window may not:
+// an MPI that knows nothing of devices would read where the processor has no access, and whoever
 // accesses a window by MPI_Win_lock does not ask its owner. So such a window is refused.
 #include "interpose/accesses.hpp"
 #include "interpose/report.hpp"
@@ -93,8 +93,8 @@ int begin(MPI_Win win, const AccessPtr &access, MPI_Request *request, Call call)
         return MPI_SUCCESS;
     };
     steps.keep = access->buffers();
-    const int error = heddle::interpose::begin(std::make_shared<const Steps>(std::move(steps)), true,
-                                               request);
+    const int error =
+        heddle::interpose::begin(std::make_shared<const Steps>(std::move(steps)), true, request);
     if (error == MPI_SUCCESS) {
         access->hand_over(operation_of(*request));
         keep_access(win, access);
@@ -186,7 +186,8 @@ using namespace heddle::interpose;
                                    MPI_Datatype result_type, TARGET(Int), MPI_Op op, MPI_Win win)  \
     {                                                                                              \
         if (!device_is_open())                                                                     \
-            return PMPI_Get_accumulate##Suffix(buffer, n, type, result, results, result_type, AT_TARGET, op, win);\
+            return PMPI_Get_accumulate##Suffix(buffer, n, type, result, results, result_type,      \
+                                               AT_TARGET, op, win);                                \
         const auto access = std::make_shared<Access>(target);                                      \
         const auto from = READ(Int);                                                               \
         const auto to = access->written(Instances<Int>{result, results, result_type});             \
@@ -200,7 +201,8 @@ using namespace heddle::interpose;
                                     MPI_Request *request)                                          \
     {                                                                                              \
         if (!device_is_open())                                                                     \
-            return PMPI_Rget_accumulate##Suffix(buffer, n, type, result, results, result_type, AT_TARGET, op, win, request);\
+            return PMPI_Rget_accumulate##Suffix(buffer, n, type, result, results, result_type,     \
+                                                AT_TARGET, op, win, request);                      \
         const auto access = std::make_shared<Access>(target);                                      \
         const auto from = READ(Int);                                                               \
         const auto to = access->written(Instances<Int>{result, results, result_type});             \

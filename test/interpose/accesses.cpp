@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * One-sided operations from and into device memory, on windows in host memory: every operation, with
- * every synchronization that ends it.
+ * One-sided operations from and into device memory, on windows in host memory: every operation,
+ * with every synchronization that ends it.
  */
 #include "device_test.hpp"
 

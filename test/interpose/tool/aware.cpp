@@ -21,7 +21,10 @@ struct Expected {
     int sends, receives;
 };
 
-static Expected counted_now() { return {count_of("gpu_aware_sends"), count_of("gpu_aware_receives")}; }
+static Expected counted_now()
+{
+    return {count_of("gpu_aware_sends"), count_of("gpu_aware_receives")};
+}
 
 /* Whether a buffer is to be given to MPI in device memory. */
 static bool goes_on_device(const Layout &layout)

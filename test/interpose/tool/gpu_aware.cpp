@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Makes any MPI one that takes device memory, where a simulated device stands for one: loaded behind
- * the interposer, it moves dense device buffers of messages through host memory. It counts them.
+ * Makes any MPI one that takes device memory, where a simulated device stands for one: loaded
+ * behind the interposer, it moves dense device buffers of messages through host memory. It counts
+ * them.
  */
 #include <heddle.h>
 #include <mpi.h>
@@ -28,10 +29,8 @@ bool is_device(const void *buffer)
 void move(const void *from, void *to, int64_t bytes)
 {
     const heddle_type *const byte = heddle_type_predefined(HEDDLE_BYTE);
-    const heddle_move all = {{const_cast<void *>(from), bytes, byte, 0},
-                             {to, bytes, byte, 0},
-                             bytes,
-                             HEDDLE_OP_REPLACE};
+    const heddle_move all = {
+        {const_cast<void *>(from), bytes, byte, 0}, {to, bytes, byte, 0}, bytes, HEDDLE_OP_REPLACE};
     if (bytes > 0 && heddle_transfer(&all, 1) != HEDDLE_SUCCESS)
         MPI_Abort(MPI_COMM_WORLD, 3);
 }
