@@ -42,7 +42,7 @@ void print_start(bool has_device)
     version[std::strcspn(version, "\n")] = '\0';
     std::fprintf(stderr, "heddle interpose [%d]: %s; %s\n", own_rank(), version,
                  has_device ? "device buffers are moved by Heddle"
-                                  : "no device is open, so calls pass down");
+                            : "no device is open, so calls pass down");
 }
 
 void print_counters()
