@@ -39,9 +39,15 @@ const Access::Staged *Access::stage(const void *buffer, int64_t n, MPI_Datatype 
 
 void keep_access(MPI_Win win, AccessPtr access)
 {
+    constexpr size_t enough = 64;
     const std::lock_guard lock(table().mutex);
-    table().all[key_of(win)].push_back(std::move(access));
+    std::vector<AccessPtr> &all = table().all[key_of(win)];
+    all.push_back(std::move(access));
     table().count.fetch_add(1);
+    if (all.size() % enough == 0) // a program may wait for requests alone, and never synchronize
+        table().count.fetch_sub(static_cast<int>(std::erase_if(all, [](const AccessPtr &each) {
+            return each->operation() && each->operation()->is_done();
+        })));
 }
 
 std::vector<AccessPtr> take_accesses(MPI_Win win, int target)
