@@ -8,6 +8,7 @@
 
 #include <cstdlib>
 #include <dlfcn.h>
+#include <exception>
 #include <filesystem>
 #include <iostream>
 #include <sstream>
@@ -18,7 +19,7 @@ namespace {
 using namespace heddle::tools;
 
 constexpr const char *usage =
-    "Usage: heddle-info [--json]\n"
+    "Usage: heddle-info [--json | --mpi FILE]\n"
     "\n"
     "Shows Heddle's version and how it was built; the plug-in for devices and the devices, or why\n"
     "none is open; the MPI and the UCX beside it, and the kinds of memory that this UCX takes; "
@@ -26,6 +27,7 @@ constexpr const char *usage =
     "each setting: its value, who said so, and what it does.\n"
     "\n"
     "  --json     write JSON\n"
+    "  --mpi FILE show what the interposer finds under the MPI whose library is FILE, and no more\n"
     "  --version  write the version alone\n"
     "  --help     write this\n"
     "\n"
@@ -127,10 +129,11 @@ Info gathered()
 } // namespace
 
 int main(int argc, char **argv)
-{
+try {
     const std::string_view option = argc > 1 ? argv[1] : "";
-    if (argc > 2 || (argc == 2 && option != "--json" && option != "--help" && option != "-h" &&
-                     option != "--version")) {
+    const bool is_alone = option == "--json" || option == "--help" || option == "-h" ||
+                          option == "--version" || option.empty();
+    if (option == "--mpi" ? argc != 3 : argc > 2 || !is_alone) {
         std::cerr << usage;
         return 2;
     }
@@ -138,7 +141,12 @@ int main(int argc, char **argv)
         std::cout << usage;
     else if (option == "--version")
         std::cout << "heddle-info " << heddle_version() << '\n';
+    else if (option == "--mpi")
+        print_interposed(std::cout, gathered(), argv[2]);
     else
         (option == "--json" ? print_json : print_text)(std::cout, gathered());
     return std::cout.flush() ? 0 : 2;
+} catch (const std::exception &e) {
+    std::cerr << "heddle-info: " << e.what() << '\n';
+    return 2;
 }

@@ -33,6 +33,12 @@ struct Info {
 // Loads the MPI that lies in the folder of `library`, and initializes UCX, but not MPI.
 MpiInfo mpi_beside(const std::string &library);
 
+// What another MPI says of itself, in a line. Throws std::runtime_error where `library` is none.
+std::string version_of_mpi(const std::string &library);
+
+// What the interposer would find: that MPI, and the devices.
+void print_interposed(std::ostream &out, const Info &info, const std::string &library);
+
 void print_text(std::ostream &out, const Info &info);
 void print_json(std::ostream &out, const Info &info);
 

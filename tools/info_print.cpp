@@ -112,6 +112,19 @@ void print_mpi(std::ostream &out, const MpiInfo &mpi)
 
 } // namespace
 
+void print_interposed(std::ostream &out, const Info &info, const std::string &library)
+{
+    line(out, "MPI", library);
+    line(out, "version", version_of_mpi(library));
+    line(out, "plug-in", info.status);
+    for (const std::string &device : info.devices)
+        line(out, "device", device);
+    for (const SettingInfo &setting : info.settings)
+        if (setting.name == "HEDDLE_INTERPOSE_GPU_AWARE")
+            line(out, "GPU-aware",
+                 setting.value + " (" + setting.name + ", " + setting.origin + ")");
+}
+
 void print_text(std::ostream &out, const Info &info)
 {
     line(out, "heddle", heddle_version());

@@ -20,6 +20,7 @@ bin_PROGRAMS += tools/heddle-info
 tools_heddle_info_SOURCES = \
     tools/info.cpp \
     tools/info.hpp \
+    tools/info_interposed.cpp \
     tools/info_mpi.cpp \
     tools/info_print.cpp \
     tools/information.hpp \
@@ -27,6 +28,11 @@ tools_heddle_info_SOURCES = \
 nodist_tools_heddle_info_SOURCES = tools/built.hpp
 tools_heddle_info_CPPFLAGS = $(AM_CPPFLAGS) -Itools $(INFO_CPPFLAGS)
 tools_heddle_info_LDADD = libheddle.la -ldl
+
+EXTRA_DIST += tools/heddle-run
+if INTERPOSE
+dist_bin_SCRIPTS = tools/heddle-run
+endif
 
 if BUILD_EXPLAIN
 bin_PROGRAMS += tools/heddle-explain

@@ -21,7 +21,8 @@ void Side::stage(std::vector<Data> blocks, Role role)
     int64_t bytes = 0;
     for (const Data &each : blocks_)
         bytes += each.bytes();
-    staging_ = Staging(bytes, blocks_.front().near());
+    const void *const near = blocks_.front().near();
+    staging_ = Staging(bytes, near, method_for(bytes, near));
     if (staging_.failed())
         return fail(MPI_ERR_NO_MEM);
     int64_t place = 0;

@@ -233,7 +233,10 @@ int carry_out(const SidesPtr &sides, MPI_Comm comm, Call call, MPI_Request *requ
     steps.comm = comm;
     steps.pack = sides->before();
     steps.issue = call; // at once: types of host buffers may be freed when this returns
-    steps.unpack = [sides = sides.get()](const MPI_Status &) { return sides->after(); };
+    steps.unpack = [sides = sides.get()](const MPI_Status &, std::vector<heddle_move> &moves) {
+        moves = sides->after();
+        return MPI_SUCCESS;
+    };
     steps.keep = sides;
     return begin(std::make_shared<const Steps>(std::move(steps)), true, request);
 }
@@ -250,9 +253,12 @@ int carry_out(const SidesPtr &sides, MPI_Comm comm, Call call, MPI_Info info, MP
     if (const int error = call(info, request); error != MPI_SUCCESS)
         return error;
     Steps steps;
-    steps.comm = MPI_COMM_WORLD; // the program may have freed its own before a start
+    steps.comm = comm;
     steps.pack = sides->before();
-    steps.unpack = [sides = sides.get()](const MPI_Status &) { return sides->after(); };
+    steps.unpack = [sides = sides.get()](const MPI_Status &, std::vector<heddle_move> &moves) {
+        moves = sides->after();
+        return MPI_SUCCESS;
+    };
     steps.keep = sides;
     keep_persistent(*request, std::move(steps));
     return MPI_SUCCESS;

@@ -257,13 +257,14 @@ using namespace heddle::interpose;
         return how<PMPI_I##name##Suffix>(TOLD, request);                                           \
     }
 #define PERSISTENT_FORM(Name, Suffix, how, PARAMETERS, GIVEN, TOLD)                                \
+    int PMPI_##Name##_init##Suffix(PARAMETERS, MPI_Info info, MPI_Request *request);               \
     int MPI_##Name##_init##Suffix(PARAMETERS, MPI_Info info, MPI_Request *request)                 \
     {                                                                                              \
         if (!device_is_open())                                                                     \
             return PMPI_##Name##_init##Suffix(GIVEN, info, request);                               \
         return how<PMPI_##Name##_init##Suffix>(TOLD, info, request);                               \
     }
-#if MPI_VERSION >= 4
+#if defined(HEDDLE_MPI_4)
 #define FORMS(Name, name, Suffix, how, PARAMETERS, GIVEN, TOLD)                                    \
     TWO_FORMS(Name, name, Suffix, how, LIST(PARAMETERS), LIST(GIVEN), LIST(TOLD))                  \
     PERSISTENT_FORM(Name, Suffix, how, LIST(PARAMETERS), LIST(GIVEN), LIST(TOLD))
@@ -329,6 +330,7 @@ using namespace heddle::interpose;
           LIST(MIXED_OUT(Int, Mixed_Displ), MIXED_IN(Int, Mixed_Displ), MPI_Comm comm),            \
           LIST(MIXED_TO_MIXED, comm), LIST(BLOCKS(Mixed, Int, Mixed_Displ, types)))
 
+#pragma GCC visibility push(default)
 extern "C" {
 ROOTED(, int, int)
 AMONG_ALL(A, a, , int, int, int)
@@ -339,3 +341,4 @@ AMONG_ALL(A, a, _c, MPI_Count, MPI_Aint, MPI_Aint)
 AMONG_ALL(Neighbor_a, neighbor_a, _c, MPI_Count, MPI_Aint, MPI_Aint)
 #endif
 }
+#pragma GCC visibility pop

@@ -89,13 +89,7 @@ private:
 
 int either(int result, int own) { return result == MPI_SUCCESS ? own : result; }
 
-std::vector<size_t> indices_of(int n, const int *indices)
-{
-    std::vector<size_t> all;
-    for (int i = 0; i < n; ++i)
-        all.push_back(static_cast<size_t>(indices[i]));
-    return all;
-}
+std::vector<size_t> indices_of(int n, const int *indices) { return {indices, indices + n}; }
 
 } // namespace
 

@@ -7,16 +7,26 @@ namespace heddle::interpose {
 
 namespace {
 
+// An older MPI of the same ABI may lack the calls of large counts, and has no such types then.
+#if MPI_VERSION >= 4
+#pragma weak PMPI_Type_get_envelope_c
+bool has_large_counts() { return &PMPI_Type_get_envelope_c != nullptr; }
+#else
+constexpr bool has_large_counts() { return false; }
+#endif
+
 int combiner_of(MPI_Datatype type)
 {
     int combiner = MPI_COMBINER_NAMED;
 #if MPI_VERSION >= 4
-    MPI_Count ints, addresses, counts, types; // the other form refuses types of large counts
-    PMPI_Type_get_envelope_c(type, &ints, &addresses, &counts, &types, &combiner);
-#else
+    if (has_large_counts()) {
+        MPI_Count ints, addresses, counts, types; // the other form refuses types of large counts
+        PMPI_Type_get_envelope_c(type, &ints, &addresses, &counts, &types, &combiner);
+        return combiner;
+    }
+#endif
     int ints, addresses, types;
     PMPI_Type_get_envelope(type, &ints, &addresses, &types, &combiner);
-#endif
     return combiner;
 }
 
@@ -38,11 +48,10 @@ bool is_given(MPI_Datatype type) { return is_given_by(combiner_of(type)); }
 
 Contents::Contents(MPI_Datatype type)
 {
-#if MPI_VERSION >= 4
-    read_large(type);
-#else
-    read(type);
-#endif
+    if (has_large_counts())
+        read_large(type);
+    else
+        read(type);
 }
 
 #if MPI_VERSION >= 4
@@ -71,6 +80,9 @@ void Contents::read_large(MPI_Datatype type)
     numbers_.insert(numbers_.end(), all_addresses.begin(), all_addresses.end() - 1);
 }
 #else
+void Contents::read_large(MPI_Datatype) {}
+#endif
+
 void Contents::read(MPI_Datatype type)
 {
     int ints = 0, addresses = 0, types = 0;
@@ -89,8 +101,6 @@ void Contents::read(MPI_Datatype type)
     numbers_.assign(ints_.begin(), ints_.end());
     numbers_.insert(numbers_.end(), all_addresses.begin(), all_addresses.end() - 1);
 }
-#endif
-
 Contents::~Contents()
 {
     for (MPI_Datatype &type : types_)

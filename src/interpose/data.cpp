@@ -40,6 +40,17 @@ bool mpi_takes_device_memory()
     return takes;
 }
 
+// What is forced by the environment, for measurements.
+std::optional<Method> forced_method()
+{
+    const char *const said = std::getenv("HEDDLE_INTERPOSE_METHOD");
+    if (said && std::strcmp(said, "oneshot") == 0)
+        return Method::one_shot;
+    if (said && std::strcmp(said, "device") == 0)
+        return Method::device;
+    return {};
+}
+
 // Types of absolute addresses may name any memory, so each run is looked at. Returns the first that
 // is a device's, or null.
 const void *device_run(const Shape &shape, int64_t count)
@@ -108,30 +119,50 @@ std::optional<Data> device_data_of_any_form(const void *buffer, int64_t count, M
     return find(buffer, count, type, true);
 }
 
+// Short data are with MPI sooner out of host memory. The threshold is an estimate.
+Method method_for(int64_t bytes, const void *near)
+{
+    constexpr int64_t bytes_worth_a_device_buffer = 64 << 10;
+    static const std::optional<Method> forced = forced_method();
+    if (!mpi_takes_device_memory() || !is_device_memory(near))
+        return Method::one_shot;
+    if (forced)
+        return *forced;
+    return bytes < bytes_worth_a_device_buffer ? Method::one_shot : Method::device;
+}
+
 const void *Data::near() const
 {
     return buffer ? static_cast<const std::byte *>(buffer) + shape->info().true_lb
                   : device_run(*shape, count);
 }
 
-Staging::Staging(int64_t bytes, const void *near)
+Staging::Staging(int64_t bytes, const void *near, Method method) : method_(method)
 {
-    failed_ = heddle_staging_alloc(std::max<int64_t>(bytes, 1), near, &at_) != HEDDLE_SUCCESS;
+    const auto allocate = method == Method::device ? heddle_scratch_alloc : heddle_staging_alloc;
+    failed_ = allocate(std::max<int64_t>(bytes, 1), near, &at_) != HEDDLE_SUCCESS;
 }
 
 Staging::Staging(Staging &&other) noexcept
-    : at_(std::exchange(other.at_, nullptr)), failed_(other.failed_)
+    : at_(std::exchange(other.at_, nullptr)), method_(other.method_), failed_(other.failed_)
 {
 }
 
 Staging &Staging::operator=(Staging &&other) noexcept
 {
     std::swap(at_, other.at_);
+    std::swap(method_, other.method_);
     std::swap(failed_, other.failed_);
     return *this;
 }
 
-Staging::~Staging() { heddle_staging_free(at_); }
+Staging::~Staging()
+{
+    if (method_ == Method::device)
+        heddle_scratch_free(at_);
+    else
+        heddle_staging_free(at_);
+}
 
 heddle_side packed_side(void *at, int64_t bytes)
 {

@@ -35,11 +35,18 @@ std::optional<Data> device_data(const void *buffer, int64_t count, MPI_Datatype 
 // The same, where MPI does not take what it gets as it is: packed data, a reduction.
 std::optional<Data> device_data_of_any_form(const void *buffer, int64_t count, MPI_Datatype type);
 
-// Pinned host memory where there is some.
+// Where data are packed for MPI: in pinned host memory (one-shot), or on the device, for an MPI
+// that takes device memory.
+enum class Method : uint8_t { one_shot, device };
+
+// What is to be taken for `bytes` bytes near `near`.
+Method method_for(int64_t bytes, const void *near);
+
+// Memory for packed data.
 class Staging {
 public:
     Staging() = default;
-    Staging(int64_t bytes, const void *near);
+    Staging(int64_t bytes, const void *near, Method method = Method::one_shot);
     Staging(Staging &&other) noexcept;
     Staging &operator=(Staging &&other) noexcept;
     ~Staging();
@@ -47,9 +54,11 @@ public:
     std::byte *at() const { return static_cast<std::byte *>(at_); }
     // No memory was left.
     bool failed() const { return failed_; }
+    bool is_on_device() const { return method_ == Method::device; }
 
 private:
     void *at_ = nullptr;
+    Method method_ = Method::one_shot;
     bool failed_ = false;
 };
 

@@ -98,17 +98,18 @@ template <bool writes, class Call, class Buffer> int nonblocking(MPI_File file, 
         return refuse(file, error);
     Steps steps;
     steps.comm = MPI_COMM_WORLD;
+    steps.file = file;
     if (writes)
         steps.pack.push_back(pack_move(piece->data, piece->staging.at()));
     steps.issue = [=, piece = piece.get()](MPI_Request *inner) {
         return call(piece->staging.at(), piece->type(), inner);
     };
     if (!writes)
-        steps.unpack = [piece = piece.get()](const MPI_Status &status) {
-            std::vector<heddle_move> moves;
+        steps.unpack = [piece = piece.get()](const MPI_Status &status,
+                                             std::vector<heddle_move> &moves) {
             if (const int64_t bytes = bytes_of(status); bytes > 0)
                 moves.push_back(unpack_move(piece->data, piece->staging.at(), bytes));
-            return moves;
+            return MPI_SUCCESS;
         };
     steps.has_status = true;
     steps.keep = piece;
@@ -181,532 +182,100 @@ int end_split(MPI_File file, Buffer *buffer, MPI_Status *status, Call call)
 
 using namespace heddle::interpose;
 
+// ---- the calls ----------------------------------------------------------------------------------
+
+// `Const` is const where `writes`. `Int` is int, or MPI_Count where the name ends in _c.
+#define BLOCKING(name, Suffix, Int, writes, Const)                                                 \
+    int MPI_File_##name##Suffix(MPI_File file, Const void *buffer, Int n, MPI_Datatype type,       \
+                                MPI_Status *status)                                                \
+    {                                                                                              \
+        return blocking<writes>(file, buffer, n, type, status,                                     \
+                                [=](Const void *at, MPI_Datatype as, MPI_Status *found) {          \
+                                    return PMPI_File_##name##Suffix(file, at, n, as, found);       \
+                                });                                                                \
+    }
+#define BLOCKING_AT(name, Suffix, Int, writes, Const)                                              \
+    int MPI_File_##name##Suffix(MPI_File file, MPI_Offset offset, Const void *buffer, Int n,       \
+                                MPI_Datatype type, MPI_Status *status)                             \
+    {                                                                                              \
+        return blocking<writes>(file, buffer, n, type, status,                                     \
+                                [=](Const void *at, MPI_Datatype as, MPI_Status *found) {          \
+                                    return PMPI_File_##name##Suffix(file, offset, at, n, as,       \
+                                                                    found);                        \
+                                });                                                                \
+    }
+#define NONBLOCKING(name, Suffix, Int, writes, Const)                                              \
+    int MPI_File_##name##Suffix(MPI_File file, Const void *buffer, Int n, MPI_Datatype type,       \
+                                MPI_Request *request)                                              \
+    {                                                                                              \
+        return nonblocking<writes>(file, buffer, n, type, request,                                 \
+                                   [=](Const void *at, MPI_Datatype as, MPI_Request *inner) {      \
+                                       return PMPI_File_##name##Suffix(file, at, n, as, inner);    \
+                                   });                                                             \
+    }
+#define NONBLOCKING_AT(name, Suffix, Int, writes, Const)                                           \
+    int MPI_File_##name##Suffix(MPI_File file, MPI_Offset offset, Const void *buffer, Int n,       \
+                                MPI_Datatype type, MPI_Request *request)                           \
+    {                                                                                              \
+        return nonblocking<writes>(file, buffer, n, type, request,                                 \
+                                   [=](Const void *at, MPI_Datatype as, MPI_Request *inner) {      \
+                                       return PMPI_File_##name##Suffix(file, offset, at, n, as,    \
+                                                                       inner);                     \
+                                   });                                                             \
+    }
+#define BEGIN(name, Suffix, Int, writes, Const)                                                    \
+    int MPI_File_##name##_begin##Suffix(MPI_File file, Const void *buffer, Int n,                  \
+                                        MPI_Datatype type)                                         \
+    {                                                                                              \
+        return begin_split<writes>(file, buffer, n, type, [=](Const void *at, MPI_Datatype as) {   \
+            return PMPI_File_##name##_begin##Suffix(file, at, n, as);                              \
+        });                                                                                        \
+    }
+#define BEGIN_AT(name, Suffix, Int, writes, Const)                                                 \
+    int MPI_File_##name##_begin##Suffix(MPI_File file, MPI_Offset offset, Const void *buffer,      \
+                                        Int n, MPI_Datatype type)                                  \
+    {                                                                                              \
+        return begin_split<writes>(file, buffer, n, type, [=](Const void *at, MPI_Datatype as) {   \
+            return PMPI_File_##name##_begin##Suffix(file, offset, at, n, as);                      \
+        });                                                                                        \
+    }
+#define END(name, writes, Const)                                                                   \
+    int MPI_File_##name##_end(MPI_File file, Const void *buffer, MPI_Status *status)               \
+    {                                                                                              \
+        return end_split<writes>(file, buffer, status, [=](Const void *at, MPI_Status *found) {    \
+            return PMPI_File_##name##_end(file, at, found);                                        \
+        });                                                                                        \
+    }
+
+// The calls of one direction: read or write.
+#define DIRECTION(name, Suffix, Int, writes, Const)                                                \
+    BLOCKING(name, Suffix, Int, writes, Const)                                                     \
+    BLOCKING(name##_all, Suffix, Int, writes, Const)                                               \
+    BLOCKING(name##_shared, Suffix, Int, writes, Const)                                            \
+    BLOCKING(name##_ordered, Suffix, Int, writes, Const)                                           \
+    BLOCKING_AT(name##_at, Suffix, Int, writes, Const)                                             \
+    BLOCKING_AT(name##_at_all, Suffix, Int, writes, Const)                                         \
+    NONBLOCKING(i##name, Suffix, Int, writes, Const)                                               \
+    NONBLOCKING(i##name##_all, Suffix, Int, writes, Const)                                         \
+    NONBLOCKING(i##name##_shared, Suffix, Int, writes, Const)                                      \
+    NONBLOCKING_AT(i##name##_at, Suffix, Int, writes, Const)                                       \
+    NONBLOCKING_AT(i##name##_at_all, Suffix, Int, writes, Const)                                   \
+    BEGIN(name##_all, Suffix, Int, writes, Const)                                                  \
+    BEGIN(name##_ordered, Suffix, Int, writes, Const)                                              \
+    BEGIN_AT(name##_at_all, Suffix, Int, writes, Const)
+#define ENDS(name, writes, Const)                                                                  \
+    END(name##_all, writes, Const)                                                                 \
+    END(name##_ordered, writes, Const)                                                             \
+    END(name##_at_all, writes, Const)
+#define NOT_CONST
+
 extern "C" {
-
-int MPI_File_read(MPI_File fh, void *buf, int count, MPI_Datatype datatype, MPI_Status *status)
-{
-    return blocking<false>(fh, buf, count, datatype, status,
-                           [=](void *at, MPI_Datatype as, MPI_Status *found) {
-                               return PMPI_File_read(fh, at, count, as, found);
-                           });
-}
-
-int MPI_File_read_all(MPI_File fh, void *buf, int count, MPI_Datatype datatype, MPI_Status *status)
-{
-    return blocking<false>(fh, buf, count, datatype, status,
-                           [=](void *at, MPI_Datatype as, MPI_Status *found) {
-                               return PMPI_File_read_all(fh, at, count, as, found);
-                           });
-}
-
-int MPI_File_write(MPI_File fh, const void *buf, int count, MPI_Datatype datatype,
-                   MPI_Status *status)
-{
-    return blocking<true>(fh, buf, count, datatype, status,
-                          [=](const void *at, MPI_Datatype as, MPI_Status *found) {
-                              return PMPI_File_write(fh, at, count, as, found);
-                          });
-}
-
-int MPI_File_write_all(MPI_File fh, const void *buf, int count, MPI_Datatype datatype,
-                       MPI_Status *status)
-{
-    return blocking<true>(fh, buf, count, datatype, status,
-                          [=](const void *at, MPI_Datatype as, MPI_Status *found) {
-                              return PMPI_File_write_all(fh, at, count, as, found);
-                          });
-}
-
-int MPI_File_read_at(MPI_File fh, MPI_Offset offset, void *buf, int count, MPI_Datatype datatype,
-                     MPI_Status *status)
-{
-    return blocking<false>(fh, buf, count, datatype, status,
-                           [=](void *at, MPI_Datatype as, MPI_Status *found) {
-                               return PMPI_File_read_at(fh, offset, at, count, as, found);
-                           });
-}
-
-int MPI_File_read_at_all(MPI_File fh, MPI_Offset offset, void *buf, int count,
-                         MPI_Datatype datatype, MPI_Status *status)
-{
-    return blocking<false>(fh, buf, count, datatype, status,
-                           [=](void *at, MPI_Datatype as, MPI_Status *found) {
-                               return PMPI_File_read_at_all(fh, offset, at, count, as, found);
-                           });
-}
-
-int MPI_File_write_at(MPI_File fh, MPI_Offset offset, const void *buf, int count,
-                      MPI_Datatype datatype, MPI_Status *status)
-{
-    return blocking<true>(fh, buf, count, datatype, status,
-                          [=](const void *at, MPI_Datatype as, MPI_Status *found) {
-                              return PMPI_File_write_at(fh, offset, at, count, as, found);
-                          });
-}
-
-int MPI_File_write_at_all(MPI_File fh, MPI_Offset offset, const void *buf, int count,
-                          MPI_Datatype datatype, MPI_Status *status)
-{
-    return blocking<true>(fh, buf, count, datatype, status,
-                          [=](const void *at, MPI_Datatype as, MPI_Status *found) {
-                              return PMPI_File_write_at_all(fh, offset, at, count, as, found);
-                          });
-}
-
-int MPI_File_read_shared(MPI_File fh, void *buf, int count, MPI_Datatype datatype,
-                         MPI_Status *status)
-{
-    return blocking<false>(fh, buf, count, datatype, status,
-                           [=](void *at, MPI_Datatype as, MPI_Status *found) {
-                               return PMPI_File_read_shared(fh, at, count, as, found);
-                           });
-}
-
-int MPI_File_write_shared(MPI_File fh, const void *buf, int count, MPI_Datatype datatype,
-                          MPI_Status *status)
-{
-    return blocking<true>(fh, buf, count, datatype, status,
-                          [=](const void *at, MPI_Datatype as, MPI_Status *found) {
-                              return PMPI_File_write_shared(fh, at, count, as, found);
-                          });
-}
-
-int MPI_File_read_ordered(MPI_File fh, void *buf, int count, MPI_Datatype datatype,
-                          MPI_Status *status)
-{
-    return blocking<false>(fh, buf, count, datatype, status,
-                           [=](void *at, MPI_Datatype as, MPI_Status *found) {
-                               return PMPI_File_read_ordered(fh, at, count, as, found);
-                           });
-}
-
-int MPI_File_write_ordered(MPI_File fh, const void *buf, int count, MPI_Datatype datatype,
-                           MPI_Status *status)
-{
-    return blocking<true>(fh, buf, count, datatype, status,
-                          [=](const void *at, MPI_Datatype as, MPI_Status *found) {
-                              return PMPI_File_write_ordered(fh, at, count, as, found);
-                          });
-}
-
-int MPI_File_iread(MPI_File fh, void *buf, int count, MPI_Datatype datatype, MPI_Request *request)
-{
-    return nonblocking<false>(fh, buf, count, datatype, request,
-                              [=](void *at, MPI_Datatype as, MPI_Request *inner) {
-                                  return PMPI_File_iread(fh, at, count, as, inner);
-                              });
-}
-
-int MPI_File_iread_all(MPI_File fh, void *buf, int count, MPI_Datatype datatype,
-                       MPI_Request *request)
-{
-    return nonblocking<false>(fh, buf, count, datatype, request,
-                              [=](void *at, MPI_Datatype as, MPI_Request *inner) {
-                                  return PMPI_File_iread_all(fh, at, count, as, inner);
-                              });
-}
-
-int MPI_File_iwrite(MPI_File fh, const void *buf, int count, MPI_Datatype datatype,
-                    MPI_Request *request)
-{
-    return nonblocking<true>(fh, buf, count, datatype, request,
-                             [=](const void *at, MPI_Datatype as, MPI_Request *inner) {
-                                 return PMPI_File_iwrite(fh, at, count, as, inner);
-                             });
-}
-
-int MPI_File_iwrite_all(MPI_File fh, const void *buf, int count, MPI_Datatype datatype,
-                        MPI_Request *request)
-{
-    return nonblocking<true>(fh, buf, count, datatype, request,
-                             [=](const void *at, MPI_Datatype as, MPI_Request *inner) {
-                                 return PMPI_File_iwrite_all(fh, at, count, as, inner);
-                             });
-}
-
-int MPI_File_iread_at(MPI_File fh, MPI_Offset offset, void *buf, int count, MPI_Datatype datatype,
-                      MPI_Request *request)
-{
-    return nonblocking<false>(fh, buf, count, datatype, request,
-                              [=](void *at, MPI_Datatype as, MPI_Request *inner) {
-                                  return PMPI_File_iread_at(fh, offset, at, count, as, inner);
-                              });
-}
-
-int MPI_File_iread_at_all(MPI_File fh, MPI_Offset offset, void *buf, int count,
-                          MPI_Datatype datatype, MPI_Request *request)
-{
-    return nonblocking<false>(fh, buf, count, datatype, request,
-                              [=](void *at, MPI_Datatype as, MPI_Request *inner) {
-                                  return PMPI_File_iread_at_all(fh, offset, at, count, as, inner);
-                              });
-}
-
-int MPI_File_iwrite_at(MPI_File fh, MPI_Offset offset, const void *buf, int count,
-                       MPI_Datatype datatype, MPI_Request *request)
-{
-    return nonblocking<true>(fh, buf, count, datatype, request,
-                             [=](const void *at, MPI_Datatype as, MPI_Request *inner) {
-                                 return PMPI_File_iwrite_at(fh, offset, at, count, as, inner);
-                             });
-}
-
-int MPI_File_iwrite_at_all(MPI_File fh, MPI_Offset offset, const void *buf, int count,
-                           MPI_Datatype datatype, MPI_Request *request)
-{
-    return nonblocking<true>(fh, buf, count, datatype, request,
-                             [=](const void *at, MPI_Datatype as, MPI_Request *inner) {
-                                 return PMPI_File_iwrite_at_all(fh, offset, at, count, as, inner);
-                             });
-}
-
-int MPI_File_iread_shared(MPI_File fh, void *buf, int count, MPI_Datatype datatype,
-                          MPI_Request *request)
-{
-    return nonblocking<false>(fh, buf, count, datatype, request,
-                              [=](void *at, MPI_Datatype as, MPI_Request *inner) {
-                                  return PMPI_File_iread_shared(fh, at, count, as, inner);
-                              });
-}
-
-int MPI_File_iwrite_shared(MPI_File fh, const void *buf, int count, MPI_Datatype datatype,
-                           MPI_Request *request)
-{
-    return nonblocking<true>(fh, buf, count, datatype, request,
-                             [=](const void *at, MPI_Datatype as, MPI_Request *inner) {
-                                 return PMPI_File_iwrite_shared(fh, at, count, as, inner);
-                             });
-}
-
-int MPI_File_read_all_begin(MPI_File fh, void *buf, int count, MPI_Datatype datatype)
-{
-    return begin_split<false>(fh, buf, count, datatype, [=](void *at, MPI_Datatype as) {
-        return PMPI_File_read_all_begin(fh, at, count, as);
-    });
-}
-
-int MPI_File_read_all_end(MPI_File fh, void *buf, MPI_Status *status)
-{
-    return end_split<false>(fh, buf, status, [=](void *at, MPI_Status *found) {
-        return PMPI_File_read_all_end(fh, at, found);
-    });
-}
-
-int MPI_File_write_all_begin(MPI_File fh, const void *buf, int count, MPI_Datatype datatype)
-{
-    return begin_split<true>(fh, buf, count, datatype, [=](const void *at, MPI_Datatype as) {
-        return PMPI_File_write_all_begin(fh, at, count, as);
-    });
-}
-
-int MPI_File_write_all_end(MPI_File fh, const void *buf, MPI_Status *status)
-{
-    return end_split<true>(fh, buf, status, [=](const void *at, MPI_Status *found) {
-        return PMPI_File_write_all_end(fh, at, found);
-    });
-}
-
-int MPI_File_read_at_all_begin(MPI_File fh, MPI_Offset offset, void *buf, int count,
-                               MPI_Datatype datatype)
-{
-    return begin_split<false>(fh, buf, count, datatype, [=](void *at, MPI_Datatype as) {
-        return PMPI_File_read_at_all_begin(fh, offset, at, count, as);
-    });
-}
-
-int MPI_File_read_at_all_end(MPI_File fh, void *buf, MPI_Status *status)
-{
-    return end_split<false>(fh, buf, status, [=](void *at, MPI_Status *found) {
-        return PMPI_File_read_at_all_end(fh, at, found);
-    });
-}
-
-int MPI_File_write_at_all_begin(MPI_File fh, MPI_Offset offset, const void *buf, int count,
-                                MPI_Datatype datatype)
-{
-    return begin_split<true>(fh, buf, count, datatype, [=](const void *at, MPI_Datatype as) {
-        return PMPI_File_write_at_all_begin(fh, offset, at, count, as);
-    });
-}
-
-int MPI_File_write_at_all_end(MPI_File fh, const void *buf, MPI_Status *status)
-{
-    return end_split<true>(fh, buf, status, [=](const void *at, MPI_Status *found) {
-        return PMPI_File_write_at_all_end(fh, at, found);
-    });
-}
-
-int MPI_File_read_ordered_begin(MPI_File fh, void *buf, int count, MPI_Datatype datatype)
-{
-    return begin_split<false>(fh, buf, count, datatype, [=](void *at, MPI_Datatype as) {
-        return PMPI_File_read_ordered_begin(fh, at, count, as);
-    });
-}
-
-int MPI_File_read_ordered_end(MPI_File fh, void *buf, MPI_Status *status)
-{
-    return end_split<false>(fh, buf, status, [=](void *at, MPI_Status *found) {
-        return PMPI_File_read_ordered_end(fh, at, found);
-    });
-}
-
-int MPI_File_write_ordered_begin(MPI_File fh, const void *buf, int count, MPI_Datatype datatype)
-{
-    return begin_split<true>(fh, buf, count, datatype, [=](const void *at, MPI_Datatype as) {
-        return PMPI_File_write_ordered_begin(fh, at, count, as);
-    });
-}
-
-int MPI_File_write_ordered_end(MPI_File fh, const void *buf, MPI_Status *status)
-{
-    return end_split<true>(fh, buf, status, [=](const void *at, MPI_Status *found) {
-        return PMPI_File_write_ordered_end(fh, at, found);
-    });
-}
-
+DIRECTION(read, , int, false, NOT_CONST)
+DIRECTION(write, , int, true, const)
+ENDS(read, false, NOT_CONST)
+ENDS(write, true, const)
 #if MPI_VERSION >= 4
-int MPI_File_read_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype,
-                    MPI_Status *status)
-{
-    return blocking<false>(fh, buf, count, datatype, status,
-                           [=](void *at, MPI_Datatype as, MPI_Status *found) {
-                               return PMPI_File_read_c(fh, at, count, as, found);
-                           });
-}
-
-int MPI_File_read_all_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype,
-                        MPI_Status *status)
-{
-    return blocking<false>(fh, buf, count, datatype, status,
-                           [=](void *at, MPI_Datatype as, MPI_Status *found) {
-                               return PMPI_File_read_all_c(fh, at, count, as, found);
-                           });
-}
-
-int MPI_File_write_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype,
-                     MPI_Status *status)
-{
-    return blocking<true>(fh, buf, count, datatype, status,
-                          [=](const void *at, MPI_Datatype as, MPI_Status *found) {
-                              return PMPI_File_write_c(fh, at, count, as, found);
-                          });
-}
-
-int MPI_File_write_all_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype,
-                         MPI_Status *status)
-{
-    return blocking<true>(fh, buf, count, datatype, status,
-                          [=](const void *at, MPI_Datatype as, MPI_Status *found) {
-                              return PMPI_File_write_all_c(fh, at, count, as, found);
-                          });
-}
-
-int MPI_File_read_at_c(MPI_File fh, MPI_Offset offset, void *buf, MPI_Count count,
-                       MPI_Datatype datatype, MPI_Status *status)
-{
-    return blocking<false>(fh, buf, count, datatype, status,
-                           [=](void *at, MPI_Datatype as, MPI_Status *found) {
-                               return PMPI_File_read_at_c(fh, offset, at, count, as, found);
-                           });
-}
-
-int MPI_File_read_at_all_c(MPI_File fh, MPI_Offset offset, void *buf, MPI_Count count,
-                           MPI_Datatype datatype, MPI_Status *status)
-{
-    return blocking<false>(fh, buf, count, datatype, status,
-                           [=](void *at, MPI_Datatype as, MPI_Status *found) {
-                               return PMPI_File_read_at_all_c(fh, offset, at, count, as, found);
-                           });
-}
-
-int MPI_File_write_at_c(MPI_File fh, MPI_Offset offset, const void *buf, MPI_Count count,
-                        MPI_Datatype datatype, MPI_Status *status)
-{
-    return blocking<true>(fh, buf, count, datatype, status,
-                          [=](const void *at, MPI_Datatype as, MPI_Status *found) {
-                              return PMPI_File_write_at_c(fh, offset, at, count, as, found);
-                          });
-}
-
-int MPI_File_write_at_all_c(MPI_File fh, MPI_Offset offset, const void *buf, MPI_Count count,
-                            MPI_Datatype datatype, MPI_Status *status)
-{
-    return blocking<true>(fh, buf, count, datatype, status,
-                          [=](const void *at, MPI_Datatype as, MPI_Status *found) {
-                              return PMPI_File_write_at_all_c(fh, offset, at, count, as, found);
-                          });
-}
-
-int MPI_File_read_shared_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype,
-                           MPI_Status *status)
-{
-    return blocking<false>(fh, buf, count, datatype, status,
-                           [=](void *at, MPI_Datatype as, MPI_Status *found) {
-                               return PMPI_File_read_shared_c(fh, at, count, as, found);
-                           });
-}
-
-int MPI_File_write_shared_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype,
-                            MPI_Status *status)
-{
-    return blocking<true>(fh, buf, count, datatype, status,
-                          [=](const void *at, MPI_Datatype as, MPI_Status *found) {
-                              return PMPI_File_write_shared_c(fh, at, count, as, found);
-                          });
-}
-
-int MPI_File_read_ordered_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype,
-                            MPI_Status *status)
-{
-    return blocking<false>(fh, buf, count, datatype, status,
-                           [=](void *at, MPI_Datatype as, MPI_Status *found) {
-                               return PMPI_File_read_ordered_c(fh, at, count, as, found);
-                           });
-}
-
-int MPI_File_write_ordered_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype,
-                             MPI_Status *status)
-{
-    return blocking<true>(fh, buf, count, datatype, status,
-                          [=](const void *at, MPI_Datatype as, MPI_Status *found) {
-                              return PMPI_File_write_ordered_c(fh, at, count, as, found);
-                          });
-}
-
-int MPI_File_iread_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype,
-                     MPI_Request *request)
-{
-    return nonblocking<false>(fh, buf, count, datatype, request,
-                              [=](void *at, MPI_Datatype as, MPI_Request *inner) {
-                                  return PMPI_File_iread_c(fh, at, count, as, inner);
-                              });
-}
-
-int MPI_File_iread_all_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype,
-                         MPI_Request *request)
-{
-    return nonblocking<false>(fh, buf, count, datatype, request,
-                              [=](void *at, MPI_Datatype as, MPI_Request *inner) {
-                                  return PMPI_File_iread_all_c(fh, at, count, as, inner);
-                              });
-}
-
-int MPI_File_iwrite_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype,
-                      MPI_Request *request)
-{
-    return nonblocking<true>(fh, buf, count, datatype, request,
-                             [=](const void *at, MPI_Datatype as, MPI_Request *inner) {
-                                 return PMPI_File_iwrite_c(fh, at, count, as, inner);
-                             });
-}
-
-int MPI_File_iwrite_all_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype,
-                          MPI_Request *request)
-{
-    return nonblocking<true>(fh, buf, count, datatype, request,
-                             [=](const void *at, MPI_Datatype as, MPI_Request *inner) {
-                                 return PMPI_File_iwrite_all_c(fh, at, count, as, inner);
-                             });
-}
-
-int MPI_File_iread_at_c(MPI_File fh, MPI_Offset offset, void *buf, MPI_Count count,
-                        MPI_Datatype datatype, MPI_Request *request)
-{
-    return nonblocking<false>(fh, buf, count, datatype, request,
-                              [=](void *at, MPI_Datatype as, MPI_Request *inner) {
-                                  return PMPI_File_iread_at_c(fh, offset, at, count, as, inner);
-                              });
-}
-
-int MPI_File_iread_at_all_c(MPI_File fh, MPI_Offset offset, void *buf, MPI_Count count,
-                            MPI_Datatype datatype, MPI_Request *request)
-{
-    return nonblocking<false>(fh, buf, count, datatype, request,
-                              [=](void *at, MPI_Datatype as, MPI_Request *inner) {
-                                  return PMPI_File_iread_at_all_c(fh, offset, at, count, as, inner);
-                              });
-}
-
-int MPI_File_iwrite_at_c(MPI_File fh, MPI_Offset offset, const void *buf, MPI_Count count,
-                         MPI_Datatype datatype, MPI_Request *request)
-{
-    return nonblocking<true>(fh, buf, count, datatype, request,
-                             [=](const void *at, MPI_Datatype as, MPI_Request *inner) {
-                                 return PMPI_File_iwrite_at_c(fh, offset, at, count, as, inner);
-                             });
-}
-
-int MPI_File_iwrite_at_all_c(MPI_File fh, MPI_Offset offset, const void *buf, MPI_Count count,
-                             MPI_Datatype datatype, MPI_Request *request)
-{
-    return nonblocking<true>(fh, buf, count, datatype, request,
-                             [=](const void *at, MPI_Datatype as, MPI_Request *inner) {
-                                 return PMPI_File_iwrite_at_all_c(fh, offset, at, count, as, inner);
-                             });
-}
-
-int MPI_File_iread_shared_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype,
-                            MPI_Request *request)
-{
-    return nonblocking<false>(fh, buf, count, datatype, request,
-                              [=](void *at, MPI_Datatype as, MPI_Request *inner) {
-                                  return PMPI_File_iread_shared_c(fh, at, count, as, inner);
-                              });
-}
-
-int MPI_File_iwrite_shared_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype,
-                             MPI_Request *request)
-{
-    return nonblocking<true>(fh, buf, count, datatype, request,
-                             [=](const void *at, MPI_Datatype as, MPI_Request *inner) {
-                                 return PMPI_File_iwrite_shared_c(fh, at, count, as, inner);
-                             });
-}
-
-int MPI_File_read_all_begin_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype)
-{
-    return begin_split<false>(fh, buf, count, datatype, [=](void *at, MPI_Datatype as) {
-        return PMPI_File_read_all_begin_c(fh, at, count, as);
-    });
-}
-
-int MPI_File_write_all_begin_c(MPI_File fh, const void *buf, MPI_Count count, MPI_Datatype datatype)
-{
-    return begin_split<true>(fh, buf, count, datatype, [=](const void *at, MPI_Datatype as) {
-        return PMPI_File_write_all_begin_c(fh, at, count, as);
-    });
-}
-
-int MPI_File_read_at_all_begin_c(MPI_File fh, MPI_Offset offset, void *buf, MPI_Count count,
-                                 MPI_Datatype datatype)
-{
-    return begin_split<false>(fh, buf, count, datatype, [=](void *at, MPI_Datatype as) {
-        return PMPI_File_read_at_all_begin_c(fh, offset, at, count, as);
-    });
-}
-
-int MPI_File_write_at_all_begin_c(MPI_File fh, MPI_Offset offset, const void *buf, MPI_Count count,
-                                  MPI_Datatype datatype)
-{
-    return begin_split<true>(fh, buf, count, datatype, [=](const void *at, MPI_Datatype as) {
-        return PMPI_File_write_at_all_begin_c(fh, offset, at, count, as);
-    });
-}
-
-int MPI_File_read_ordered_begin_c(MPI_File fh, void *buf, MPI_Count count, MPI_Datatype datatype)
-{
-    return begin_split<false>(fh, buf, count, datatype, [=](void *at, MPI_Datatype as) {
-        return PMPI_File_read_ordered_begin_c(fh, at, count, as);
-    });
-}
-
-int MPI_File_write_ordered_begin_c(MPI_File fh, const void *buf, MPI_Count count,
-                                   MPI_Datatype datatype)
-{
-    return begin_split<true>(fh, buf, count, datatype, [=](const void *at, MPI_Datatype as) {
-        return PMPI_File_write_ordered_begin_c(fh, at, count, as);
-    });
-}
-
+DIRECTION(read, _c, MPI_Count, false, NOT_CONST)
+DIRECTION(write, _c, MPI_Count, true, const)
 #endif
 }

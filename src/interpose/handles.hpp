@@ -9,6 +9,17 @@
 
 #include <cstdint>
 
+// MPI 4's calls other than those of large counts. Open MPI's header is of MPI 3.1, but Open MPI 5
+// has them; so they are declared where they are used.
+#if MPI_VERSION >= 4 || defined(OPEN_MPI)
+#define HEDDLE_MPI_4 1
+#endif
+
+// Combiners of Fortran's old constructors, whose names the other headers refuse.
+#if !defined(OPEN_MPI) && !defined(HEDDLE_MPI_ABI)
+#define HEDDLE_OLD_COMBINERS 1
+#endif
+
 namespace heddle::interpose {
 
 using HandleKey = std::uintptr_t;

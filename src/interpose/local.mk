@@ -3,6 +3,10 @@
 # The interposer: the engine for programs on another MPI (--with-interpose). One source, compiled once for each ABI with
 # that MPI's mpi.h. It calls PMPI_..., which the process's MPI defines, and is linked with none.
 interpose_sources = \
+    src/interpose/accesses.cpp \
+    src/interpose/accesses.hpp \
+    src/interpose/bindings.cpp \
+    src/interpose/bindings.hpp \
     src/interpose/collective.cpp \
     src/interpose/collective.hpp \
     src/interpose/collective_calls.cpp \
@@ -16,6 +20,9 @@ interpose_sources = \
     src/interpose/files.cpp \
     src/interpose/handles.cpp \
     src/interpose/handles.hpp \
+    src/interpose/lifetime.cpp \
+    src/interpose/message.cpp \
+    src/interpose/message.hpp \
     src/interpose/operation.cpp \
     src/interpose/operation.hpp \
     src/interpose/packing.cpp \
@@ -55,4 +62,11 @@ libheddle_mpi_openmpi_la_SOURCES = $(interpose_sources)
 libheddle_mpi_openmpi_la_CPPFLAGS = $(AM_CPPFLAGS) $(INTERPOSE_OPENMPI_CPPFLAGS)
 libheddle_mpi_openmpi_la_LDFLAGS = $(interpose_ldflags)
 libheddle_mpi_openmpi_la_LIBADD = libheddle.la -ldl
+endif
+if INTERPOSE_ABI
+lib_LTLIBRARIES += libheddle-mpi-abi.la
+libheddle_mpi_abi_la_SOURCES = $(interpose_sources)
+libheddle_mpi_abi_la_CPPFLAGS = $(AM_CPPFLAGS) $(INTERPOSE_ABI_CPPFLAGS)
+libheddle_mpi_abi_la_LDFLAGS = $(interpose_ldflags)
+libheddle_mpi_abi_la_LIBADD = libheddle.la -ldl
 endif

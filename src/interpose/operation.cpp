@@ -24,16 +24,17 @@ int Operation::start_packing()
         heddle_transfer_begin(moves.data(), static_cast<int64_t>(moves.size()), &transfer_));
 }
 
+// Whether packing has ended, well or not.
 bool Operation::is_packed()
 {
     int done = 0;
     const int error = heddle_test(&transfer_, &done);
     if (error != HEDDLE_SUCCESS)
-        end(raise(steps_->comm, class_of(error)));
+        fail_packing(class_of(error));
     return error != HEDDLE_SUCCESS || done;
 }
 
-int Operation::issue()
+void Operation::issue()
 {
     int error = steps_->issue(&inner_);
     if (error == MPI_SUCCESS && steps_->issue_also)
@@ -42,6 +43,33 @@ int Operation::issue()
         state_ = State::running;
     else
         end(error);
+}
+
+// The operation ends with the error, after the notice where there is one.
+void Operation::fail_packing(int error)
+{
+    end(told(error));
+    if (!steps_->issue_notice || comm_ != steps_->comm)
+        return;
+    const bool is_first = !steps_->issue_also;
+    int issued = is_first ? steps_->issue_notice(&inner_) : steps_->issue(&inner_);
+    if (issued == MPI_SUCCESS && !is_first)
+        issued = steps_->issue_notice(&also_);
+    if (issued == MPI_SUCCESS)
+        state_ = State::running;
+}
+
+// The handler has heard of the error.
+int Operation::told(int error) const
+{
+    if (error == MPI_SUCCESS)
+        return error;
+    if (steps_->file != MPI_FILE_NULL)
+        PMPI_File_call_errhandler(steps_->file, error);
+    else if (steps_->win != MPI_WIN_NULL)
+        PMPI_Win_call_errhandler(steps_->win, error);
+    else
+        raise(comm_, error);
     return error;
 }
 
@@ -67,7 +95,7 @@ bool Operation::has_moved()
         const int error = PMPI_Test(&inner_, &done, &status_);
         if (error != MPI_SUCCESS && inner_ != MPI_REQUEST_NULL && !steps_->keeps_inner)
             PMPI_Request_free(&inner_);
-        if (error != MPI_SUCCESS)
+        if (error != MPI_SUCCESS && error_ == MPI_SUCCESS)
             error_ = error;
         inner_is_done_ = done != 0 || error != MPI_SUCCESS;
     }
@@ -86,15 +114,15 @@ void Operation::begin_unpacking()
     if (may_be_cancelled_) // Open MPI 4.1 says anything of requests of files
         PMPI_Test_cancelled(&status_, &cancelled_);
     std::vector<heddle_move> moves;
+    int error = MPI_SUCCESS;
     if (steps_->unpack && !cancelled_)
-        moves = steps_->unpack(status_);
+        error = steps_->unpack(status_, moves);
     state_ = State::unpacking;
-    if (moves.empty())
-        return;
-    const int error =
-        heddle_transfer_begin(moves.data(), static_cast<int64_t>(moves.size()), &transfer_);
-    if (error != HEDDLE_SUCCESS) // the program's communicator may be gone
-        end(raise(MPI_COMM_WORLD, class_of(error)));
+    if (error == MPI_SUCCESS && !moves.empty())
+        error = class_of(
+            heddle_transfer_begin(moves.data(), static_cast<int64_t>(moves.size()), &transfer_));
+    if (error != MPI_SUCCESS)
+        end(told(error));
 }
 
 // Behind packing.
@@ -109,7 +137,7 @@ void Operation::move_on()
         int done = 0;
         const int error = heddle_test(&transfer_, &done);
         if (error != HEDDLE_SUCCESS)
-            end(raise(MPI_COMM_WORLD, class_of(error)));
+            end(told(class_of(error)));
         else if (done)
             end(MPI_SUCCESS);
     }
@@ -214,6 +242,16 @@ public:
         return true;
     }
 
+    void forget_communicator(MPI_Comm comm)
+    {
+        if (under_way_count_.load() == 0 || inside_)
+            return;
+        const std::lock_guard lock(mutex_);
+        for (const OperationPtr &each : under_way_)
+            if (each->comm_ == comm)
+                each->comm_ = MPI_COMM_WORLD;
+    }
+
     OperationPtr find(MPI_Request outer)
     {
         const std::lock_guard lock(table_mutex_);
@@ -248,22 +286,28 @@ private:
         ~Inside() { inside_ = false; }
     };
 
+    // Returns the error of an operation that has ended already.
     int start(Operation &operation, bool packs_now)
     {
         int error = operation.start_packing();
+        if (error == MPI_SUCCESS && packs_now)
+            error = class_of(heddle_wait(&operation.transfer_));
         if (error != MPI_SUCCESS)
-            return raise(operation.steps_->comm, error);
-        if (packs_now) {
-            const int packed = heddle_wait(&operation.transfer_);
-            if (packed != HEDDLE_SUCCESS)
-                return raise(operation.steps_->comm, class_of(packed));
-        }
-        const bool may_issue = packs_now || packing_count_.load() == 0;
-        if (may_issue && operation.is_packed())
-            return operation.state_ == Operation::State::ended ? operation.error_
-                                                               : operation.issue();
-        packing_count_.fetch_add(1);
-        return MPI_SUCCESS;
+            fail_in_turn(operation, error);
+        else if (!is_packed_in_turn(operation, packs_now))
+            packing_count_.fetch_add(1);
+        else if (operation.state_ == Operation::State::packing)
+            operation.issue();
+        return operation.state_ == Operation::State::ended ? operation.error_ : MPI_SUCCESS;
+    }
+    void fail_in_turn(Operation &operation, int error)
+    {
+        flush_locked();
+        operation.fail_packing(error);
+    }
+    bool is_packed_in_turn(Operation &operation, bool packs_now)
+    {
+        return (packs_now || packing_count_.load() == 0) && operation.is_packed();
     }
 
     void flush_locked()
@@ -276,7 +320,7 @@ private:
             if (error == HEDDLE_SUCCESS)
                 each->issue();
             else
-                each->end(raise(each->steps_->comm, class_of(error)));
+                each->fail_packing(class_of(error));
         }
     }
 
@@ -352,6 +396,8 @@ bool while_running(const Operation &operation, const std::function<void()> &act)
 {
     return immortal<Operations>().while_running(operation, act);
 }
+
+void forget_communicator(MPI_Comm comm) { immortal<Operations>().forget_communicator(comm); }
 
 bool is_idle() { return immortal<Operations>().is_idle(); }
 

@@ -19,14 +19,22 @@ namespace heddle::interpose {
 
 // What an operation is to do.
 struct Steps {
-    MPI_Comm comm = MPI_COMM_NULL; // whose error handler hears of a failure to pack
+    // Whose error handler hears of failures to pack and unpack: the file's or window's, if there is
+    // one.
+    MPI_Comm comm = MPI_COMM_NULL;
+    MPI_File file = MPI_FILE_NULL;
+    MPI_Win win = MPI_WIN_NULL;
     std::vector<heddle_move> pack;
     // Calls MPI, which writes the inner request.
     std::function<int(MPI_Request *)> issue;
     // A second call, which has to end too; its status does not count. May be empty.
     std::function<int(MPI_Request *)> issue_also;
-    // What to unpack of a message or a collective that has ended so. May be empty.
-    std::function<std::vector<heddle_move>(const MPI_Status &)> unpack;
+    // Takes the place of the last of these calls where packing has failed. May be empty: then MPI
+    // is not called at all.
+    std::function<int(MPI_Request *)> issue_notice;
+    // What to unpack of a message or a collective that has ended so. Returns an error class. May be
+    // empty.
+    std::function<int(const MPI_Status &, std::vector<heddle_move> &)> unpack;
     // The inner request is persistent: not freed when it has ended.
     bool keeps_inner = false;
     // Whether the inner request's status is the operation's.
@@ -37,7 +45,10 @@ struct Steps {
 
 class Operation {
 public:
-    explicit Operation(std::shared_ptr<const Steps> steps) : steps_(std::move(steps)) {}
+    explicit Operation(std::shared_ptr<const Steps> steps)
+        : steps_(std::move(steps)), comm_(steps_->comm)
+    {
+    }
     Operation(const Operation &) = delete;
     Operation &operator=(const Operation &) = delete;
 
@@ -52,14 +63,17 @@ private:
 
     int start_packing();
     bool is_packed();
-    int issue();
+    void issue();
+    void fail_packing(int error);
     void move_on();
     bool has_moved();
     void begin_unpacking();
     void end(int error);
+    int told(int error) const;
     void cancel();
 
     const std::shared_ptr<const Steps> steps_;
+    MPI_Comm comm_; // of the steps, until the program frees it
     State state_ = State::packing;
     heddle_request *transfer_ = nullptr;
     MPI_Request inner_ = MPI_REQUEST_NULL, also_ = MPI_REQUEST_NULL, outer_ = MPI_REQUEST_NULL;
@@ -82,6 +96,9 @@ OperationPtr operation_of(MPI_Request outer);
 // Calls `act` while MPI moves the operation's data, and nobody asks for its inner request. False
 // where MPI does not, or no longer.
 bool while_running(const Operation &operation, const std::function<void()> &act);
+
+// The program frees this communicator: MPI_COMM_WORLD's handler hears of what fails from now on.
+void forget_communicator(MPI_Comm comm);
 
 // No operation is under way, nor waits to be completed by the program.
 bool is_idle();

@@ -10,7 +10,18 @@
 #include <unordered_map>
 #include <utility>
 
-#if MPI_VERSION >= 4
+#if defined(HEDDLE_MPI_4)
+
+#pragma GCC visibility push(default)
+extern "C" {
+int PMPI_Psend_init(const void *buffer, int parts, MPI_Count n, MPI_Datatype type, int to, int tag,
+                    MPI_Comm comm, MPI_Info info, MPI_Request *request);
+int PMPI_Precv_init(void *buffer, int parts, MPI_Count n, MPI_Datatype type, int from, int tag,
+                    MPI_Comm comm, MPI_Info info, MPI_Request *request);
+int PMPI_Pready_range(int first, int last, MPI_Request request);
+int PMPI_Parrived(MPI_Request request, int partition, int *flag);
+}
+#pragma GCC visibility pop
 
 namespace heddle::interpose {
 
@@ -94,9 +105,12 @@ int make_partitioned(Buffer *buffer, int parts, MPI_Count n, MPI_Datatype type, 
     if (error != MPI_SUCCESS)
         return error;
     Steps steps;
-    steps.comm = MPI_COMM_WORLD;
+    steps.comm = comm;
     if (!sends)
-        steps.unpack = [all = all.get()](const MPI_Status &) { return all->take_rest(); };
+        steps.unpack = [all = all.get()](const MPI_Status &, std::vector<heddle_move> &moves) {
+            moves = all->take_rest();
+            return MPI_SUCCESS;
+        };
     steps.has_status = !sends;
     steps.keep = all;
     keep_persistent(*request, std::move(steps));
@@ -147,6 +161,14 @@ int has_arrived(MPI_Request request, int partition, int *flag)
 
 using namespace heddle::interpose;
 
+// MPI 4.1 has made it const.
+#if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION > 0)
+using PartitionNumbers = const int *;
+#else
+using PartitionNumbers = int *;
+#endif
+
+#pragma GCC visibility push(default)
 extern "C" {
 
 int MPI_Psend_init(const void *buffer, int parts, MPI_Count n, MPI_Datatype type, int to, int tag,
@@ -173,7 +195,7 @@ int MPI_Pready_range(int first, int last, MPI_Request request)
     return make_ready(first, last, request);
 }
 
-int MPI_Pready_list(int n, int partitions[], MPI_Request request)
+int MPI_Pready_list(int n, PartitionNumbers partitions, MPI_Request request)
 {
     int error = MPI_SUCCESS;
     for (int i = 0; i < n && error == MPI_SUCCESS; ++i)
@@ -186,5 +208,6 @@ int MPI_Parrived(MPI_Request request, int partition, int *flag)
     return has_arrived(request, partition, flag);
 }
 }
+#pragma GCC visibility pop
 
 #endif

@@ -99,6 +99,21 @@ void end_activity(MPI_Request handle)
         found->outer = MPI_REQUEST_NULL;
 }
 
+void forget_communicator_of_persistent(MPI_Comm comm)
+{
+    if (table().count.load(std::memory_order_relaxed) == 0)
+        return;
+    const std::lock_guard lock(table().mutex);
+    for (auto &[handle, each] : table().all) {
+        if (each.steps->comm != comm)
+            continue;
+        Steps steps = *each.steps;
+        steps.comm = MPI_COMM_WORLD;
+        steps.issue_notice = nullptr; // it needs the communicator
+        each.steps = std::make_shared<const Steps>(std::move(steps));
+    }
+}
+
 int free_persistent(MPI_Request handle)
 {
     Persistent gone; // destroyed without the lock

@@ -22,6 +22,9 @@ MPI_Request active_request(MPI_Request handle);
 // What the handle stood for is complete.
 void end_activity(MPI_Request handle);
 
+// The program frees this communicator: errors of later starts are told to MPI_COMM_WORLD's handler.
+void forget_communicator_of_persistent(MPI_Comm comm);
+
 // Frees the handle, when its activity has ended.
 int free_persistent(MPI_Request handle);
 

@@ -1,47 +1,43 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sends and receives. What travels has the program's communicator and tag, and is packed: a process
 // without the interposer may be at the other end.
-#include "interpose/operation.hpp"
+#include "interpose/message.hpp"
 #include "interpose/persistent.hpp"
 #include "interpose/report.hpp"
 
+#include <type_traits>
 #include <utility>
 
 namespace heddle::interpose {
 
 namespace {
 
-// A buffer of the program's and the staging memory that stands for it.
-struct Message {
-    Data data;
-    Staging staging;
-
-    explicit Message(Data what) : data(std::move(what)), staging(data.bytes(), data.near()) {}
-    int pack() const { return transfer({pack_move(data, staging.at())}); }
-    // What has come; nothing after an error.
-    int unpack(int result, const MPI_Status &status, MPI_Comm comm) const
-    {
-        if (result != MPI_SUCCESS)
-            return result;
-        const int64_t bytes = bytes_of(status);
-        return bytes == 0 ? result
-                          : raise(comm, transfer({unpack_move(data, staging.at(), bytes)}));
-    }
-    // To unpack it in an operation, which keeps it.
-    static auto unpacking(const Message &message)
-    {
-        return [&message](const MPI_Status &status) {
-            std::vector<heddle_move> moves;
-            if (const int64_t bytes = bytes_of(status); bytes > 0)
-                moves.push_back(unpack_move(message.data, message.staging.at(), bytes));
-            return moves;
-        };
-    }
-};
-
 std::optional<Data> data_for(int peer, const void *buffer, int64_t count, MPI_Datatype type)
 {
     return peer == MPI_PROC_NULL ? std::nullopt : device_data(buffer, count, type);
+}
+
+// A message that could not be packed: its receiver has a notice, this process an error.
+int refuse(const Message &message, int error, Peer to, MPI_Comm comm)
+{
+    Notice().send(message.bytes(), to, comm);
+    return raise(comm, error);
+}
+
+// What an operation does in place of its send.
+std::function<int(MPI_Request *)> notice_of(const Message *message, Peer to, MPI_Comm comm)
+{
+    return [=, notice = std::make_shared<Notice>()](MPI_Request *request) {
+        return notice->begin(message->bytes(), to, comm, request);
+    };
+}
+
+// What an operation does with what has come.
+auto unpacking_of(const Message *message)
+{
+    return [=](const MPI_Status &status, std::vector<heddle_move> &moves) {
+        return message->unpacking(status, moves);
+    };
 }
 
 // ---- blocking -----------------------------------------------------------------------------------
@@ -57,12 +53,12 @@ int send(const void *buffer, Int n, MPI_Datatype type, int to, int tag, MPI_Comm
     }
     count(Count::staged);
     const Message message(*std::move(data));
-    if (message.staging.failed())
+    if (message.failed())
         return raise(comm, MPI_ERR_NO_MEM);
     if (const int error = message.pack(); error != MPI_SUCCESS)
-        return raise(comm, error);
-    const Packed packed(message.data.bytes());
-    return down(message.staging.at(), packed.count(), packed.type(), to, tag, comm);
+        return refuse(message, error, {to, tag}, comm);
+    const Packed packed(message.bytes());
+    return down(message.at(), packed.count(), packed.type(), to, tag, comm);
 }
 
 template <auto down, class Int> int receive(void *buffer, Int n, MPI_Datatype type, int from,
@@ -76,13 +72,12 @@ template <auto down, class Int> int receive(void *buffer, Int n, MPI_Datatype ty
     }
     count(Count::staged);
     const Message message(*std::move(data));
-    if (message.staging.failed())
+    if (message.failed())
         return raise(comm, MPI_ERR_NO_MEM);
-    const Packed packed(message.data.bytes());
+    const Packed packed(message.bytes());
     MPI_Status own;
     MPI_Status &found = status == MPI_STATUS_IGNORE ? own : *status;
-    const int result =
-        down(message.staging.at(), packed.count(), packed.type(), from, tag, comm, &found);
+    const int result = down(message.at(), packed.count(), packed.type(), from, tag, comm, &found);
     return message.unpack(result, found, comm);
 }
 
@@ -98,12 +93,12 @@ template <auto down, class Int> int matched_receive(void *buffer, Int n, MPI_Dat
     }
     count(Count::staged);
     const Message message(*std::move(data));
-    if (message.staging.failed())
+    if (message.failed())
         return raise(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
-    const Packed packed(message.data.bytes());
+    const Packed packed(message.bytes());
     MPI_Status own;
     MPI_Status &found = status == MPI_STATUS_IGNORE ? own : *status;
-    const int result = down(message.staging.at(), packed.count(), packed.type(), matched, &found);
+    const int result = down(message.at(), packed.count(), packed.type(), matched, &found);
     return message.unpack(result, found, MPI_COMM_WORLD);
 }
 
@@ -117,13 +112,13 @@ public:
         if (!data)
             return;
         message_.emplace(*std::move(data));
-        packed_.emplace(message_->data.bytes());
-        buffer_ = message_->staging.at();
+        packed_.emplace(message_->bytes());
+        buffer_ = message_->at();
         count_ = packed_->count();
         type_ = packed_->type();
     }
     bool is_staged() const { return message_.has_value(); }
-    bool failed() const { return is_staged() && message_->staging.failed(); }
+    bool failed() const { return is_staged() && message_->failed(); }
     int pack() const { return is_staged() ? message_->pack() : MPI_SUCCESS; }
     int unpack(int result, const MPI_Status &status, MPI_Comm comm) const
     {
@@ -142,10 +137,30 @@ private:
     std::optional<Packed> packed_;
 };
 
-// Whom a message goes to or comes from.
-struct Peer {
-    int rank, tag;
-};
+template <class Int> int receive_into(const End &in, Peer from, MPI_Comm comm)
+{
+    if constexpr (std::is_same_v<Int, int>)
+        return PMPI_Recv(in.buffer(), in.count<int>(), in.type(), from.rank, from.tag, comm,
+                         MPI_STATUS_IGNORE);
+#if MPI_VERSION >= 4
+    else
+        return PMPI_Recv_c(in.buffer(), in.count<MPI_Count>(), in.type(), from.rank, from.tag, comm,
+                           MPI_STATUS_IGNORE);
+#endif
+}
+
+// The other process receives a notice, and what it sends is taken.
+template <class Int>
+int refuse_exchange(const End &out, const End &in, int error, Peer to, Peer from, MPI_Comm comm)
+{
+    Notice notice;
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (notice.begin(out.message().bytes(), to, comm, &request) == MPI_SUCCESS) {
+        receive_into<Int>(in, from, comm);
+        PMPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    return raise(comm, error);
+}
 
 template <auto down, class Int>
 int exchange(const End &out, Peer to, const End &in, Peer from, MPI_Comm comm, MPI_Status *status)
@@ -154,7 +169,7 @@ int exchange(const End &out, Peer to, const End &in, Peer from, MPI_Comm comm, M
     if (out.failed() || in.failed())
         return raise(comm, MPI_ERR_NO_MEM);
     if (const int error = out.pack(); error != MPI_SUCCESS)
-        return raise(comm, error);
+        return refuse_exchange<Int>(out, in, error, to, from, comm);
     MPI_Status own;
     MPI_Status &found = status == MPI_STATUS_IGNORE ? own : *status;
     const int result =
@@ -176,7 +191,7 @@ template <auto down, class Int> int replace(void *buffer, Int n, MPI_Datatype ty
     if (both.failed())
         return raise(comm, MPI_ERR_NO_MEM);
     if (const int error = both.pack(); error != MPI_SUCCESS)
-        return raise(comm, error);
+        return refuse_exchange<Int>(both, both, error, to, from, comm);
     MPI_Status own;
     MPI_Status &found = status == MPI_STATUS_IGNORE ? own : *status;
     const int result = down(both.buffer(), both.template count<Int>(), both.type(), to.rank, to.tag,
@@ -196,15 +211,16 @@ template <auto down, class Int> int begin_send(const void *buffer, Int n, MPI_Da
         return down(buffer, n, type, to, tag, comm, request);
     }
     const auto message = std::make_shared<const Message>(*std::move(data));
-    if (message->staging.failed())
+    if (message->failed())
         return raise(comm, MPI_ERR_NO_MEM);
     Steps steps;
     steps.comm = comm;
-    steps.pack.push_back(pack_move(message->data, message->staging.at()));
+    steps.pack.push_back(message->packing());
     steps.issue = [=, message = message.get()](MPI_Request *inner) {
-        const Packed packed(message->data.bytes());
-        return down(message->staging.at(), packed.count(), packed.type(), to, tag, comm, inner);
+        const Packed packed(message->bytes());
+        return down(message->at(), packed.count(), packed.type(), to, tag, comm, inner);
     };
+    steps.issue_notice = notice_of(message.get(), {to, tag}, comm);
     steps.keep = message;
     return begin(std::make_shared<const Steps>(std::move(steps)), false, request);
 }
@@ -218,15 +234,15 @@ template <auto down, class Int> int begin_receive(void *buffer, Int n, MPI_Datat
         return down(buffer, n, type, from, tag, comm, request);
     }
     const auto message = std::make_shared<const Message>(*std::move(data));
-    if (message->staging.failed())
+    if (message->failed())
         return raise(comm, MPI_ERR_NO_MEM);
     Steps steps;
     steps.comm = comm;
     steps.issue = [=, message = message.get()](MPI_Request *inner) {
-        const Packed packed(message->data.bytes());
-        return down(message->staging.at(), packed.count(), packed.type(), from, tag, comm, inner);
+        const Packed packed(message->bytes());
+        return down(message->at(), packed.count(), packed.type(), from, tag, comm, inner);
     };
-    steps.unpack = Message::unpacking(*message);
+    steps.unpack = unpacking_of(message.get());
     steps.has_status = true;
     steps.keep = message;
     return begin(std::make_shared<const Steps>(std::move(steps)), true, request);
@@ -243,15 +259,15 @@ template <auto down, class Int> int begin_matched_receive(void *buffer, Int n, M
         return down(buffer, n, type, matched, request);
     }
     const auto message = std::make_shared<const Message>(*std::move(data));
-    if (message->staging.failed())
+    if (message->failed())
         return raise(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
     Steps steps;
     steps.comm = MPI_COMM_WORLD;
     steps.issue = [=, message = message.get()](MPI_Request *inner) { // at once
-        const Packed packed(message->data.bytes());
-        return down(message->staging.at(), packed.count(), packed.type(), matched, inner);
+        const Packed packed(message->bytes());
+        return down(message->at(), packed.count(), packed.type(), matched, inner);
     };
-    steps.unpack = Message::unpacking(*message);
+    steps.unpack = unpacking_of(message.get());
     steps.has_status = true;
     steps.keep = message;
     return begin(std::make_shared<const Steps>(std::move(steps)), true, request);
@@ -268,19 +284,20 @@ int make_persistent(Buffer *buffer, Int n, MPI_Datatype type, int peer, int tag,
         return down(buffer, n, type, peer, tag, comm, request);
     }
     const auto message = std::make_shared<const Message>(*std::move(data));
-    if (message->staging.failed())
+    if (message->failed())
         return raise(comm, MPI_ERR_NO_MEM);
-    const Packed packed(message->data.bytes());
-    const int error =
-        down(message->staging.at(), packed.count(), packed.type(), peer, tag, comm, request);
+    const Packed packed(message->bytes());
+    const int error = down(message->at(), packed.count(), packed.type(), peer, tag, comm, request);
     if (error != MPI_SUCCESS)
         return error;
     Steps steps;
-    steps.comm = MPI_COMM_WORLD; // the program may have freed its own before a start
-    if (sends)
-        steps.pack.push_back(pack_move(message->data, message->staging.at()));
-    else
-        steps.unpack = Message::unpacking(*message);
+    steps.comm = comm;
+    if (sends) {
+        steps.pack.push_back(message->packing());
+        steps.issue_notice = notice_of(message.get(), {peer, tag}, comm);
+    } else {
+        steps.unpack = unpacking_of(message.get());
+    }
     steps.has_status = !sends;
     steps.keep = message;
     keep_persistent(*request, std::move(steps));
@@ -300,7 +317,7 @@ int exchange_or_pass(const void *out, Int outs, MPI_Datatype out_type, Peer to, 
                 status);
 }
 
-#if MPI_VERSION >= 4
+#if defined(HEDDLE_MPI_4)
 // Both ends of a nonblocking exchange, which live as long as it.
 struct Ends {
     const End out, in;
@@ -328,8 +345,10 @@ template <auto send, auto receive, class Int> int begin_exchange(std::shared_ptr
         return raise(comm, MPI_ERR_NO_MEM);
     Steps steps;
     steps.comm = comm;
-    if (out.is_staged())
-        steps.pack.push_back(pack_move(out.message().data, out.buffer()));
+    if (out.is_staged()) {
+        steps.pack.push_back(out.message().packing());
+        steps.issue_notice = notice_of(&out.message(), to, comm);
+    }
     steps.issue = [=, in = &in](MPI_Request *inner) {
         return receive(in->buffer(), in->template count<Int>(), in->type(), from.rank, from.tag,
                        comm, inner);
@@ -339,7 +358,7 @@ template <auto send, auto receive, class Int> int begin_exchange(std::shared_ptr
                     inner);
     };
     if (in.is_staged())
-        steps.unpack = Message::unpacking(in.message());
+        steps.unpack = unpacking_of(&in.message());
     steps.has_status = true;
     steps.keep = std::move(ends);
     return begin(std::make_shared<const Steps>(std::move(steps)), true, request);
@@ -445,6 +464,30 @@ using namespace heddle::interpose;
         return replace<PMPI_##Name>(buffer, n, type, {to, out_tag}, {from, in_tag}, comm, status); \
     }
 
+#define EXCHANGE_NONBLOCKING(Suffix, Int)                                                          \
+    int PMPI_Isendrecv##Suffix(const void *out, Int outs, MPI_Datatype out_type, int to,           \
+                               int out_tag, void *in, Int ins, MPI_Datatype in_type, int from,     \
+                               int in_tag, MPI_Comm comm, MPI_Request *request);                   \
+    int PMPI_Isendrecv_replace##Suffix(void *buffer, Int n, MPI_Datatype type, int to,             \
+                                       int out_tag, int from, int in_tag, MPI_Comm comm,           \
+                                       MPI_Request *request);                                      \
+    int MPI_Isendrecv##Suffix(const void *out, Int outs, MPI_Datatype out_type, int to,            \
+                              int out_tag, void *in, Int ins, MPI_Datatype in_type, int from,      \
+                              int in_tag, MPI_Comm comm, MPI_Request *request)                     \
+    {                                                                                              \
+        return begin_exchange_or_pass<PMPI_Isendrecv##Suffix, PMPI_Isend##Suffix,                  \
+                                      PMPI_Irecv##Suffix>(                                         \
+            out, outs, out_type, {to, out_tag}, in, ins, in_type, {from, in_tag}, comm, request);  \
+    }                                                                                              \
+    int MPI_Isendrecv_replace##Suffix(void *buffer, Int n, MPI_Datatype type, int to, int out_tag, \
+                                      int from, int in_tag, MPI_Comm comm, MPI_Request *request)   \
+    {                                                                                              \
+        return begin_replace<PMPI_Isendrecv_replace##Suffix, PMPI_Isend##Suffix,                   \
+                             PMPI_Irecv##Suffix>(buffer, n, type, {to, out_tag}, {from, in_tag},   \
+                                                 comm, request);                                   \
+    }
+
+#pragma GCC visibility push(default)
 extern "C" {
 SEND(Send, int)
 SEND(Ssend, int)
@@ -479,31 +522,13 @@ RECEIVES(_c, MPI_Count)
 EXCHANGE(Sendrecv_c, MPI_Count)
 REPLACE(Sendrecv_replace_c, MPI_Count)
 
-int MPI_Isendrecv(const void *out, int outs, MPI_Datatype out_type, int to, int out_tag, void *in,
-                  int ins, MPI_Datatype in_type, int from, int in_tag, MPI_Comm comm,
-                  MPI_Request *request)
-{
-    return begin_exchange_or_pass<PMPI_Isendrecv, PMPI_Isend, PMPI_Irecv>(
-        out, outs, out_type, {to, out_tag}, in, ins, in_type, {from, in_tag}, comm, request);
-}
-int MPI_Isendrecv_c(const void *out, MPI_Count outs, MPI_Datatype out_type, int to, int out_tag,
-                    void *in, MPI_Count ins, MPI_Datatype in_type, int from, int in_tag,
-                    MPI_Comm comm, MPI_Request *request)
-{
-    return begin_exchange_or_pass<PMPI_Isendrecv_c, PMPI_Isend_c, PMPI_Irecv_c>(
-        out, outs, out_type, {to, out_tag}, in, ins, in_type, {from, in_tag}, comm, request);
-}
-int MPI_Isendrecv_replace(void *buffer, int n, MPI_Datatype type, int to, int out_tag, int from,
-                          int in_tag, MPI_Comm comm, MPI_Request *request)
-{
-    return begin_replace<PMPI_Isendrecv_replace, PMPI_Isend, PMPI_Irecv>(
-        buffer, n, type, {to, out_tag}, {from, in_tag}, comm, request);
-}
-int MPI_Isendrecv_replace_c(void *buffer, MPI_Count n, MPI_Datatype type, int to, int out_tag,
-                            int from, int in_tag, MPI_Comm comm, MPI_Request *request)
-{
-    return begin_replace<PMPI_Isendrecv_replace_c, PMPI_Isend_c, PMPI_Irecv_c>(
-        buffer, n, type, {to, out_tag}, {from, in_tag}, comm, request);
-}
+#endif
+
+#if defined(HEDDLE_MPI_4)
+EXCHANGE_NONBLOCKING(, int)
+#endif
+#if MPI_VERSION >= 4
+EXCHANGE_NONBLOCKING(_c, MPI_Count)
 #endif
 }
+#pragma GCC visibility pop

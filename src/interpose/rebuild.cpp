@@ -5,6 +5,7 @@
 #include "interpose/darray.hpp"
 #include "interpose/predefined.hpp"
 
+#include <cstddef>
 #include <memory>
 #include <unordered_map>
 #include <vector>
@@ -32,9 +33,10 @@ TypeRef make_subarray(const Contents &contents, heddle_type *oldtype)
 {
     const bool large = contents.is_large();
     const int ndims = contents.ints()[0];
+    const ptrdiff_t n = ndims;
     const int64_t *const sizes = contents.numbers().data() + (large ? 0 : 1);
-    const int order = contents.ints()[static_cast<size_t>(large ? 1 : 1 + 3 * ndims)];
-    return make_type(heddle_type_subarray, ndims, sizes, sizes + ndims, sizes + 2 * ndims,
+    const int order = contents.ints()[static_cast<size_t>(large ? 1 : 1 + 3 * n)];
+    return make_type(heddle_type_subarray, ndims, sizes, sizes + n, sizes + 2 * n,
                      order == MPI_ORDER_C ? int{HEDDLE_ORDER_C} : int{HEDDLE_ORDER_FORTRAN},
                      oldtype);
 }
@@ -62,12 +64,12 @@ TypeRef make_of_one(const Contents &contents, heddle_type *old)
         return make_darray(contents, old);
     case MPI_COMBINER_RESIZED:
         return make_type(heddle_type_resized, old, n[0], n[1]);
-#if !defined(OPEN_MPI)                 // whose header refuses the names
+#if defined(HEDDLE_OLD_COMBINERS)
     case MPI_COMBINER_HVECTOR_INTEGER: // Fortran's old forms: displacements are integers
 #endif
     case MPI_COMBINER_HVECTOR:
         return make_type(heddle_type_hvector, n[0], n[1], n[2], old);
-#if !defined(OPEN_MPI)
+#if defined(HEDDLE_OLD_COMBINERS)
     case MPI_COMBINER_HINDEXED_INTEGER:
 #endif
     case MPI_COMBINER_HINDEXED:
@@ -79,7 +81,7 @@ TypeRef make_of_one(const Contents &contents, heddle_type *old)
 
 bool is_struct(int combiner)
 {
-#if !defined(OPEN_MPI)
+#if defined(HEDDLE_OLD_COMBINERS)
     if (combiner == MPI_COMBINER_STRUCT_INTEGER)
         return true;
 #endif

@@ -114,9 +114,10 @@ using namespace heddle::interpose;
             return PMPI_I##name##Suffix(GIVEN, request);                                           \
         return name<PMPI_I##name##Suffix>(GIVEN, request);                                         \
     }
-#if MPI_VERSION >= 4
+#if defined(HEDDLE_MPI_4)
 #define FORMS(Name, name, Suffix, PARAMETERS, GIVEN)                                               \
     TWO_FORMS(Name, name, Suffix, LIST(PARAMETERS), LIST(GIVEN))                                   \
+    int PMPI_##Name##_init##Suffix(PARAMETERS, MPI_Info info, MPI_Request *request);               \
     int MPI_##Name##_init##Suffix(PARAMETERS, MPI_Info info, MPI_Request *request)                 \
     {                                                                                              \
         if (!device_is_open())                                                                     \
@@ -149,9 +150,11 @@ using namespace heddle::interpose;
         return reduce_local<PMPI_Reduce_local##Suffix>(in, inout, n, type, op);                    \
     }
 
+#pragma GCC visibility push(default)
 extern "C" {
 REDUCTIONS(, int)
 #if MPI_VERSION >= 4
 REDUCTIONS(_c, MPI_Count)
 #endif
 }
+#pragma GCC visibility pop

@@ -15,20 +15,47 @@ namespace heddle::interpose {
 
 std::atomic<int64_t> counters[static_cast<int>(Count::count)];
 
-void print_counters()
+namespace {
+
+bool is_logged()
 {
     const char *const log = std::getenv("HEDDLE_LOG");
-    if (!log || !std::strstr(log, "interpose"))
-        return;
+    return log && std::strstr(log, "interpose");
+}
+
+int own_rank()
+{
     int rank = 0;
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    return rank;
+}
+
+} // namespace
+
+void print_start(bool has_device)
+{
+    if (!is_logged())
+        return;
+    char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int length = 0;
+    PMPI_Get_library_version(version, &length);
+    version[std::strcspn(version, "\n")] = '\0';
+    std::fprintf(stderr, "heddle interpose [%d]: %s; %s\n", own_rank(), version,
+                 has_device ? "device buffers are moved by Heddle"
+                            : "no device is open, so calls pass down");
+}
+
+void print_counters()
+{
+    if (!is_logged())
+        return;
     const auto value = [](Count which) {
         return static_cast<long long>(counters[static_cast<int>(which)].load());
     };
     std::fprintf(stderr,
                  "heddle interpose [%d]: %lld calls passed down, %lld staged, "
                  "%lld uses of types that could not be rebuilt\n",
-                 rank, value(Count::passed), value(Count::staged), value(Count::not_rebuilt));
+                 own_rank(), value(Count::passed), value(Count::staged), value(Count::not_rebuilt));
 }
 
 void complain_once(const char *text)

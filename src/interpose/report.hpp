@@ -19,6 +19,8 @@ inline void count(Count which)
     counters[static_cast<int>(which)].fetch_add(1, std::memory_order_relaxed);
 }
 
+// With HEDDLE_LOG=interpose: which MPI is below, and what is done for it.
+void print_start(bool has_device);
 void print_counters();
 
 // Prints the text once in a process. `text` is a literal.

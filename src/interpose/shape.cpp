@@ -104,12 +104,12 @@ public:
         PMPI_Type_get_attr(type, key_, &kept, &there);
         if (there)
             return static_cast<Kept *>(kept)->shape;
-        const ShapePtr made = make_shape(type);
+        ShapePtr made = make_shape(type);
         if (is_given(type)) // which live as long as the process, and may refuse attributes
             return given_[key_of(type)] = made;
         auto keep = std::make_unique<Kept>(Kept{made});
         if (PMPI_Type_set_attr(type, key_, keep.get()) == MPI_SUCCESS)
-            keep.release();
+            static_cast<void>(keep.release()); // delete_kept does it
         return made;
     }
 

@@ -2,6 +2,7 @@
 // Calls that may wait for other processes, and move no data of the program's. What is being packed
 // goes to MPI first: the other process may wait for that (operation.hpp).
 #include "interpose/operation.hpp"
+#include "interpose/persistent.hpp"
 #include "interpose/report.hpp"
 
 using namespace heddle::interpose;
@@ -12,6 +13,15 @@ template <auto down, class... Arguments> int flushed(Arguments... arguments)
 {
     flush();
     return down(arguments...);
+}
+
+// For those that give a communicator up.
+template <auto down> int gone(MPI_Comm *comm)
+{
+    flush();
+    forget_communicator(*comm);
+    forget_communicator_of_persistent(*comm);
+    return down(comm);
 }
 
 // For those that are called again and again until something happens.
@@ -50,13 +60,13 @@ int MPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *new
 {
     return flushed<PMPI_Comm_create_group>(comm, group, tag, newcomm);
 }
-int MPI_Comm_disconnect(MPI_Comm *comm) { return flushed<PMPI_Comm_disconnect>(comm); }
+int MPI_Comm_disconnect(MPI_Comm *comm) { return gone<PMPI_Comm_disconnect>(comm); }
 int MPI_Comm_dup(MPI_Comm comm, MPI_Comm *newcomm) { return flushed<PMPI_Comm_dup>(comm, newcomm); }
 int MPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm)
 {
     return flushed<PMPI_Comm_dup_with_info>(comm, info, newcomm);
 }
-int MPI_Comm_free(MPI_Comm *comm) { return flushed<PMPI_Comm_free>(comm); }
+int MPI_Comm_free(MPI_Comm *comm) { return gone<PMPI_Comm_free>(comm); }
 int MPI_Comm_join(int fd, MPI_Comm *intercomm) { return flushed<PMPI_Comm_join>(fd, intercomm); }
 int MPI_Comm_spawn(const char *command, char *argv[], int maxprocs, MPI_Info info, int root,
                    MPI_Comm comm, MPI_Comm *intercomm, int array_of_errcodes[])
@@ -109,7 +119,6 @@ int MPI_Intercomm_create_from_groups(MPI_Group local_group, int local_leader,
                                                       remote_leader, stringtag, info, errhandler,
                                                       newintercomm);
 }
-int MPI_Session_finalize(MPI_Session *session) { return flushed<PMPI_Session_finalize>(session); }
 #endif
 
 // ---- Probes ----
@@ -131,7 +140,7 @@ int MPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *mess
     return moved_on<PMPI_Improbe>(source, tag, comm, flag, message, status);
 }
 
-// ---- Windows ----
+// ---- Windows: see windows.cpp, too ----
 int MPI_Win_allocate(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void *baseptr,
                      MPI_Win *win)
 {
@@ -146,13 +155,10 @@ int MPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win *win)
 {
     return flushed<PMPI_Win_create_dynamic>(info, comm, win);
 }
-int MPI_Win_fence(int assert, MPI_Win win) { return flushed<PMPI_Win_fence>(assert, win); }
-int MPI_Win_free(MPI_Win *win) { return flushed<PMPI_Win_free>(win); }
 int MPI_Win_start(MPI_Group group, int assert, MPI_Win win)
 {
     return flushed<PMPI_Win_start>(group, assert, win);
 }
-int MPI_Win_complete(MPI_Win win) { return flushed<PMPI_Win_complete>(win); }
 int MPI_Win_post(MPI_Group group, int assert, MPI_Win win)
 {
     return flushed<PMPI_Win_post>(group, assert, win);
@@ -162,13 +168,7 @@ int MPI_Win_lock(int lock_type, int rank, int assert, MPI_Win win)
 {
     return flushed<PMPI_Win_lock>(lock_type, rank, assert, win);
 }
-int MPI_Win_unlock(int rank, MPI_Win win) { return flushed<PMPI_Win_unlock>(rank, win); }
 int MPI_Win_lock_all(int assert, MPI_Win win) { return flushed<PMPI_Win_lock_all>(assert, win); }
-int MPI_Win_unlock_all(MPI_Win win) { return flushed<PMPI_Win_unlock_all>(win); }
-int MPI_Win_flush(int rank, MPI_Win win) { return flushed<PMPI_Win_flush>(rank, win); }
-int MPI_Win_flush_all(MPI_Win win) { return flushed<PMPI_Win_flush_all>(win); }
-int MPI_Win_flush_local(int rank, MPI_Win win) { return flushed<PMPI_Win_flush_local>(rank, win); }
-int MPI_Win_flush_local_all(MPI_Win win) { return flushed<PMPI_Win_flush_local_all>(win); }
 int MPI_Win_test(MPI_Win win, int *flag) { return moved_on<PMPI_Win_test>(win, flag); }
 
 // ---- Files ----
@@ -191,15 +191,4 @@ int MPI_File_set_view(MPI_File fh, MPI_Offset disp, MPI_Datatype etype, MPI_Data
     return flushed<PMPI_File_set_view>(fh, disp, etype, filetype, datarep, info);
 }
 int MPI_File_sync(MPI_File fh) { return flushed<PMPI_File_sync>(fh); }
-
-// ---- The end ----
-
-int MPI_Finalize()
-{
-    finish_all();
-    forget_shapes();
-    free_what_waits();
-    print_counters();
-    return PMPI_Finalize();
-}
 }

@@ -1,148 +1,263 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is not done: windows on device memory. An MPI that knows nothing of devices would read where
-// the processor has no access, so these calls end with an error.
-#include "interpose/data.hpp"
-#include "interpose/operation.hpp"
+// One-sided operations. Their buffers here may be device memory (accesses.hpp). A window may not:
+// an MPI that knows nothing of devices would read where the processor has no access, and whoever
+// accesses a window by MPI_Win_lock does not ask its owner. So such a window is refused.
+#include "interpose/accesses.hpp"
 #include "interpose/report.hpp"
 
-using namespace heddle::interpose;
+#include <utility>
+
+namespace heddle::interpose {
 
 namespace {
 
-int refuse(MPI_Win win)
+int refuse(MPI_Win win, int error)
 {
-    complain_once("windows and one-sided operations take no device memory");
-    PMPI_Win_call_errhandler(win, MPI_ERR_OTHER);
-    return MPI_ERR_OTHER;
+    if (error != MPI_SUCCESS)
+        PMPI_Win_call_errhandler(win, error);
+    return error;
 }
 
-bool is_on_device(const void *buffer, int64_t n, MPI_Datatype type)
+// ---- windows ------------------------------------------------------------------------------------
+
+bool is_refused(const void *base, MPI_Aint size)
 {
-    return device_data(buffer, n, type).has_value();
+    if (size == 0 || !device_is_open() || !is_device_memory(base))
+        return false;
+    complain_once("windows take no device memory");
+    return true;
+}
+
+// Calls that wait for operations under way, to one target or to all.
+template <auto down, class... Arguments>
+int synchronize(MPI_Win win, int target, Arguments... arguments)
+{
+    flush();
+    std::vector<AccessPtr> accesses = take_accesses(win, target);
+    const int result = down(arguments...);
+    if (result == MPI_SUCCESS)
+        return accesses.empty() ? result : refuse(win, end_accesses(accesses));
+    give_back_accesses(win, std::move(accesses));
+    return result;
+}
+
+// MPI_Win_free, behind which there is no window to tell of an error.
+int free_window(MPI_Win *win)
+{
+    flush();
+    const std::vector<AccessPtr> accesses = take_accesses(*win, any_target);
+    const int result = PMPI_Win_free(win);
+    return result != MPI_SUCCESS ? result : raise(MPI_COMM_WORLD, end_accesses(accesses));
+}
+
+// ---- operations ---------------------------------------------------------------------------------
+
+// Packs what MPI reads.
+int prepare(const Access &access)
+{
+    return access.error() != MPI_SUCCESS ? access.error() : transfer(access.pack());
+}
+
+// `call` hands the operation to MPI, with buffers that `access` has staged, if any.
+template <class Call> int begin(MPI_Win win, const AccessPtr &access, Call call)
+{
+    if (!access->is_staged()) {
+        count(Count::passed);
+        return call();
+    }
+    count(Count::staged);
+    if (const int error = prepare(*access); error != MPI_SUCCESS)
+        return refuse(win, error);
+    const int result = call();
+    if (result == MPI_SUCCESS)
+        keep_access(win, access);
+    return result;
+}
+
+template <class Call>
+int begin(MPI_Win win, const AccessPtr &access, MPI_Request *request, Call call)
+{
+    if (!access->is_staged()) {
+        count(Count::passed);
+        return call(request);
+    }
+    if (access->error() != MPI_SUCCESS)
+        return refuse(win, access->error());
+    Steps steps;
+    steps.win = win;
+    steps.pack = access->pack();
+    steps.issue = call;
+    // Not the access itself, which will know of its operation.
+    steps.unpack = [moves = access->unpack()](const MPI_Status &, std::vector<heddle_move> &all) {
+        all = moves;
+        return MPI_SUCCESS;
+    };
+    steps.keep = access->buffers();
+    const int error =
+        heddle::interpose::begin(std::make_shared<const Steps>(std::move(steps)), true, request);
+    if (error == MPI_SUCCESS) {
+        access->hand_over(operation_of(*request));
+        keep_access(win, access);
+    }
+    return error;
 }
 
 } // namespace
 
+} // namespace heddle::interpose
+
+using namespace heddle::interpose;
+
+// `Int` is int, or MPI_Count where the name ends in _c.
+#define TARGET(Int) int target, MPI_Aint place, Int there, MPI_Datatype there_type
+#define AT_TARGET target, place, there, there_type
+#define ORIGIN(Int) const void *buffer, Int n, MPI_Datatype type
+#define READ(Int) access->read(Instances<Int>{const_cast<void *>(buffer), n, type})
+
+#define PUT(Suffix, Int)                                                                           \
+    int MPI_Put##Suffix(ORIGIN(Int), TARGET(Int), MPI_Win win)                                     \
+    {                                                                                              \
+        if (!device_is_open())                                                                     \
+            return PMPI_Put##Suffix(buffer, n, type, AT_TARGET, win);                              \
+        const auto access = std::make_shared<Access>(target);                                      \
+        const auto from = READ(Int);                                                               \
+        return begin(win, access, [=] {                                                            \
+            return PMPI_Put##Suffix(from.buffer, from.count, from.type, AT_TARGET, win);           \
+        });                                                                                        \
+    }                                                                                              \
+    int MPI_Rput##Suffix(ORIGIN(Int), TARGET(Int), MPI_Win win, MPI_Request *request)              \
+    {                                                                                              \
+        if (!device_is_open())                                                                     \
+            return PMPI_Rput##Suffix(buffer, n, type, AT_TARGET, win, request);                    \
+        const auto access = std::make_shared<Access>(target);                                      \
+        const auto from = READ(Int);                                                               \
+        return begin(win, access, request, [=](MPI_Request *inner) {                               \
+            return PMPI_Rput##Suffix(from.buffer, from.count, from.type, AT_TARGET, win, inner);   \
+        });                                                                                        \
+    }
+#define GET(Suffix, Int)                                                                           \
+    int MPI_Get##Suffix(void *buffer, Int n, MPI_Datatype type, TARGET(Int), MPI_Win win)          \
+    {                                                                                              \
+        if (!device_is_open())                                                                     \
+            return PMPI_Get##Suffix(buffer, n, type, AT_TARGET, win);                              \
+        const auto access = std::make_shared<Access>(target);                                      \
+        const auto to = access->written(Instances<Int>{buffer, n, type});                          \
+        return begin(win, access, [=] {                                                            \
+            return PMPI_Get##Suffix(to.buffer, to.count, to.type, AT_TARGET, win);                 \
+        });                                                                                        \
+    }                                                                                              \
+    int MPI_Rget##Suffix(void *buffer, Int n, MPI_Datatype type, TARGET(Int), MPI_Win win,         \
+                         MPI_Request *request)                                                     \
+    {                                                                                              \
+        if (!device_is_open())                                                                     \
+            return PMPI_Rget##Suffix(buffer, n, type, AT_TARGET, win, request);                    \
+        const auto access = std::make_shared<Access>(target);                                      \
+        const auto to = access->written(Instances<Int>{buffer, n, type});                          \
+        return begin(win, access, request, [=](MPI_Request *inner) {                               \
+            return PMPI_Rget##Suffix(to.buffer, to.count, to.type, AT_TARGET, win, inner);         \
+        });                                                                                        \
+    }
+#define ACCUMULATE(Suffix, Int)                                                                    \
+    int MPI_Accumulate##Suffix(ORIGIN(Int), TARGET(Int), MPI_Op op, MPI_Win win)                   \
+    {                                                                                              \
+        if (!device_is_open())                                                                     \
+            return PMPI_Accumulate##Suffix(buffer, n, type, AT_TARGET, op, win);                   \
+        const auto access = std::make_shared<Access>(target);                                      \
+        const auto from = READ(Int);                                                               \
+        return begin(win, access, [=] {                                                            \
+            return PMPI_Accumulate##Suffix(from.buffer, from.count, from.type, AT_TARGET, op,      \
+                                           win);                                                   \
+        });                                                                                        \
+    }                                                                                              \
+    int MPI_Raccumulate##Suffix(ORIGIN(Int), TARGET(Int), MPI_Op op, MPI_Win win,                  \
+                                MPI_Request *request)                                              \
+    {                                                                                              \
+        if (!device_is_open())                                                                     \
+            return PMPI_Raccumulate##Suffix(buffer, n, type, AT_TARGET, op, win, request);         \
+        const auto access = std::make_shared<Access>(target);                                      \
+        const auto from = READ(Int);                                                               \
+        return begin(win, access, request, [=](MPI_Request *inner) {                               \
+            return PMPI_Raccumulate##Suffix(from.buffer, from.count, from.type, AT_TARGET, op,     \
+                                            win, inner);                                           \
+        });                                                                                        \
+    }
+#define GET_ACCUMULATE(Suffix, Int)                                                                \
+    int MPI_Get_accumulate##Suffix(ORIGIN(Int), void *result, Int results,                         \
+                                   MPI_Datatype result_type, TARGET(Int), MPI_Op op, MPI_Win win)  \
+    {                                                                                              \
+        if (!device_is_open())                                                                     \
+            return PMPI_Get_accumulate##Suffix(buffer, n, type, result, results, result_type,      \
+                                               AT_TARGET, op, win);                                \
+        const auto access = std::make_shared<Access>(target);                                      \
+        const auto from = READ(Int);                                                               \
+        const auto to = access->written(Instances<Int>{result, results, result_type});             \
+        return begin(win, access, [=] {                                                            \
+            return PMPI_Get_accumulate##Suffix(from.buffer, from.count, from.type, to.buffer,      \
+                                               to.count, to.type, AT_TARGET, op, win);             \
+        });                                                                                        \
+    }                                                                                              \
+    int MPI_Rget_accumulate##Suffix(ORIGIN(Int), void *result, Int results,                        \
+                                    MPI_Datatype result_type, TARGET(Int), MPI_Op op, MPI_Win win, \
+                                    MPI_Request *request)                                          \
+    {                                                                                              \
+        if (!device_is_open())                                                                     \
+            return PMPI_Rget_accumulate##Suffix(buffer, n, type, result, results, result_type,     \
+                                                AT_TARGET, op, win, request);                      \
+        const auto access = std::make_shared<Access>(target);                                      \
+        const auto from = READ(Int);                                                               \
+        const auto to = access->written(Instances<Int>{result, results, result_type});             \
+        return begin(win, access, request, [=](MPI_Request *inner) {                               \
+            return PMPI_Rget_accumulate##Suffix(from.buffer, from.count, from.type, to.buffer,     \
+                                                to.count, to.type, AT_TARGET, op, win, inner);     \
+        });                                                                                        \
+    }
+#define OPERATIONS(Suffix, Int)                                                                    \
+    PUT(Suffix, Int) GET(Suffix, Int) ACCUMULATE(Suffix, Int) GET_ACCUMULATE(Suffix, Int)
+
 extern "C" {
+
+OPERATIONS(, int)
+#if MPI_VERSION >= 4
+OPERATIONS(_c, MPI_Count)
+#endif
+
+int MPI_Fetch_and_op(const void *buffer, void *result, MPI_Datatype type, int target,
+                     MPI_Aint place, MPI_Op op, MPI_Win win)
+{
+    if (!device_is_open())
+        return PMPI_Fetch_and_op(buffer, result, type, target, place, op, win);
+    const auto access = std::make_shared<Access>(target);
+    const auto from = access->read(Instances<int>{const_cast<void *>(buffer), 1, type});
+    const auto to = access->written(Instances<int>{result, 1, type});
+    return begin(win, access, [=] {
+        return PMPI_Fetch_and_op(from.buffer, to.buffer, type, target, place, op, win);
+    });
+}
+
+int MPI_Compare_and_swap(const void *buffer, const void *compared, void *result, MPI_Datatype type,
+                         int target, MPI_Aint place, MPI_Win win)
+{
+    if (!device_is_open())
+        return PMPI_Compare_and_swap(buffer, compared, result, type, target, place, win);
+    const auto access = std::make_shared<Access>(target);
+    const auto from = access->read(Instances<int>{const_cast<void *>(buffer), 1, type});
+    const auto with = access->read(Instances<int>{const_cast<void *>(compared), 1, type});
+    const auto to = access->written(Instances<int>{result, 1, type});
+    return begin(win, access, [=] {
+        return PMPI_Compare_and_swap(from.buffer, with.buffer, to.buffer, type, target, place, win);
+    });
+}
 
 int MPI_Win_create(void *base, MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, MPI_Win *win)
 {
     flush();
-    if (size == 0 || !device_is_open() || !is_device_memory(base))
-        return PMPI_Win_create(base, size, unit, info, comm, win);
-    complain_once("windows and one-sided operations take no device memory");
-    return raise(comm, MPI_ERR_OTHER);
+    return is_refused(base, size) ? raise(comm, MPI_ERR_OTHER)
+                                  : PMPI_Win_create(base, size, unit, info, comm, win);
 }
 
 int MPI_Win_attach(MPI_Win win, void *base, MPI_Aint size)
 {
-    if (size == 0 || !device_is_open() || !is_device_memory(base))
-        return PMPI_Win_attach(win, base, size);
-    return refuse(win);
-}
-
-int MPI_Put(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
-            int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype,
-            MPI_Win win)
-{
-    return is_on_device(origin_addr, origin_count, origin_datatype)
-               ? refuse(win)
-               : PMPI_Put(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
-                          target_count, target_datatype, win);
-}
-
-int MPI_Get(void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank,
-            MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win)
-{
-    return is_on_device(origin_addr, origin_count, origin_datatype)
-               ? refuse(win)
-               : PMPI_Get(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
-                          target_count, target_datatype, win);
-}
-
-int MPI_Accumulate(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
-                   int target_rank, MPI_Aint target_disp, int target_count,
-                   MPI_Datatype target_datatype, MPI_Op op, MPI_Win win)
-{
-    return is_on_device(origin_addr, origin_count, origin_datatype)
-               ? refuse(win)
-               : PMPI_Accumulate(origin_addr, origin_count, origin_datatype, target_rank,
-                                 target_disp, target_count, target_datatype, op, win);
-}
-
-int MPI_Get_accumulate(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
-                       void *result_addr, int result_count, MPI_Datatype result_datatype,
-                       int target_rank, MPI_Aint target_disp, int target_count,
-                       MPI_Datatype target_datatype, MPI_Op op, MPI_Win win)
-{
-    return is_on_device(origin_addr, origin_count, origin_datatype) ||
-                   is_on_device(result_addr, result_count, result_datatype)
-               ? refuse(win)
-               : PMPI_Get_accumulate(origin_addr, origin_count, origin_datatype, result_addr,
-                                     result_count, result_datatype, target_rank, target_disp,
-                                     target_count, target_datatype, op, win);
-}
-
-int MPI_Fetch_and_op(const void *origin_addr, void *result_addr, MPI_Datatype datatype,
-                     int target_rank, MPI_Aint target_disp, MPI_Op op, MPI_Win win)
-{
-    return is_on_device(origin_addr, 1, datatype) || is_on_device(result_addr, 1, datatype)
-               ? refuse(win)
-               : PMPI_Fetch_and_op(origin_addr, result_addr, datatype, target_rank, target_disp, op,
-                                   win);
-}
-
-int MPI_Compare_and_swap(const void *origin_addr, const void *compare_addr, void *result_addr,
-                         MPI_Datatype datatype, int target_rank, MPI_Aint target_disp, MPI_Win win)
-{
-    return is_on_device(origin_addr, 1, datatype) || is_on_device(result_addr, 1, datatype) ||
-                   is_on_device(compare_addr, 1, datatype)
-               ? refuse(win)
-               : PMPI_Compare_and_swap(origin_addr, compare_addr, result_addr, datatype,
-                                       target_rank, target_disp, win);
-}
-
-int MPI_Rput(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
-             int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype,
-             MPI_Win win, MPI_Request *request)
-{
-    return is_on_device(origin_addr, origin_count, origin_datatype)
-               ? refuse(win)
-               : PMPI_Rput(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
-                           target_count, target_datatype, win, request);
-}
-
-int MPI_Rget(void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank,
-             MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win,
-             MPI_Request *request)
-{
-    return is_on_device(origin_addr, origin_count, origin_datatype)
-               ? refuse(win)
-               : PMPI_Rget(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
-                           target_count, target_datatype, win, request);
-}
-
-int MPI_Raccumulate(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
-                    int target_rank, MPI_Aint target_disp, int target_count,
-                    MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request *request)
-{
-    return is_on_device(origin_addr, origin_count, origin_datatype)
-               ? refuse(win)
-               : PMPI_Raccumulate(origin_addr, origin_count, origin_datatype, target_rank,
-                                  target_disp, target_count, target_datatype, op, win, request);
-}
-
-int MPI_Rget_accumulate(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
-                        void *result_addr, int result_count, MPI_Datatype result_datatype,
-                        int target_rank, MPI_Aint target_disp, int target_count,
-                        MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request *request)
-{
-    return is_on_device(origin_addr, origin_count, origin_datatype) ||
-                   is_on_device(result_addr, result_count, result_datatype)
-               ? refuse(win)
-               : PMPI_Rget_accumulate(origin_addr, origin_count, origin_datatype, result_addr,
-                                      result_count, result_datatype, target_rank, target_disp,
-                                      target_count, target_datatype, op, win, request);
+    return is_refused(base, size) ? refuse(win, MPI_ERR_OTHER) : PMPI_Win_attach(win, base, size);
 }
 
 #if MPI_VERSION >= 4
@@ -150,99 +265,36 @@ int MPI_Win_create_c(void *base, MPI_Aint size, MPI_Aint unit, MPI_Info info, MP
                      MPI_Win *win)
 {
     flush();
-    if (size == 0 || !device_is_open() || !is_device_memory(base))
-        return PMPI_Win_create_c(base, size, unit, info, comm, win);
-    complain_once("windows and one-sided operations take no device memory");
-    return raise(comm, MPI_ERR_OTHER);
+    return is_refused(base, size) ? raise(comm, MPI_ERR_OTHER)
+                                  : PMPI_Win_create_c(base, size, unit, info, comm, win);
 }
-
-int MPI_Put_c(const void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
-              int target_rank, MPI_Aint target_disp, MPI_Count target_count,
-              MPI_Datatype target_datatype, MPI_Win win)
-{
-    return is_on_device(origin_addr, origin_count, origin_datatype)
-               ? refuse(win)
-               : PMPI_Put_c(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
-                            target_count, target_datatype, win);
-}
-
-int MPI_Get_c(void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
-              int target_rank, MPI_Aint target_disp, MPI_Count target_count,
-              MPI_Datatype target_datatype, MPI_Win win)
-{
-    return is_on_device(origin_addr, origin_count, origin_datatype)
-               ? refuse(win)
-               : PMPI_Get_c(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
-                            target_count, target_datatype, win);
-}
-
-int MPI_Accumulate_c(const void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
-                     int target_rank, MPI_Aint target_disp, MPI_Count target_count,
-                     MPI_Datatype target_datatype, MPI_Op op, MPI_Win win)
-{
-    return is_on_device(origin_addr, origin_count, origin_datatype)
-               ? refuse(win)
-               : PMPI_Accumulate_c(origin_addr, origin_count, origin_datatype, target_rank,
-                                   target_disp, target_count, target_datatype, op, win);
-}
-
-int MPI_Get_accumulate_c(const void *origin_addr, MPI_Count origin_count,
-                         MPI_Datatype origin_datatype, void *result_addr, MPI_Count result_count,
-                         MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp,
-                         MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op,
-                         MPI_Win win)
-{
-    return is_on_device(origin_addr, origin_count, origin_datatype) ||
-                   is_on_device(result_addr, result_count, result_datatype)
-               ? refuse(win)
-               : PMPI_Get_accumulate_c(origin_addr, origin_count, origin_datatype, result_addr,
-                                       result_count, result_datatype, target_rank, target_disp,
-                                       target_count, target_datatype, op, win);
-}
-
-int MPI_Rput_c(const void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
-               int target_rank, MPI_Aint target_disp, MPI_Count target_count,
-               MPI_Datatype target_datatype, MPI_Win win, MPI_Request *request)
-{
-    return is_on_device(origin_addr, origin_count, origin_datatype)
-               ? refuse(win)
-               : PMPI_Rput_c(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
-                             target_count, target_datatype, win, request);
-}
-
-int MPI_Rget_c(void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
-               int target_rank, MPI_Aint target_disp, MPI_Count target_count,
-               MPI_Datatype target_datatype, MPI_Win win, MPI_Request *request)
-{
-    return is_on_device(origin_addr, origin_count, origin_datatype)
-               ? refuse(win)
-               : PMPI_Rget_c(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
-                             target_count, target_datatype, win, request);
-}
-
-int MPI_Raccumulate_c(const void *origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
-                      int target_rank, MPI_Aint target_disp, MPI_Count target_count,
-                      MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request *request)
-{
-    return is_on_device(origin_addr, origin_count, origin_datatype)
-               ? refuse(win)
-               : PMPI_Raccumulate_c(origin_addr, origin_count, origin_datatype, target_rank,
-                                    target_disp, target_count, target_datatype, op, win, request);
-}
-
-int MPI_Rget_accumulate_c(const void *origin_addr, MPI_Count origin_count,
-                          MPI_Datatype origin_datatype, void *result_addr, MPI_Count result_count,
-                          MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp,
-                          MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op,
-                          MPI_Win win, MPI_Request *request)
-{
-    return is_on_device(origin_addr, origin_count, origin_datatype) ||
-                   is_on_device(result_addr, result_count, result_datatype)
-               ? refuse(win)
-               : PMPI_Rget_accumulate_c(origin_addr, origin_count, origin_datatype, result_addr,
-                                        result_count, result_datatype, target_rank, target_disp,
-                                        target_count, target_datatype, op, win, request);
-}
-
 #endif
+
+int MPI_Win_fence(int assert, MPI_Win win)
+{
+    return synchronize<PMPI_Win_fence>(win, any_target, assert, win);
+}
+int MPI_Win_complete(MPI_Win win) { return synchronize<PMPI_Win_complete>(win, any_target, win); }
+int MPI_Win_unlock(int rank, MPI_Win win)
+{
+    return synchronize<PMPI_Win_unlock>(win, rank, rank, win);
+}
+int MPI_Win_unlock_all(MPI_Win win)
+{
+    return synchronize<PMPI_Win_unlock_all>(win, any_target, win);
+}
+int MPI_Win_flush(int rank, MPI_Win win)
+{
+    return synchronize<PMPI_Win_flush>(win, rank, rank, win);
+}
+int MPI_Win_flush_all(MPI_Win win) { return synchronize<PMPI_Win_flush_all>(win, any_target, win); }
+int MPI_Win_flush_local(int rank, MPI_Win win)
+{
+    return synchronize<PMPI_Win_flush_local>(win, rank, rank, win);
+}
+int MPI_Win_flush_local_all(MPI_Win win)
+{
+    return synchronize<PMPI_Win_flush_local_all>(win, any_target, win);
+}
+int MPI_Win_free(MPI_Win *win) { return free_window(win); }
 }

@@ -4,7 +4,7 @@
  * inactive and null ones, cancelled and freed ones, and the order of messages. Pairs of ranks; one
  * without a partner talks to itself.
  */
-#include "device_test.hpp"
+#include "completion_table.hpp"
 
 #include <iterator>
 
@@ -84,65 +84,6 @@ private:
     std::vector<Layout> layouts_;
     std::vector<Buffer> from_, to_;
     int n_;
-};
-
-/* Completes `n` requests and leaves request i's status in statuses[i]. */
-struct Completion {
-    const char *name;
-    void (*call)(int n, MPI_Request *requests, MPI_Status *statuses);
-};
-
-template <auto some> static void by_some(int n, MPI_Request *requests, MPI_Status *statuses)
-{
-    std::vector<int> which(static_cast<size_t>(n));
-    std::vector<MPI_Status> found(which.size());
-    for (int done = 0; some(n, requests, &done, which.data(), found.data()), done != MPI_UNDEFINED;)
-        for (size_t i = 0; i < static_cast<size_t>(done); ++i)
-            statuses[which[i]] = found[i];
-}
-
-static void by_status(int n, MPI_Request *requests, MPI_Status *statuses)
-{
-    for (int i = 0; i < n; ++i) {
-        for (int flag = 0; !flag;)
-            MPI_Request_get_status(requests[i], &flag, &statuses[i]);
-        MPI_Wait(&requests[i], MPI_STATUS_IGNORE);
-    }
-}
-
-constexpr Completion completions[] = {
-    {"Wait",
-     [](int n, MPI_Request *r, MPI_Status *s) {
-         for (int i = n; i-- > 0;)
-             MPI_Wait(&r[i], &s[i]);
-     }},
-    {"Test",
-     [](int n, MPI_Request *r, MPI_Status *s) {
-         for (int i = 0, flag = 0; i < n; i += flag)
-             MPI_Test(&r[i], &flag, &s[i]);
-     }},
-    {"Waitall", [](int n, MPI_Request *r, MPI_Status *s) { MPI_Waitall(n, r, s); }},
-    {"Testall",
-     [](int n, MPI_Request *r, MPI_Status *s) {
-         for (int flag = 0; !flag;)
-             MPI_Testall(n, r, &flag, s);
-     }},
-    {"Waitany",
-     [](int n, MPI_Request *r, MPI_Status *s) {
-         MPI_Status status;
-         for (int i; MPI_Waitany(n, r, &i, &status), i != MPI_UNDEFINED;)
-             s[i] = status;
-     }},
-    {"Testany",
-     [](int n, MPI_Request *r, MPI_Status *s) {
-         MPI_Status status;
-         for (int i, flag; MPI_Testany(n, r, &i, &flag, &status), !flag || i != MPI_UNDEFINED;)
-             if (flag)
-                 s[i] = status;
-     }},
-    {"Waitsome", by_some<MPI_Waitsome>},
-    {"Testsome", by_some<MPI_Testsome>},
-    {"Request_get_status", by_status},
 };
 
 static void complete(const Completion &completion, Exchange &exchange, int seed)

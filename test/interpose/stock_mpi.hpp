@@ -17,7 +17,7 @@ inline int init_thread_and_return_errors(int *argc, char ***argv, int required, 
 }
 #define MPI_Init_thread init_thread_and_return_errors
 
-#if MPI_VERSION < 4
+#if MPI_VERSION < 4 && !(defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5) /* 5 has them */
 /* It has no nonblocking exchanges: a blocking one shows as much. */
 inline int MPI_Isendrecv_replace(void *buffer, int n, MPI_Datatype type, int to, int out_tag,
                                  int from, int in_tag, MPI_Comm comm, MPI_Request *request)

@@ -125,6 +125,15 @@ static void compare(const std::string &name, MPI_Datatype type)
     }
 }
 
+/* Without a Fortran compiler MPIs have no Fortran types: null ones, or those of no size. */
+static bool is_there(MPI_Datatype type)
+{
+    int size = 0;
+    if (type != MPI_DATATYPE_NULL)
+        MPI_Type_size(type, &size);
+    return size > 0; /* MPI_UNDEFINED is negative */
+}
+
 static void named()
 {
     const std::pair<const char *, MPI_Datatype> all[] = {
@@ -192,13 +201,16 @@ static void named()
 #undef NAMED
     };
     for (const auto &[name, type] : all)
-        if (type != MPI_DATATYPE_NULL) /* which those of a compiler that is not there are */
+        if (is_there(type))
             compare(name, type);
 }
 
 static void parametrized()
 {
     MPI_Datatype type;
+    MPI_Type_create_f90_real(6, MPI_UNDEFINED, &type);
+    if (!is_there(type))
+        return;
     for (const int digits : {6, 15}) {
         MPI_Type_create_f90_real(digits, MPI_UNDEFINED, &type);
         compare("f90_real", type);
@@ -245,8 +257,20 @@ static void constructed(const std::string &of, MPI_Datatype old)
 }
 
 /* Every distribution in two dimensions, for each of six processes. */
+/* Intel MPI 2021.17 deals blocks of several, outside of another dimension, in an order that neither
+ * MPI 4.0 (section 5.1.4) nor other MPIs know. */
+static bool deals_as_defined()
+{
+    char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int length = 0;
+    MPI_Get_library_version(version, &length);
+    return std::strstr(version, "Intel") == nullptr;
+}
+
 static void distributed()
 {
+    if (!deals_as_defined())
+        return;
     struct Way {
         int distribution, argument;
     };
@@ -293,6 +317,8 @@ static void large()
     for (const int order : {MPI_ORDER_C, MPI_ORDER_FORTRAN})
         compare("subarray_c",
                 make(MPI_Type_create_subarray_c, 3, sizes, parts, starts, order, old));
+    if (!deals_as_defined())
+        return;
     const MPI_Count extents[] = {9, 11};
     const int ways[] = {MPI_DISTRIBUTE_CYCLIC, MPI_DISTRIBUTE_BLOCK}, grid[] = {2, 3};
     const int arguments[] = {2, MPI_DISTRIBUTE_DFLT_DARG};

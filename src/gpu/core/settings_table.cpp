@@ -67,9 +67,13 @@ constexpr Setting table[] = {
      "the method and kernel of each transfer, who is placed where (policy).",
      "To see why something is slow."},
     {"HEDDLE_INTERPOSE_GPU_AWARE", SettingKind::of_another, "0, 1, auto", "0",
-     "Whether libheddle-mpi gives dense device buffers to the MPI as they are. auto: where "
-     "MPIX_Query_cuda_support says so.",
+     "Whether libheddle-mpi gives device buffers to the MPI: dense ones as they are, others packed "
+     "(HEDDLE_INTERPOSE_METHOD). auto: where MPIX_Query_cuda_support says so.",
      "1 where the MPI below takes device memory."},
+    {"HEDDLE_INTERPOSE_METHOD", SettingKind::of_another, "auto, oneshot, device", "auto",
+     "Where libheddle-mpi packs, for an MPI that takes device memory: into pinned host memory, or "
+     "on the device. auto: on the device from 64 KiB on.",
+     "For measurements."},
 
     {"MPIR_CVAR_CH4_UCX_GPU_ONESHOT", SettingKind::of_another, "bytes", "16384",
      "Longest message out of device memory that is sent as a whole. Within a node: half of it.",

@@ -3,7 +3,7 @@
  * How messages of device buffers end: by every call that tests or waits, cancelled, truncated, of
  * types that are gone already, or not before all else has ended.
  */
-#include "device_test.hpp"
+#include "completion_table.hpp"
 
 #include <iterator>
 
@@ -53,49 +53,6 @@ private:
     std::vector<Layout> layouts_;
     std::vector<Buffer> from_; /* they move, their memory does not */
     std::vector<MPI_Request> requests_;
-};
-
-/* MPI_Waitsome, or its like, until no request is left. */
-template <auto some> static void by_some(int n, MPI_Request *requests, MPI_Status *statuses)
-{
-    std::vector<int> which(static_cast<size_t>(n));
-    std::vector<MPI_Status> found(which.size());
-    for (int done = 0; some(n, requests, &done, which.data(), found.data()), done != MPI_UNDEFINED;)
-        for (size_t i = 0; i < static_cast<size_t>(done); ++i)
-            statuses[which[i]] = found[i];
-}
-
-/* The calls that complete requests. Each leaves the status of request i in statuses[i]. */
-struct Completion {
-    const char *name;
-    void (*call)(int n, MPI_Request *requests, MPI_Status *statuses);
-};
-constexpr Completion completions[] = {
-    {"Test",
-     [](int n, MPI_Request *r, MPI_Status *s) {
-         for (int i = 0, flag = 0; i < n; i += flag)
-             MPI_Test(&r[i], &flag, &s[i]);
-     }},
-    {"Testall",
-     [](int n, MPI_Request *r, MPI_Status *s) {
-         for (int flag = 0; !flag;)
-             MPI_Testall(n, r, &flag, s);
-     }},
-    {"Waitany",
-     [](int n, MPI_Request *r, MPI_Status *s) {
-         MPI_Status status;
-         for (int i; MPI_Waitany(n, r, &i, &status), i != MPI_UNDEFINED;)
-             s[i] = status;
-     }},
-    {"Testany",
-     [](int n, MPI_Request *r, MPI_Status *s) {
-         MPI_Status status;
-         for (int i, flag; MPI_Testany(n, r, &i, &flag, &status), !flag || i != MPI_UNDEFINED;)
-             if (flag)
-                 s[i] = status;
-     }},
-    {"Waitsome", by_some<MPI_Waitsome>},
-    {"Testsome", by_some<MPI_Testsome>},
 };
 
 static void check_status(const std::string &what, const MPI_Status &status, int tag, int elements)

@@ -78,7 +78,7 @@ struct Unit {
     MPI_Datatype type;
     int size;
 };
-inline constexpr Unit in_doubles{MPI_DOUBLE, sizeof(double)}, in_bytes{MPI_BYTE, 1};
+inline const Unit in_doubles{MPI_DOUBLE, sizeof(double)}, in_bytes{MPI_BYTE, 1};
 
 /* How so many units lie in memory: where each of them is, and the type that says so. */
 struct Layout {

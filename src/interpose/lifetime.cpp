@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The start and the end of MPI.
+#include "interpose/bindings.hpp"
+#include "interpose/operation.hpp"
+#include "interpose/report.hpp"
+#include "interpose/shape.hpp"
+
+using namespace heddle::interpose;
+
+extern "C" {
+
+int MPI_Init(int *argc, char ***argv)
+{
+    bind_all();
+    const int error = PMPI_Init(argc, argv);
+    print_start(device_is_open());
+    return error;
+}
+
+int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
+{
+    bind_all();
+    const int error = PMPI_Init_thread(argc, argv, required, provided);
+    print_start(device_is_open());
+    return error;
+}
+
+int MPI_Finalize()
+{
+    finish_all();
+    forget_shapes();
+    free_what_waits();
+    print_counters();
+    return PMPI_Finalize();
+}
+
+#if MPI_VERSION >= 4
+int MPI_Session_init(MPI_Info info, MPI_Errhandler handler, MPI_Session *session)
+{
+    bind_all();
+    return PMPI_Session_init(info, handler, session);
+}
+
+int MPI_Session_finalize(MPI_Session *session)
+{
+    flush();
+    return PMPI_Session_finalize(session);
+}
+#endif
+}

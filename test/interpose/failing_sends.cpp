@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A device that fails while it packs or unpacks a message: an error at both ends of each form of a
+ * send, and no hang. The error handler of the program's communicator hears of it.
+ */
+#include "device_test.hpp"
+
+#include <functional>
+
+using namespace device_test;
+
+static MPI_Comm comm;
+static int heard; /* calls of the communicator's error handler */
+
+static void hear(MPI_Comm *, int *, ...) { ++heard; }
+
+/* What a form of a send does for rank 0. Returns its error. */
+using Send = std::function<int(Buffer &)>;
+
+static int send_nonblocking(Buffer &buffer)
+{
+    MPI_Request request = MPI_REQUEST_NULL;
+    const int begun = MPI_Isend(buffer.at(), 1, buffer.type(), 1, 1, comm, &request);
+    return begun != MPI_SUCCESS ? begun : MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+static int send_persistent(Buffer &buffer)
+{
+    MPI_Request request;
+    MPI_Send_init(buffer.at(), 1, buffer.type(), 1, 1, comm, &request);
+    int error = MPI_Start(&request);
+    if (error == MPI_SUCCESS)
+        error = MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Request_free(&request);
+    return error;
+}
+
+static int exchange(Buffer &buffer)
+{
+    int back = 0;
+    return MPI_Sendrecv(buffer.at(), 1, buffer.type(), 1, 1, &back, 1, MPI_INT, 1, 3, comm,
+                        MPI_STATUS_IGNORE);
+}
+
+static const std::pair<const char *, Send> sends[] = {
+    {"Send", [](Buffer &b) { return MPI_Send(b.at(), 1, b.type(), 1, 1, comm); }},
+    {"Ssend", [](Buffer &b) { return MPI_Ssend(b.at(), 1, b.type(), 1, 1, comm); }},
+    {"Isend", send_nonblocking},
+    {"Send_init", send_persistent},
+    {"Sendrecv", exchange}};
+
+static void fail_launches() { gpu::Machine::get().configure("reset fail=launch:1+"); }
+
+/* Rank 1 receives `instances` of what rank 0 sends one of. */
+static void failing_send(const std::string &name, const Send &send, int n, int instances)
+{
+    const std::string what = name + " of " + std::to_string(n) + " doubles";
+    const Layout layout = indexed(n);
+    Buffer buffer(gpu::Kind::device, layout, instances);
+    buffer.fill(rank);
+    int error = MPI_SUCCESS;
+    heard = 0;
+    MPI_Barrier(comm);
+    if (rank == 0) {
+        fail_launches();
+        error = send(buffer);
+        gpu::Machine::get().reset();
+        check(heard == 1, what + ": the handler heard " + std::to_string(heard) + " errors");
+    } else {
+        if (name == "Sendrecv")
+            MPI_Send(&rank, 1, MPI_INT, 0, 3, comm);
+        error = MPI_Recv(buffer.at(), instances, buffer.type(), 0, 1, comm, MPI_STATUS_IGNORE);
+    }
+    /* MPICH 4.3 returns MPI_SUCCESS behind a handler that returns. */
+    check(error != MPI_SUCCESS || heard > 0, what + ": no error");
+}
+
+/* Rank 1's device fails. */
+static void failing_receive(int n, bool frees)
+{
+    const std::string what = "Irecv of " + std::to_string(n) + " doubles";
+    const Layout layout = indexed(n);
+    Buffer buffer(gpu::Kind::device, layout);
+    MPI_Comm own = comm;
+    if (frees) {
+        MPI_Comm_dup(comm, &own);
+        MPI_Comm_set_errhandler(own, MPI_ERRORS_ARE_FATAL);
+    }
+    buffer.fill(rank);
+    heard = 0;
+    MPI_Barrier(comm);
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (rank == 1)
+        MPI_Irecv(buffer.at(), 1, buffer.type(), 0, 1, own, &request);
+    else
+        MPI_Isend(buffer.at(), 1, buffer.type(), 1, 1, own, &request);
+    if (frees)
+        MPI_Comm_free(&own);
+    if (rank == 1)
+        fail_launches();
+    const int error = MPI_Wait(&request, MPI_STATUS_IGNORE);
+    gpu::Machine::get().reset();
+    check((error != MPI_SUCCESS) == (rank == 1), what + ": " + std::to_string(error));
+    check(heard == (rank == 1 && !frees ? 1 : 0),
+          what + ": the handler heard " + std::to_string(heard) + " errors");
+}
+
+int main(int argc, char **argv)
+{
+    return run(argc, argv, [] {
+        if (!gpu::Machine::get().is_simulated())
+            return;
+        MPI_Errhandler handler;
+        MPI_Comm_split(MPI_COMM_WORLD, rank < 2 ? 0 : MPI_UNDEFINED, rank, &comm);
+        if (comm == MPI_COMM_NULL)
+            return;
+        MPI_Comm_create_errhandler(hear, &handler);
+        MPI_Comm_set_errhandler(comm, handler);
+        for (const int n : {3, 300, 60000}) {
+            for (const auto &[name, send] : sends)
+                for (const int instances : {1, 2})
+                    failing_send(name, send, n, instances);
+            failing_receive(n, false);
+            failing_receive(n, true);
+        }
+        MPI_Errhandler_free(&handler);
+        MPI_Comm_free(&comm);
+    });
+}
