@@ -288,7 +288,10 @@ enum heddle_message_flag {
     HEDDLE_MESSAGE_SELF = 4,        /* the receiver is this same port */
     HEDDLE_MESSAGE_SYNCHRONOUS = 8, /* the sender may have to wait for the receiver */
     HEDDLE_MESSAGE_QUEUED = 16,     /* the envelope cannot go out at once */
-    HEDDLE_MESSAGE_NATIVE = 32      /* the transport's owner can send this buffer as it is */
+    HEDDLE_MESSAGE_NATIVE = 32,     /* the transport's owner can send this buffer as it is */
+    HEDDLE_MESSAGE_PERSISTENT = 64  /* the caller begins such messages again and again, and makes
+                                     * progress until each has ended: its receiver may post an RTR
+                                     * for the next one */
 };
 
 typedef struct heddle_message_description {
@@ -382,7 +385,8 @@ HEDDLE_API int heddle_message_receive(heddle_port *port, void *peer, const void 
 HEDDLE_API int heddle_message_refuse(heddle_port *port, void *peer, const void *envelope,
                                      int error);
 
-/* Posts `rtr` for the buffer `to` of a receive. Only this receive may be able to match the message
+/* Posts `rtr` for the buffer `to` of a receive, in device memory: dense, or of a type that is short
+ * once it is flattened. Only this receive may be able to match the message
  * that the sender sends after `rtr->after`, and that one must have been received. The sender must
  * send nothing between the two that this receive could match. `*posted` 0: nothing has happened,
  * for the sender could not use it. Otherwise the buffer may be written until the RTR is withdrawn,

@@ -7,6 +7,7 @@
 #include "pipeline/counters.hpp"
 #include "pipeline/peer_memory/process.hpp"
 #include "pipeline/protocol/port.hpp"
+#include "pipeline/protocol/rtr.hpp"
 #include "pipeline/protocol/select.hpp"
 #include "pipeline/remote.hpp"
 
@@ -92,10 +93,11 @@ void end_rtr(uint64_t sender, uint64_t after)
 // ---- sending ----
 
 // A sender of what was chosen; null where there is none.
-Sender *begin(Port &port, heddle_message_path path, uint64_t previous, const Request &request)
+Sender *begin(Port &port, heddle_message_path path, uint64_t previous, bool is_batched,
+              const Request &request)
 {
     if (path == HEDDLE_PATH_PUT)
-        return send_put(port, request, previous);
+        return send_put(port, request, previous, is_batched);
     return path > HEDDLE_PATH_PUT ? send_message(port, request, path) : nullptr;
 }
 
@@ -111,7 +113,8 @@ Error start(Port &port, const heddle_message_description &asked, const Request &
     const Sender *sender = nullptr;
     do { // a put may turn out to be impossible: the RTR is as good as none then
         choice = select(facts, port.limits(), port.peers());
-        sender = begin(port, choice.path, asked.previous, request);
+        sender = begin(port, choice.path, asked.previous, asked.flags & HEDDLE_MESSAGE_PERSISTENT,
+                       request);
     } while (!sender && std::exchange(facts.has_rtr, false));
     if (!sender && choice.path > HEDDLE_PATH_NATIVE)
         choice = {HEDDLE_PATH_PACK, "short, and its allocation is not exported"};
@@ -126,25 +129,14 @@ Error start(Port &port, const heddle_message_description &asked, const Request &
     Envelope envelope = sender->envelope();
     log_choice(facts, choice, &envelope);
     // The slots are looked for once, and must be there then.
-    envelope.waits = (asked.flags & HEDDLE_MESSAGE_BLOCKING) && own_slots();
+    envelope.waits =
+        (asked.flags & (HEDDLE_MESSAGE_BLOCKING | HEDDLE_MESSAGE_PERSISTENT)) && own_slots();
     write_envelope(envelope, result.envelope);
     result.message = sender->id();
     return HEDDLE_SUCCESS;
 }
 
 // ---- receiving ----
-
-// Whether its sender can write there.
-bool post_rtr(const Limits &limits, const heddle_rtr &rtr, const Buffer &buffer)
-{
-    if (!rtr.sender || !rtr.after || !buffer.on_device() || !buffer.dense() ||
-        !limits.allow(Mode::reference))
-        return false;
-    const auto at = buffer.export_own(limits.in_place);
-    const bool posted = at && post_rtr(rtr.sender, rtr.after, *at, buffer.bytes());
-    count(Counter::rtrs_posted, posted);
-    return posted;
-}
 
 // While an RTR is in use no other message comes first (heddle_rtr_post); after it has failed, its
 // own may never.

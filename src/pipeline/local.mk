@@ -28,6 +28,8 @@ pipeline_sources = \
     src/pipeline/protocol/put.cpp \
     src/pipeline/protocol/rndv_recv.cpp \
     src/pipeline/protocol/rndv_send.cpp \
+    src/pipeline/protocol/rtr.cpp \
+    src/pipeline/protocol/rtr.hpp \
     src/pipeline/protocol/select.cpp \
     src/pipeline/protocol/select.hpp \
     src/pipeline/protocol/transfers.cpp \

@@ -56,9 +56,9 @@ private:
         case Ask::receive: {
             const heddle_side side = buffers_.side(question.kind, question.capacity);
             const End before = std::exchange(end_, {});
-            answer.error =
-                receive_message(wire_->port, nullptr, question.envelope, &side, question.capacity,
-                                question.has_rtr ? &question.rtr : nullptr, ended, &end_);
+            answer.error = receive_message(
+                wire_->port, nullptr, question.envelope, &side, bytes_of(question, side),
+                question.has_rtr ? &question.rtr : nullptr, ended, &end_);
             if (answer.error)
                 end_ = before;
             break;
@@ -69,7 +69,7 @@ private:
         case Ask::finish:
             wire_->run([&] { return end_.over; });
             go_on(); /* it ends once */
-            answer.yes = buffers_.holds(question.message, end_.bytes);
+            answer.yes = buffers_.holds(question.message, end_.bytes, question.kind);
             buffers_.clear();
             break;
         case Ask::lose:
@@ -85,14 +85,17 @@ private:
         }
     }
 
+    static int64_t bytes_of(const Question &question, const heddle_side &side)
+    {
+        return question.kind == Buffers::Kind::strided ? 8 * side.count : question.capacity;
+    }
+
     void give(const Question &question, Answer &answer)
     {
         const Wire such(other_socket(), question.peer);
         const heddle_side side = buffers_.side(question.kind, question.capacity);
         answer.error =
-            post_rtr(such.port, &question.rtr, &side,
-                     question.kind == Buffers::Kind::strided ? 8 * side.count : question.capacity,
-                     &answer.yes);
+            post_rtr(such.port, &question.rtr, &side, bytes_of(question, side), &answer.yes);
     }
 
     void go_on()

@@ -35,21 +35,23 @@ public:
                 heddle_type_predefined(HEDDLE_BYTE), 0};
     }
     void clear() const { put(std::vector<char>(size, 'g')); }
-    void fill(int message) const { put(with(message, size)); }
+    /* So that the first packed bytes of either kind are the message's. */
+    void fill(int message, Kind kind = Kind::dense) const { put(with(message, size, kind)); }
     /* Whether such a message has come, and nothing else. */
-    bool holds(int message, int64_t bytes) const
+    bool holds(int message, int64_t bytes, Kind kind = Kind::dense) const
     {
         std::vector<char> got(size);
         device_.read(0, got.data(), got.size());
-        return got == with(message, bytes);
+        return got == with(message, bytes, kind);
     }
 
 private:
-    static std::vector<char> with(int message, int64_t bytes)
+    static std::vector<char> with(int message, int64_t bytes, Kind kind)
     {
         std::vector<char> all(size, 'g');
-        for (int64_t x = 0; x < bytes; ++x)
-            all[static_cast<size_t>(x)] = byte_at(message, x);
+        const bool strided = kind == Kind::strided;
+        for (int64_t x = 0; x < (strided ? std::min(bytes, size / 2) : bytes); ++x)
+            all[static_cast<size_t>(strided ? x / 8 * 16 + x % 8 : x)] = byte_at(message, x);
         return all;
     }
     void put(const std::vector<char> &contents) const

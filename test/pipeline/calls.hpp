@@ -63,30 +63,30 @@ inline int send_message(heddle_port *port, void *peer, const heddle_side *from, 
         message, &path);
 }
 
-/* One that may not; `*got` 0: it cannot go so. */
+/* One that may not; `*got` 0: it cannot go so. `flags`: more of heddle_message_flag. */
 inline int get_message(heddle_port *port, void *peer, int within, const heddle_side *from,
-                       int64_t bytes, uint64_t key, int waits, void *envelope,
+                       int64_t bytes, uint64_t key, int flags, void *envelope,
                        heddle_message_ended ended, void *argument, uint64_t *message, int *got)
 {
     int path;
     const int where = within ? HEDDLE_MESSAGE_SELF : HEDDLE_MESSAGE_NODE;
-    const int e = start_message(port, from, bytes,
-                                {peer, key, where | (waits ? int{HEDDLE_MESSAGE_BLOCKING} : 0),
-                                 INT64_MAX, 0, ended, argument},
-                                envelope, message, &path);
+    const int e =
+        start_message(port, from, bytes, {peer, key, where | flags, INT64_MAX, 0, ended, argument},
+                      envelope, message, &path);
     *got = path == HEDDLE_PATH_GET || path == HEDDLE_PATH_SELF;
     return e;
 }
 
-/* One that an RTR may have been posted for; `*put` 0: there is none. */
+/* One that an RTR may have been posted for; `*put` 0: there is none. `stays`: BLOCKING or
+ * PERSISTENT. */
 inline int put_message(heddle_port *port, void *peer, uint64_t after, const heddle_side *from,
-                       int64_t bytes, uint64_t key, void *envelope, heddle_message_ended ended,
+                       int64_t bytes, int stays, void *envelope, heddle_message_ended ended,
                        void *argument, uint64_t *message, int *put)
 {
     int path;
-    const int flags = HEDDLE_MESSAGE_BLOCKING | HEDDLE_MESSAGE_NODE | HEDDLE_MESSAGE_SYNCHRONOUS;
+    const int flags = stays | HEDDLE_MESSAGE_NODE | HEDDLE_MESSAGE_SYNCHRONOUS;
     const int e =
-        start_message(port, from, bytes, {peer, key, flags, INT64_MAX, after, ended, argument},
+        start_message(port, from, bytes, {peer, 0, flags, INT64_MAX, after, ended, argument},
                       envelope, message, &path);
     *put = path == HEDDLE_PATH_PUT;
     return e;

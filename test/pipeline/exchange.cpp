@@ -170,12 +170,13 @@ void Exchange::send(uint64_t key)
     from_.type = oracle::Type();
 }
 
-bool Exchange::get(bool within)
+bool Exchange::get(bool within, int flags)
 {
     const heddle_side side = from_.at(0);
     int by_get = -1;
     gpu::succeeds(get_message(network_.port(from_end_), network_.peer(to_end_), within, &side,
-                              plan_.bytes, 0, 0, envelope_, ended, &at_sender_, &message_, &by_get),
+                              plan_.bytes, 0, flags, envelope_, ended, &at_sender_, &message_,
+                              &by_get),
                   "get_message");
     if (by_get)
         from_.type = oracle::Type();

@@ -51,8 +51,8 @@ public:
      * once. */
     void send(uint64_t key = 0);
     void receive();
-    /* Sends it by get, if the port takes it so. */
-    bool get(bool within = false);
+    /* Sends it by get, if the port takes it so. `flags`: more of heddle_message_flag. */
+    bool get(bool within = false, int flags = 0);
     /* Its sender uses the buffer for something else. */
     void spoil();
     void begin()

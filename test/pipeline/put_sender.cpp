@@ -50,19 +50,22 @@ Answer PutSender::ask(const Question &question)
     return answer;
 }
 
-bool PutSender::gives(const heddle_rtr &rtr, int64_t capacity)
+bool PutSender::gives(const heddle_rtr &rtr, int64_t capacity, Buffers::Kind kind)
 {
     Question question{Ask::give, rtr};
+    question.kind = kind;
     question.capacity = capacity;
     const Answer answer = ask(question);
     CHECK(answer.error == HEDDLE_SUCCESS);
     return answer.yes == 1;
 }
 
-Answer PutSender::receive(const heddle_rtr *rtr, int64_t capacity, const Made *made)
+Answer PutSender::receive(const heddle_rtr *rtr, int64_t capacity, const Made *made,
+                          Buffers::Kind kind)
 {
     Question question{Ask::receive, rtr ? *rtr : heddle_rtr{}, rtr != nullptr};
     question.capacity = capacity;
+    question.kind = kind;
     std::memcpy(question.envelope, (made ? *made : last()).envelope, sizeof question.envelope);
     return ask(question);
 }
@@ -79,38 +82,40 @@ Answer PutSender::read()
 // ---- messages ----
 
 /* Its contents are not those of the one before; but what may still be sent stays what it is. */
-Made &PutSender::new_message()
+Made &PutSender::new_message(Buffers::Kind kind)
 {
     const int before = made_.empty() ? 0 : last().number;
     const bool runs = !made_.empty() && !last().end.over;
     made_.emplace_back().number = before + !runs;
-    if (std::exchange(filled_, last().number) != last().number)
-        buffers_.fill(filled_);
+    const std::pair filled{last().number, kind == Buffers::Kind::strided};
+    if (std::exchange(filled_, filled) != filled)
+        buffers_.fill(last().number, kind);
     return last();
 }
 
-void PutSender::send(int64_t bytes, int waits, bool by_get, Buffers::Kind kind)
+void PutSender::send(int64_t bytes, int stays, bool by_get, Buffers::Kind kind)
 {
-    Made &made = new_message();
+    Made &made = new_message(kind);
     const heddle_side side = buffers_.side(kind, bytes);
     int went = 1;
     if (by_get)
-        gpu::succeeds(get_message(wire_->port, nullptr, 0, &side, bytes, 0, waits, made.envelope,
+        gpu::succeeds(get_message(wire_->port, nullptr, 0, &side, bytes, 0, stays, made.envelope,
                                   ended, &made.end, &made.name, &went),
                       "get_message");
     else
-        gpu::succeeds(send_message(wire_->port, nullptr, &side, bytes, 0, waits, made.envelope,
+        gpu::succeeds(send_message(wire_->port, nullptr, &side, bytes, 0, stays, made.envelope,
                                    ended, &made.end, &made.name),
                       "send_message");
     REQUIRE(went);
 }
 
-bool PutSender::deliver(const heddle_rtr &rtr, int64_t bytes, Buffers::Kind kind, heddle_port *port)
+bool PutSender::deliver(const heddle_rtr &rtr, int64_t bytes, Buffers::Kind kind, heddle_port *port,
+                        int stays)
 {
-    Made &made = new_message();
+    Made &made = new_message(kind);
     const heddle_side side = buffers_.side(kind, bytes);
     int delivers = -1;
-    gpu::succeeds(put_message(port ? port : wire_->port, nullptr, rtr.after, &side, bytes, 0,
+    gpu::succeeds(put_message(port ? port : wire_->port, nullptr, rtr.after, &side, bytes, stays,
                               made.envelope, ended, &made.end, &made.name, &delivers),
                   "put_message");
     if (delivers)
@@ -123,12 +128,13 @@ bool PutSender::deliver(const heddle_rtr &rtr, int64_t bytes, Buffers::Kind kind
     return false;
 }
 
-void PutSender::check_both(int64_t bytes, const Made *made)
+void PutSender::check_both(int64_t bytes, const Made *made, Buffers::Kind at_receiver)
 {
     const Made &its = made ? *made : last();
     wire_->run([&] { return its.end.over; });
     Question question{Ask::finish};
     question.message = its.number;
+    question.kind = at_receiver;
     const Answer answer = ask(question);
     CHECK(its.end.error == HEDDLE_SUCCESS);
     CHECK(its.end.bytes == bytes);
@@ -141,7 +147,7 @@ void PutSender::check_both(int64_t bytes, const Made *made)
 
 heddle_rtr PutSender::send_plainly(bool by_get, const heddle_rtr *rtr)
 {
-    send(Buffers::size, 1, by_get);
+    send(Buffers::size, HEDDLE_MESSAGE_BLOCKING, by_get);
     const Answer answer = read();
     CHECK(answer.info.bytes == Buffers::size);
     CHECK(answer.info.next.after == last().name);

@@ -33,19 +33,22 @@ public:
 
     Answer ask(const Question &question);
     Answer withdraw(const heddle_rtr &rtr) { return ask({Ask::withdraw, rtr}); }
-    bool gives(const heddle_rtr &rtr, int64_t capacity = Buffers::size);
+    bool gives(const heddle_rtr &rtr, int64_t capacity = Buffers::size,
+               Buffers::Kind kind = Buffers::Kind::dense);
     /* The other's heddle_message_receive, of the last message if need be. */
     Answer receive(const heddle_rtr *rtr, int64_t capacity = Buffers::size,
-                   const Made *made = nullptr);
+                   const Made *made = nullptr, Buffers::Kind kind = Buffers::Kind::dense);
     Answer read(); /* the last one's envelope, by the other */
 
-    /* Begin a message; its envelope goes with what the other is asked. */
-    void send(int64_t bytes, int waits, bool by_get = false,
+    /* Begin a message; its envelope goes with what the other is asked. `stays`: the sender
+     * (BLOCKING, PERSISTENT, or 0: it does not). */
+    void send(int64_t bytes, int stays, bool by_get = false,
               Buffers::Kind kind = Buffers::Kind::dense);
     bool deliver(const heddle_rtr &rtr, int64_t bytes, Buffers::Kind kind = Buffers::Kind::dense,
-                 heddle_port *port = nullptr);
+                 heddle_port *port = nullptr, int stays = HEDDLE_MESSAGE_BLOCKING);
     /* Waits until both ends of a message have ended, as they should. */
-    void check_both(int64_t bytes, const Made *made = nullptr);
+    void check_both(int64_t bytes, const Made *made = nullptr,
+                    Buffers::Kind at_receiver = Buffers::Kind::dense);
 
     /* A whole message, and the RTR that there may be after it. */
     heddle_rtr send_plainly(bool by_get = false, const heddle_rtr *rtr = nullptr);
@@ -58,13 +61,13 @@ public:
     void end();
 
 private:
-    Made &new_message();
+    Made &new_message(Buffers::Kind kind);
 
     Other other_;
     std::unique_ptr<Wire> wire_;
     const Buffers buffers_;
-    int filled_ = 0;        /* the buffer, with that one's bytes */
-    std::deque<Made> made_; /* where `ended` finds them */
+    std::pair<int, bool> filled_{}; /* the buffer, with that one's bytes; strided */
+    std::deque<Made> made_;         /* where `ended` finds them */
 };
 
 } // namespace pipeline_test

@@ -457,6 +457,135 @@ TEST_CASE("what can neither be read nor copied fails at both ends", "[get]")
     CHECK(exchange.received.error == HEDDLE_ERR_PEER);
 }
 
+/* What is not dense is packed in exported memory first, if an RTR may follow. */
+static bool get_packed(Exchange &exchange)
+{
+    return exchange.get(false, HEDDLE_MESSAGE_PERSISTENT);
+}
+
+constexpr int64_t few = 40000; /* one chunk */
+
+static Plan scattered(gpu::Place to = device1)
+{
+    return plan(blocks(device0, few), blocks(to, few), few);
+}
+
+TEST_CASE("a persistent message that is not dense is packed, and read there", "[get]")
+{
+    for (const char *switches : {"reset", "reset reorder=1 delay_us=20", "reset delay_us=2000"}) {
+        const Switched on(switches);
+        Patient network(for_ever);
+        const Counts counts;
+        for (int i = 0; i < 5; ++i) {
+            Exchange exchange(network, network.a, network.b, scattered(), i);
+            CHECK(!exchange.get()); /* others are not */
+            REQUIRE(get_packed(exchange));
+            exchange.receive();
+            run(network, [&] { return exchange.over(); });
+            exchange.check();
+            CHECK(exchange.sent.calls == 1);
+            CHECK(exchange.sent.bytes == few);
+        }
+        CHECK(counts.claimed.now() == 5);
+        CHECK(counts.in_place.now() == 0);
+        CHECK(network.bytes_sent() == 0);
+    }
+}
+
+TEST_CASE("several at a time are packed, and read there", "[get]")
+{
+    const Switched on("reset delay_us=20");
+    Patient network(for_ever);
+    const Counts counts;
+    std::vector<std::unique_ptr<Exchange>> all;
+    for (int i = 0; i < 8; ++i) {
+        all.push_back(std::make_unique<Exchange>(network, network.a, network.b, scattered(), i));
+        REQUIRE(get_packed(*all.back()));
+    }
+    for (const auto &each : all)
+        each->receive();
+    end_many(network, all);
+    CHECK(counts.claimed.now() == 8);
+}
+
+/* Its receive is posted once the sender's time-out has passed, or never; or while it packs. */
+TEST_CASE("a packed get that nobody reads in time is copied", "[get]")
+{
+    for (const char *switches : {"reset", "reset delay_us=5000"})
+        for (const gpu::Place to : {device0, device1, pageable, managed}) {
+            const Switched on(switches);
+            Patient network(at_once);
+            const Counts counts;
+            Exchange exchange(network, network.a, network.b, scattered(to), 1);
+            REQUIRE(get_packed(exchange));
+            network.run_sender([&] { return exchange.sent.over; });
+            exchange.spoil();
+            exchange.receive();
+            network.run_receiver([&] { return exchange.received.over; }, network.b);
+            exchange.check();
+            CHECK(exchange.sent.calls == 1);
+            CHECK(counts.withdrawn.now() == 1);
+            CHECK(network.bytes_sent() == few);
+        }
+}
+
+TEST_CASE("a packed get into memory that cannot read it is copied", "[get]")
+{
+    const Switched on("reset delay_us=20");
+    for (const gpu::Place to : {pageable, managed}) {
+        Patient network(for_ever);
+        Exchange exchange(network, network.a, network.b, scattered(to), 1);
+        REQUIRE(get_packed(exchange));
+        exchange.receive();
+        run(network, [&] { return exchange.over(); });
+        exchange.check();
+        CHECK(exchange.sent.error == HEDDLE_SUCCESS);
+    }
+}
+
+TEST_CASE("a packed get may be truncated, refused, abandoned, or meet a failing device", "[get]")
+{
+    for (int how = 0; how < 4; ++how)
+        for (const int64_t timeout : {at_once, for_ever})
+            for (int turns = 0; turns < 20; ++turns) {
+                INFO("how " << how << ", time-out " << timeout << ", turns " << turns);
+                const Switched on(how == 3 ? "reset delay_us=20 fail=execute:1"
+                                           : "reset delay_us=20");
+                Patient network(timeout);
+                Plan made = scattered();
+                made.capacity = how == 0 ? few / 3 : few;
+                Exchange exchange(network, network.a, network.b, made, 1);
+                REQUIRE(get_packed(exchange));
+                for (int i = 0; i < turns; ++i)
+                    network.progress(network.a);
+                if (how == 1)
+                    CHECK(heddle_message_refuse(network.port(network.b), network.peer(network.a),
+                                                exchange.envelope(),
+                                                HEDDLE_ERR_BUFFER) == HEDDLE_SUCCESS);
+                else if (how == 2 && !exchange.sent.over)
+                    heddle_message_abandon(network.port(network.a), exchange.message(),
+                                           HEDDLE_ERR_PEER);
+                else
+                    exchange.receive();
+                run(network, [&] {
+                    return exchange.sent.over && (how == 1 || how == 2 || exchange.received.over);
+                });
+                CHECK(exchange.sent.calls == 1);
+                if (how == 0) {
+                    CHECK(exchange.received.error == HEDDLE_ERR_TRUNCATE);
+                    exchange.check();
+                } else if (how == 3) {
+                    const bool right = exchange.received.error == HEDDLE_SUCCESS;
+                    CHECK((right || exchange.sent.error || exchange.received.error));
+                    if (right)
+                        exchange.check();
+                }
+                network.destroy(network.a);
+                network.destroy(network.b);
+                exchange.received.over = true;
+            }
+}
+
 TEST_CASE("a port that goes tells who waits for its gets", "[get]")
 {
     const Switched on("reset delay_us=20000");

@@ -22,6 +22,7 @@ public:
     {
         heddle_type_retain(value_);
     }
+    const heddle_type *get() const { return value_; }
 };
 
 struct End {

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cstring>
 #include <filesystem>
 #include <map>
 #include <mutex>
@@ -69,7 +70,7 @@ RtrRecord *record_of(Slots *slots, uint64_t message)
 // Its cache lines come at the same time, not one after the other.
 void fetch_for_writing(const RtrRecord &record)
 {
-    for (size_t line = 0; line < sizeof record; line += 64)
+    for (size_t line = 0; line < offsetof(RtrRecord, type); line += 64)
         __builtin_prefetch(reinterpret_cast<const char *>(&record) + line, 1);
 }
 
@@ -154,7 +155,7 @@ Slot find_get_slot(uint64_t process, uint16_t number, uint64_t message)
 
 // ---- RTR: the receiver ----
 
-bool post_rtr(uint64_t sender, uint64_t after, const MemoryHandle &at, int64_t capacity)
+bool post_rtr(uint64_t sender, uint64_t after, const RtrBuffer &buffer)
 {
     RtrRecord *const record =
         sender == process_id().process ? nullptr : record_of(slots_of(sender), after);
@@ -165,8 +166,14 @@ bool post_rtr(uint64_t sender, uint64_t after, const MemoryHandle &at, int64_t c
     if (!slot.change(SlotState::none, SlotState::filling))
         return false;
     record->process = process_id().process;
-    record->capacity = capacity;
-    record->at = at;
+    record->capacity = buffer.capacity;
+    record->at = buffer.at;
+    record->span = buffer.span;
+    record->shift = buffer.shift;
+    record->count = buffer.count;
+    record->flattened = buffer.flattened;
+    if (buffer.flattened)
+        std::memcpy(record->type, buffer.type, buffer.flattened);
     slot.set(SlotState::open);
     return true;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "pipeline/protocol/buffer.hpp"
 
+#include "engine/checked.hpp"
 #include "gpu/core/devices.hpp"
 #include "gpu/memory/pointer_cache.hpp"
 #include "pipeline/peer_memory/exports.hpp"
@@ -11,6 +12,17 @@
 namespace heddle::pipeline {
 
 using gpu::MemoryKind;
+
+Extent extent_of(const heddle_side &side)
+{
+    heddle_type_info info{};
+    info.bytes = sizeof info;
+    if (side.count == 0 || heddle_type_get_info(side.type, &info) || info.size == 0)
+        return {};
+    const int64_t span = mul(side.count - 1, info.extent);
+    return {add(info.true_lb, std::min(span, int64_t{0})),
+            add(info.true_extent, span < 0 ? mul(span, -1) : span)};
+}
 
 Error Buffer::make(const heddle_side &side, int64_t bytes, Buffer &made)
 {
@@ -68,9 +80,18 @@ Data Buffer::data(int64_t at) const
     return data;
 }
 
+Buffer::Span Buffer::span() const
+{
+    if (dense())
+        return {first_, bytes_};
+    const Extent extent = extent_of(side_);
+    return {static_cast<char *>(side_.buf) + extent.first, extent.bytes};
+}
+
 std::optional<MemoryHandle> Buffer::export_own(int64_t least) const
 {
-    return pipeline::export_own(*device_, memory_, first_, bytes_, least);
+    const Span its = span();
+    return pipeline::export_own(*device_, memory_, its.first, its.bytes, least);
 }
 
 bool read_buffer(const heddle_buffer *from, Buffer &to)

@@ -22,6 +22,13 @@ struct Data {
 };
 Data packed(const void *at, int64_t bytes, const gpu::Memory *memory = nullptr);
 
+// Where the bytes of a typed side lie, from its address on. Errors: OVERFLOW.
+struct Extent {
+    int64_t first = 0;
+    int64_t bytes = 0;
+};
+Extent extent_of(const heddle_side &side);
+
 // A plain value: made once for each call, and copied from there on. The type is kept by others.
 class Buffer {
 public:
@@ -35,6 +42,7 @@ public:
     Buffer first(int64_t bytes) const;
 
     int64_t bytes() const { return bytes_; }
+    const heddle_side &side() const { return side_; }
     const heddle_type *type() const { return side_.type; }
 
     // The host alone moves its bytes.
@@ -61,7 +69,14 @@ public:
     char *address(int64_t at) const { return first_ + at; }
     // From byte `at` on.
     Data data(int64_t at) const;
-    // How others reach a dense one on a device (exports.hpp).
+    // The addresses that its bytes lie between. Requires one that is dense, or that has an address.
+    // Errors: OVERFLOW.
+    struct Span {
+        char *first = nullptr;
+        int64_t bytes = 0;
+    };
+    Span span() const;
+    // How others reach that, of one on a device (exports.hpp).
     std::optional<MemoryHandle> export_own(int64_t least) const;
 
 private:

@@ -238,8 +238,8 @@ std::unique_ptr<Receiver> receive_message(Port &port, const Envelope &envelope,
 // time, it comes when its sender looks. Whether it came.
 bool wait_for_rtr(Port &port, const void *peer, uint64_t after);
 // Of what follows `after`: claims the RTR and begins to write, before all else that a message
-// takes. Null where it cannot: nothing has happened.
-Sender *send_put(Port &port, const Request &request, uint64_t after);
+// takes; `is_batched`: or with the port's progress. Null where it cannot: nothing has happened.
+Sender *send_put(Port &port, const Request &request, uint64_t after, bool is_batched);
 // `rtr` is its from then on.
 std::unique_ptr<Receiver> receive_put(Port &port, const Envelope &envelope, const Request &request,
                                       const Slot &rtr);

@@ -6,6 +6,7 @@
 #include "pipeline/limits.hpp"
 #include "pipeline/protocol/message.hpp"
 #include "pipeline/protocol/peers.hpp"
+#include "pipeline/protocol/rtr.hpp"
 #include "pipeline/protocol/transfers.hpp"
 #include "pipeline/protocol/unexpected.hpp"
 
@@ -57,6 +58,7 @@ public:
     Transfers &transfers() { return transfers_; }
     Peers &peers() { return peers_; }
     Unexpected &unexpected() { return unexpected_; }
+    RemoteTypes &remote_types() { return remote_types_; }
     Staging &sending(Mode mode) { return sending_[static_cast<size_t>(mode)]; }
     Staging &receiving() { return receiving_; }
     // For chunks of messages that may never be received. They are counted apart, so that they are
@@ -130,6 +132,7 @@ private:
     const Limits limits_;
     Peers peers_;
     Unexpected unexpected_;
+    RemoteTypes remote_types_;
     std::array<Staging, modes> sending_; // by mode
     Staging receiving_, early_;
     int active_ = 0;

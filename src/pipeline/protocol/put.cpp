@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A put: its receiver has posted an RTR (slots.hpp). The sender writes the data where they belong
+// A put: its receiver has posted an RTR (rtr.hpp). The sender writes the data where they belong
 // while its envelope is on its way, and the slot says when all is there. Its receiver can do
-// nothing meanwhile, so it is for senders that stay until then.
+// nothing meanwhile, so it is for senders that stay until then, or come back.
 #include "gpu/api/transfer.hpp"
 #include "pipeline/counters.hpp"
 #include "pipeline/protocol/port.hpp"
+#include "pipeline/protocol/rtr.hpp"
 
 #include <utility>
 
@@ -19,8 +20,8 @@ constexpr int receiver_looks = 100;
 
 class PutSend final : public Sender {
 public:
-    PutSend(Port &port, const Request &request, uint64_t after)
-        : Sender(port, request, EnvelopeKind::put)
+    PutSend(Port &port, const Request &request, uint64_t after, bool is_batched)
+        : Sender(port, request, EnvelopeKind::put), is_batched_(is_batched)
     {
         note_answer(); // the receive that it is for is known
         envelope_.at.allocation = after;
@@ -40,20 +41,30 @@ public:
             if (!claim_)
                 return HEDDLE_ERR_PEER;
             const RtrRecord &record = record_of(claim_);
-            const Place place = record.at.place; // the key is another cache line
             const Importer importer{*buffer_.device(), record.process, mode_};
-            if (!place.is_own() || (!importer.find(place, bytes(), to_) &&
-                                    (importer.is_closed(true) ||
-                                     importer.open(MemoryHandle(record.at), bytes(), to_))))
-                return HEDDLE_ERR_PEER;
-            const heddle_move move{data().side, packed(to_.at, bytes()).side, bytes(),
-                                   HEDDLE_OP_REPLACE};
-            const gpu::Known known{&buffer_.memory(), to_.memory};
-            return gpu::begin_transfer({&move, 1}, {&known, 1}, &request_);
+            const Error e = open_target(record, importer, bytes(), port_.remote_types(), to_);
+            return e || is_batched_ ? e : write_now();
         });
         if (e)
             leave(SlotState::open);
         return !e;
+    }
+
+    // Where others like it are begun at the same time: together with them, by the port's progress.
+    void write_with_others()
+    {
+        if (const Error e = move(add_chunk(0, bytes()), data(), to_.data()))
+            fail(e);
+    }
+
+    void moved(Chunk &chunk, Error error) override
+    {
+        Message::moved(chunk, error);
+        chunks_.clear();
+        if (failed())
+            return;
+        leave(SlotState::done);
+        done_ = bytes();
     }
 
     bool look(Clock::time_point) override
@@ -92,7 +103,7 @@ public:
     // Its receiver hears of a failure by the RTR, once nobody writes any more.
     void advance() override
     {
-        if (request_)
+        if (request_ || !chunks_.empty() || (!failed() && done_ < bytes()))
             return;
         leave(left_as_);
         if (done_ == bytes()) {
@@ -118,15 +129,22 @@ public:
     }
 
 private:
+    Error write_now()
+    {
+        const heddle_move move{data().side, to_.side, bytes(), HEDDLE_OP_REPLACE};
+        const gpu::Known known{&buffer_.memory(), to_.import.memory};
+        return gpu::begin_transfer({&move, 1}, {&known, 1}, &request_);
+    }
     void leave(SlotState as)
     {
         if (claim_)
             leave_rtr(std::exchange(claim_, {}), as);
     }
 
+    const bool is_batched_;
     Slot claim_;                            // its receiver's RTR, while it is this one's alone
     SlotState left_as_ = SlotState::failed; // unless all was written
-    Import to_;
+    PutTarget to_;
     heddle_request *request_ = nullptr; // while it writes
 };
 
@@ -227,12 +245,16 @@ bool wait_for_rtr(Port &port, const void *peer, uint64_t after)
     return true;
 }
 
-Sender *send_put(Port &port, const Request &request, uint64_t after)
+Sender *send_put(Port &port, const Request &request, uint64_t after, bool is_batched)
 {
-    auto made = std::make_unique<PutSend>(port, request, after);
+    auto made = std::make_unique<PutSend>(port, request, after, is_batched);
     if (!made->begin())
         return nullptr;
-    return &port.watch(port.add(std::move(made)));
+    PutSend &added = port.add(std::move(made));
+    if (!is_batched)
+        return &port.watch(added);
+    added.write_with_others();
+    return &added;
 }
 
 std::unique_ptr<Receiver> receive_put(Port &port, const Envelope &envelope, const Request &request,

@@ -254,7 +254,7 @@ private:
         Import import;
         const bool is_packed = !at_.is_own();
         if (mode_ != Mode::reference || !at_.allocation || chunks() != 1 ||
-            (is_packed && truncated_) || !importer().find(at_, wanted_, import))
+            (is_packed && truncated_ && !is_get_) || !importer().find(at_, wanted_, import))
             return false;
         if (!is_packed)
             return read_all(std::move(import)), true;

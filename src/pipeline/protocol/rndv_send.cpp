@@ -8,10 +8,10 @@
 // answer is needed. A receiver in this same port moves everything itself.
 //
 // And of a get, a rendezvous that should not wait for its receiver: its slot can be taken back. If
-// nobody reads the buffer in time, its bytes are copied into the host's memory, the slot is
-// withdrawn, and they are pushed to the receiver's port, matched or not. The caller is told then;
-// all that is left is to hear that it was matched. One to a receiver of this same port is never
-// pushed: the copy takes the place of the buffer.
+// nobody reads the data in time, they are copied into the host's memory, the slot is withdrawn, and
+// they are pushed to the receiver's port, matched or not. The caller is told then; all that is left
+// is to hear that it was matched. Of a buffer that is not dense its receiver reads a packed copy.
+// One to a receiver of this same port is never pushed: the copy takes the place of the buffer.
 #include "pipeline/counters.hpp"
 #include "pipeline/protocol/port.hpp"
 
@@ -51,7 +51,7 @@ public:
     }
 
     // Right after it was made. Otherwise nothing has happened.
-    bool can_be() const { return !is_get() || slot_; }
+    bool can_be() { return !is_get() || slot_ || can_be_packed(); }
 
     // Before it is answered: its first chunk, if it is likely to be wanted. If the answer is
     // another one than the last, this was for nothing, and is thrown away. It begins before the
@@ -60,20 +60,19 @@ public:
     // (two H200s that exchange halos: 4 % of the time).
     void pack_early()
     {
-        if (is_eager_ || !envelope_.exports || !packs() || !bytes() ||
-            port_.peers().mode(peer_) != Mode::reference)
+        if (within_ || !envelope_.exports || !packs() || !bytes() ||
+            (!is_get() && port_.peers().mode(peer_) != Mode::reference))
             return;
-        mode_ = Mode::reference;
-        chunk_bytes_ = chunk_of(mode_, bytes(), port_.limits().chunk);
         const bool is_only = port_.is_quiet();
-        static_cast<void>(caught([&] {
-            Block block;
-            const Error e = port_.early().take_spare(*this, block);
-            return e ? e : pack(std::move(block), no_round);
-        }));
+        if (const Error e = caught([&] {
+                const Error untaken = take_early_block();
+                return untaken ? untaken : pack(std::move(early_block_), no_round);
+            });
+            e && is_get())
+            ask_for_copy();
         if (chunks_.empty())
             return;
-        if (is_only && chunks_.front().bytes == bytes())
+        if (!slot_ && is_only && chunks_.front().bytes == bytes())
             take_slot(SlotState::filling);
         if (slot_)
             envelope_.at = chunks_.front().block.handle().place;
@@ -104,7 +103,7 @@ public:
         const bool is_read = !within_ && slot_->state() == SlotState::busy;
         const auto timeout = std::chrono::microseconds(port_.limits().timeout);
         const bool is_late = now - since_ >= (is_read ? for_readers : 1) * timeout;
-        if (!tried_ && (is_late || copy_ == Copy::asked) && chunks_.empty() && !is_moving())
+        if (!tried_ && (is_late || copy_ == Copy::asked) && !is_moving())
             make_copy();
         return true;
     }
@@ -131,7 +130,8 @@ public:
         }
         if (is_moving() || !is_answered())
             return;
-        send_moved();
+        if (!is_get())
+            send_moved();
         if (!packs())
             while (!failed() && may_begin())
                 send_chunk(begin_chunk({}, round_));
@@ -184,7 +184,7 @@ public:
     void moved(Chunk &chunk, Error error) override
     {
         if (is_eager_)
-            return copied(chunk, error);
+            return chunk.round == no_round ? packed_early(chunk, error) : copied(chunk, error);
         if (!is_answered() && !failed() && slot_) {
             if (error)
                 slot_ = GetSlot();
@@ -208,6 +208,39 @@ private:
     {
         slot_ = GetSlot(id(), state);
         envelope_.slot = slot_.number();
+    }
+
+    // Memory for it all to be packed in early.
+    Error take_early_block()
+    {
+        if (early_block_)
+            return HEDDLE_SUCCESS;
+        mode_ = Mode::reference;
+        chunk_bytes_ = chunk_of(mode_, bytes(), port_.limits().chunk);
+        return port_.early().take_spare(*this, early_block_);
+    }
+
+    // A get of what is not dense.
+    bool can_be_packed()
+    {
+        if (buffer_.dense() || !can(Mode::reference) ||
+            caught([&] { return take_early_block(); }) || chunk_bytes_ < bytes())
+            return false;
+        take_slot(SlotState::filling);
+        return static_cast<bool>(slot_);
+    }
+
+    // The same: its receiver may read it now.
+    void packed_early(Chunk &chunk, Error error)
+    {
+        chunk.state = Chunk::State::moved;
+        const bool is_wanted = !failed() && !is_over() && !is_withdrawn();
+        if (is_wanted && !error && slot_->change(SlotState::filling, SlotState::open))
+            return tell_place();
+        erase(chunk);
+        if (is_wanted)
+            ask_for_copy();
+        port_.ready(*this);
     }
 
     void was_read(int64_t bytes)
@@ -308,16 +341,31 @@ private:
     // in, if they ask; if that fails, all is pushed.
     void begin_get(const Header &header)
     {
-        if (mode_ == Mode::reference) {
-            Header place = of_chunk(0, header.bytes);
-            place.memory = *own_;
-            if (header.granted > 0)
-                static_cast<void>(port_.send(peer_, id(), place));
-            return;
+        if (mode_ == Mode::reference && (own_ || is_packed_early())) {
+            asked_place_ = header.granted > 0 ? header.bytes : 0;
+            return tell_place();
         }
         port_.peers().note_refusal(peer_);
+        ask_for_copy();
+    }
+
+    // Nothing else will do. It is tried once more, unless it is being made.
+    void ask_for_copy()
+    {
         copy_ = Copy::asked;
-        tried_ = !chunks_.empty(); // it is asked for once more, unless it is being made
+        tried_ = is_copying_;
+    }
+
+    bool is_packed_early() const { return !chunks_.empty() && chunks_.front().round == no_round; }
+
+    // Once all of it is there.
+    void tell_place()
+    {
+        if (!asked_place_ || (!own_ && chunks_.front().state != Chunk::State::moved))
+            return;
+        Header place = of_chunk(0, std::exchange(asked_place_, 0));
+        place.memory = own_ ? *own_ : chunks_.front().block.handle();
+        static_cast<void>(port_.send(peer_, id(), place));
     }
 
     Error returned(const Header &header)
@@ -451,7 +499,7 @@ private:
             return;
         if (other_)
             tell(Kind::failed);
-        else if (copy_ == Copy::lost)
+        else if (copy_ == Copy::lost || copy_ == Copy::asked) // who has the envelope waits for that
             push_failure();
     }
 
@@ -476,6 +524,7 @@ private:
             bytes_ && !caught([&] {
                 return move(add_chunk(0, bytes()), data(), packed(bytes_.get(), bytes()));
             });
+        is_copying_ = copies;
         if (!copies && copy_ == Copy::asked)
             fail(HEDDLE_ERR_NO_MEMORY);
     }
@@ -483,11 +532,13 @@ private:
     void copied(Chunk &chunk, Error error)
     {
         chunk.state = Chunk::State::moved;
+        is_copying_ = false;
         if (failed() || is_moving() || is_over() || error) {
             if (error && copy_ == Copy::asked && !is_over())
                 fail(error);
         } else if (is_get() &&
-                   !slot_->change({SlotState::open, SlotState::busy}, SlotState::none)) {
+                   !slot_->change({SlotState::filling, SlotState::open, SlotState::busy},
+                                  SlotState::none)) {
             was_read(bytes());
         } else {
             withdraw(chunk);
@@ -535,8 +586,11 @@ private:
     const bool within_;
     const bool is_eager_; // a get, or within a port: it has a time-out
     Copy copy_ = Copy::none;
-    Clock::time_point since_;  // the first look, from which its time-out counts
-    bool tried_ = false;       // to copy it
+    Clock::time_point since_; // the first look, from which its time-out counts
+    bool tried_ = false;      // to copy it
+    bool is_copying_ = false;
+    Block early_block_;
+    int64_t asked_place_ = 0;  // bytes of a get of which the receiver asks where they lie
     Bytes bytes_ = no_bytes(); // the copy
     int64_t granted_ = 0;      // chunks, as answers count them
     int64_t begun_ = 0;        // chunks of this round

@@ -17,7 +17,19 @@ namespace {
 
 bool has(const Facts &facts, int flags) { return (facts.flags & flags) == flags; }
 
-bool is_dense_on_device(const Buffer &buffer) { return buffer.on_device() && buffer.dense(); }
+bool is_persistent(const Facts &facts) { return has(facts, HEDDLE_MESSAGE_PERSISTENT); }
+
+// The sender goes on to make progress.
+bool stays(const Facts &facts)
+{
+    return has(facts, HEDDLE_MESSAGE_BLOCKING) || is_persistent(facts);
+}
+
+// What is not dense is packed in exported memory first. That pays where an RTR may follow.
+bool can_get(const Facts &facts)
+{
+    return facts.buffer.on_device() && (facts.buffer.dense() || is_persistent(facts));
+}
 
 // ---- a sender ----
 
@@ -34,11 +46,11 @@ const char *why_packed(const Facts &facts, const Limits &limits)
         return nullptr;
     if (!has(facts, HEDDLE_MESSAGE_NODE))
         return "short, to another node";
-    if (!is_dense_on_device(facts.buffer))
+    if (!can_get(facts))
         return "short, not dense on one device";
     if (!limits.allow(Mode::reference))
         return "short, and HEDDLE_PEER rules out reading device memory";
-    if (facts.get_runs)
+    if (facts.get_runs && !is_persistent(facts))
         return "short, and another get waits for its receiver";
     return nullptr;
 }
@@ -108,9 +120,8 @@ std::string name_of(const Envelope &envelope)
 
 bool can_put(const Facts &facts, const Limits &limits)
 {
-    return has(facts, HEDDLE_MESSAGE_BLOCKING | HEDDLE_MESSAGE_NODE) &&
-           !has(facts, HEDDLE_MESSAGE_QUEUED) && !has(facts, HEDDLE_MESSAGE_NATIVE) &&
-           facts.buffer.bytes() > 0 && is_dense_on_device(facts.buffer) &&
+    return has(facts, HEDDLE_MESSAGE_NODE) && stays(facts) && !has(facts, HEDDLE_MESSAGE_QUEUED) &&
+           !has(facts, HEDDLE_MESSAGE_NATIVE) && facts.buffer.bytes() > 0 && can_get(facts) &&
            limits.allow(Mode::reference);
 }
 
@@ -130,7 +141,8 @@ Choice select(const Facts &facts, const Limits &limits, const Peers &peers)
         return {HEDDLE_PATH_PACK, "short, and many that were pushed to it are not received"};
     if (peers.skips_gets(facts.peer))
         return {HEDDLE_PATH_PACK, "short, and its receiver missed a time-out or cannot read", true};
-    return {HEDDLE_PATH_GET, "short, and dense device memory of this node"};
+    return {HEDDLE_PATH_GET, facts.buffer.dense() ? "short, and dense device memory of this node"
+                                                  : "short and persistent: an RTR may follow"};
 }
 
 void log_choice(const Facts &facts, const Choice &choice, const Envelope *envelope)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Contiguous messages that their senders write to where a receive has posted an RTR: whatever else
- * is sent and received in between, each must come to the receive that MPI says.
+ * Messages that their senders write to where a receive has posted an RTR: contiguous ones, and
+ * those of persistent requests. Whatever else is sent and received in between, each must come to
+ * the receive that MPI says.
  */
 #include "../../unit/oracle/rng.hpp"
 #include "device_test.hpp"
@@ -194,7 +195,7 @@ static void matched()
 struct Message {
     int tag, n;
     gpu::Kind kind;
-    enum { send, isend, ssend } how;
+    enum { send, isend, ssend, start } how;
     bool spaced;
 };
 struct Receive {
@@ -224,10 +225,11 @@ static void plan(oracle::Rng &rng, std::vector<Message> &messages, std::vector<R
         static constexpr int sizes[] = {4, 8, 700, 2500, most};
         messages.push_back({1 + below(rng, 2), sizes[below(rng, 5)],
                             below(rng, 4) ? gpu::Kind::device : gpu::Kind::pageable,
-                            below(rng, 4)   ? Message::send
+                            below(rng, 2)   ? Message::send
+                            : below(rng, 2) ? Message::start
                             : below(rng, 2) ? Message::isend
                                             : Message::ssend,
-                            below(rng, 6) == 0});
+                            below(rng, 3) == 0});
     }
     std::vector<bool> taken(messages.size());
     const auto add = [&](Receive receive) {
@@ -240,7 +242,7 @@ static void plan(oracle::Rng &rng, std::vector<Message> &messages, std::vector<R
     };
     for (int i = 0; i < n; ++i)
         add({below(rng, 6) ? 0 : MPI_ANY_SOURCE, below(rng, 6) ? 1 + below(rng, 2) : MPI_ANY_TAG,
-             below(rng, 5) ? gpu::Kind::device : gpu::Kind::pageable, below(rng, 8) == 0,
+             below(rng, 5) ? gpu::Kind::device : gpu::Kind::pageable, below(rng, 3) == 0,
              below(rng, 3) == 0, -1});
     for (const bool is_taken : std::vector<bool>(taken))
         if (!is_taken)
@@ -254,13 +256,18 @@ static void send_all(const std::vector<Message> &messages, const Buffers &buffer
 {
     for (size_t i = 0; i < messages.size(); ++i) {
         const auto send = messages[i].how == Message::ssend ? MPI_Ssend : MPI_Send;
-        if (messages[i].how == Message::isend)
-            MPI_Isend(buffers[i]->at(), 1, buffers[i]->type(), 1, messages[i].tag, comm,
-                      &requests[i]);
+        const auto begin = messages[i].how == Message::start ? MPI_Send_init : MPI_Isend;
+        if (messages[i].how == Message::isend || messages[i].how == Message::start)
+            begin(buffers[i]->at(), 1, buffers[i]->type(), 1, messages[i].tag, comm, &requests[i]);
         else
             send(buffers[i]->at(), 1, buffers[i]->type(), 1, messages[i].tag, comm);
+        if (messages[i].how == Message::start)
+            MPI_Start(&requests[i]);
     }
     wait_all(requests);
+    for (MPI_Request &each : requests) /* that was started */
+        if (each != MPI_REQUEST_NULL)
+            MPI_Request_free(&each);
 }
 
 static void cancel(MPI_Request &request, const std::string &name)
@@ -402,6 +409,100 @@ static void persistent()
         MPI_Request_free(&receive);
 }
 
+/* The same exchange again and again, of every layout, in any order of the requests. Data change
+ * each time; so does what lies between them. */
+static void standing()
+{
+    for (const MakeLayout &make : every_layout)
+        for (const MakeLayout &receives_as : {MakeLayout(contiguous), make})
+            for (const int n : {1, 6, 100, 3000, 200000}) {
+                const Layout out = make(n), in = receives_as(n);
+                Buffer from(gpu::Kind::device, out), to(gpu::Kind::device, in);
+                MPI_Request requests[2];
+                MPI_Send_init(from.at(), 1, from.type(), other(), 21, MPI_COMM_WORLD,
+                              &requests[n % 2]);
+                MPI_Recv_init(to.at(), 1, to.type(), other(), 21, MPI_COMM_WORLD,
+                              &requests[1 - n % 2]);
+                for (int round = 0; round < 12; ++round) {
+                    from.fill(2 * round + rank);
+                    MPI_Startall(2, requests);
+                    MPI_Status statuses[2];
+                    MPI_Waitall(2, requests, statuses);
+                    int count = -1;
+                    MPI_Get_count(&statuses[1 - n % 2], MPI_DOUBLE, &count);
+                    check(count == n, "a standing exchange: the count");
+                    to.expect(2 * round + other(), 0, n);
+                    to.verify("a standing exchange, " + out.name + " to " + in.name + ", " +
+                              std::to_string(n) + ", round " + std::to_string(round));
+                }
+                for (MPI_Request &each : requests)
+                    MPI_Request_free(&each);
+            }
+}
+
+/* The receive is posted first: so all but the first are written to their place, whatever lies
+ * between their bytes. */
+static void standing_in_time(const MakeLayout &sends_as, const MakeLayout &receives_as)
+{
+    const Layout out = sends_as(500), in = receives_as(500);
+    Buffer from(gpu::Kind::device, out), to(gpu::Kind::device, in);
+    MPI_Request request;
+    if (rank == 0)
+        MPI_Send_init(from.at(), 1, from.type(), 1, 22, MPI_COMM_WORLD, &request);
+    else
+        MPI_Recv_init(to.at(), 1, to.type(), 0, 22, MPI_COMM_WORLD, &request);
+    const int rounds = 80; /* as in_time() has them */
+    const Delivered delivered(rounds);
+    for (int round = 0; round < rounds; ++round) {
+        if (rank == 1)
+            MPI_Start(&request);
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (rank == 0) {
+            from.fill(round);
+            MPI_Start(&request);
+        }
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        if (rank == 1) {
+            to.expect(round, 0, 500);
+            to.verify("a standing receive");
+        }
+    }
+    MPI_Request_free(&request);
+}
+
+/* Many at a time, as a halo has them. */
+static void standing_halo()
+{
+    constexpr int n = 26;
+    std::vector<Layout> layouts;
+    std::vector<std::unique_ptr<Buffer>> from, to;
+    std::vector<MPI_Request> requests(2 * n);
+    for (int i = 0; i < n; ++i)
+        layouts.push_back(every_layout[i % 4](1 + 37 * i));
+    for (int i = 0; i < n; ++i) {
+        const Layout &layout = layouts[static_cast<size_t>(i)];
+        from.push_back(std::make_unique<Buffer>(gpu::Kind::device, layout));
+        to.push_back(std::make_unique<Buffer>(gpu::Kind::device, layout));
+        MPI_Send_init(from.back()->at(), 1, from.back()->type(), other(), 30 + i, MPI_COMM_WORLD,
+                      &requests[static_cast<size_t>(i)]);
+        MPI_Recv_init(to.back()->at(), 1, to.back()->type(), other(), 30 + i, MPI_COMM_WORLD,
+                      &requests[static_cast<size_t>(n + i)]);
+    }
+    for (int round = 0; round < 10; ++round) {
+        for (int i = 0; i < n; ++i)
+            from[static_cast<size_t>(i)]->fill(100 * round + 2 * i + rank);
+        MPI_Startall(2 * n, requests.data());
+        wait_all(requests);
+        for (int i = 0; i < n; ++i) {
+            Buffer &its = *to[static_cast<size_t>(i)];
+            its.expect(100 * round + 2 * i + other(), 0, its.elements());
+            its.verify("a standing halo");
+        }
+    }
+    for (MPI_Request &each : requests)
+        MPI_Request_free(&each);
+}
+
 static void threads()
 {
     constexpr int n = 4;
@@ -449,6 +550,11 @@ int main(int argc, char **argv)
         communicators();
         other_memory();
         persistent();
+        standing();
+        for (const MakeLayout &sends_as : {MakeLayout(contiguous), MakeLayout(strided)})
+            for (const MakeLayout &receives_as : {MakeLayout(contiguous), MakeLayout(strided)})
+                standing_in_time(sends_as, receives_as);
+        standing_halo();
         threads();
     });
 }

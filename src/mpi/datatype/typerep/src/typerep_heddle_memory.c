@@ -81,7 +81,7 @@ static void *attribute_of(MPI_Datatype datatype)
     return NULL;
 }
 
-MPL_TLS int MPIR_Typerep_sender_waits = 0;
+MPL_TLS enum MPIR_Typerep_sender MPIR_Typerep_sender = MPIR_TYPEREP_SENDER_LEAVES;
 
 /* MPI's own messages inside of collectives and windows are of predefined types: who gave these the
  * attribute did not speak of their buffers. */

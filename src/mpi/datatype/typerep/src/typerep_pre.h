@@ -112,10 +112,15 @@ int MPIR_Typerep_check_external(const char *datarep, const void *buf, MPI_Aint c
                                 MPI_Aint size);
 int MPIR_Typerep_check_op(MPI_Op op, MPI_Datatype origin, MPI_Datatype target);
 
-/* This thread's caller stays in MPI until what it sends now is over. */
-extern MPL_TLS int MPIR_Typerep_sender_waits ATTRIBUTE((visibility("hidden"),
-                                                        tls_model("initial-exec")));
-#define MPIR_TYPEREP_SENDER_WAITS(yes) (MPIR_Typerep_sender_waits = (yes))
+/* What this thread's caller does with what it sends now. */
+enum MPIR_Typerep_sender {
+    MPIR_TYPEREP_SENDER_LEAVES,
+    MPIR_TYPEREP_SENDER_WAITS, /* it stays in MPI until that is over */
+    MPIR_TYPEREP_SENDER_STARTS /* it starts a persistent request */
+};
+extern MPL_TLS enum MPIR_Typerep_sender MPIR_Typerep_sender ATTRIBUTE((visibility("hidden"),
+                                                                       tls_model("initial-exec")));
+#define MPIR_TYPEREP_SENDER(does) (MPIR_Typerep_sender = MPIR_TYPEREP_SENDER_##does)
 
 /* Whether messages take device buffers wherever they go: through the netmod, with no shared memory
  * module beside it. */
@@ -129,8 +134,12 @@ extern MPL_TLS int MPIR_Typerep_sender_waits ATTRIBUTE((visibility("hidden"),
 extern char MPIR_Typerep_no_data[] ATTRIBUTE((visibility("hidden")));
 #if defined(MPIDI_CH4_DIRECT_NETMOD) && defined(HAVE_CH4_NETMOD_UCX)
 #define MPIR_TYPEREP_IS_NO_DATA(buf) unlikely((buf) == (void *)MPIR_Typerep_no_data)
+/* All of MPI_Startall have been started (heddle_init.c): what moves begins together. */
+void MPIDI_UCX_all_started(void);
+#define MPIR_TYPEREP_ALL_STARTED() MPIDI_UCX_all_started()
 #else
 #define MPIR_TYPEREP_IS_NO_DATA(buf) 0
+#define MPIR_TYPEREP_ALL_STARTED() (void)0
 #endif
 /* MPIR_Typerep_pack of a message, into `*to`; where it fails, `*to` is MPIR_Typerep_no_data, to be
  * sent in its place. */
@@ -155,7 +164,8 @@ bool MPIR_Typerep_is_device_memory(const void *buf, MPI_Datatype datatype);
 #define MPIR_Typerep_device_is_near false
 #define MPIR_Typerep_is_device_memory(buf, datatype) false
 #define MPIR_TYPEREP_SENDS_DEVICE 0
-#define MPIR_TYPEREP_SENDER_WAITS(yes)
+#define MPIR_TYPEREP_SENDER(does) (void)0
+#define MPIR_TYPEREP_ALL_STARTED() (void)0
 #define MPIR_Typerep_no_data NULL
 #define MPIR_TYPEREP_IS_NO_DATA(buf) 0
 #define MPIR_Typerep_pack_message(buf, count, datatype, to, bytes, packed)                         \

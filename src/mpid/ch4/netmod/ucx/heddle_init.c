@@ -52,6 +52,18 @@ void MPIDI_UCX_gpu_progress(int vni)
     MPIDI_UCX_look(vni);
 }
 
+void MPIDI_UCX_all_started(void)
+{
+    if (!(MPIDI_UCX_watch & MPIDI_UCX_WATCH_GPU))
+        return;
+    for (int vni = 0; vni < MPIDI_UCX_global.num_vnis; vni++) {
+        MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(vni).lock);
+        if (MPIDI_UCX_vnis[vni].port_active != NULL && *MPIDI_UCX_vnis[vni].port_active)
+            heddle_port_progress(MPIDI_UCX_vnis[vni].port, NULL);
+        MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(vni).lock);
+    }
+}
+
 /* After the worker is gone. Ranks and connections may be others in the next session. */
 void MPIDI_UCX_port_finalize(int vni)
 {

@@ -4,13 +4,14 @@
  * unpacked from there. Where it is an envelope that comes, the receive becomes the message's. A
  * receive that is shorter than an envelope lands where there is room for one: so none is lost.
  *
- * RTRs (ready to receive): a receive into a device's contiguous memory that can be matched by
- * nothing but what a rank of this node sends next tells that rank where it lies. An MPI_Send that
- * finds the RTR writes there itself (heddle_message.h). What is written must be what UCX matches
- * with that receive. So the receiver names the last message of that source, tag and communicator
- * that it has received, and posts no RTR while an older receive could match as well. The sender
- * uses it only while that message is the last that it sent there: then none is on its way.
- * (MPI_Isend does not: its caller may be away when all is written, and only it could say so.)
+ * RTRs (ready to receive): a receive into a device's memory that can be matched by nothing but what
+ * a rank of this node sends next tells that rank where it lies. An MPI_Send, or the start of a
+ * persistent request, that finds the RTR writes there itself (heddle_message.h). What is written
+ * must be what UCX matches with that receive. So the receiver names the last message of that
+ * source, tag and communicator that it has received, and posts no RTR while an older receive could
+ * match as well. The sender uses it only while that message is the last that it sent there: then
+ * none is on its way. (MPI_Isend does not: its caller may be away when all is written, and only it
+ * could say so. A persistent send goes by no faster way otherwise.)
  */
 #define MPIDI_UCX_PLAIN
 #include "mpidimpl.h"
@@ -77,9 +78,9 @@ static void post_rtr(struct wanted *w, const struct MPIDI_UCX_buffer *buffer)
 {
     const unsigned key = key_of(w);
     const struct MPIDI_UCX_vni *vni = &MPIDI_UCX_vnis[w->vni];
-    if (!buffer->is_ours || buffer->is_native || !buffer->is_contig ||
-        buffer->error != HEDDLE_SUCCESS || buffer->bytes < HEDDLE_ENVELOPE_BYTES ||
-        key == WILDCARDS || vni->posted[key] != 0 || vni->posted[WILDCARDS] != 0)
+    if (!buffer->is_ours || buffer->is_native || buffer->error != HEDDLE_SUCCESS ||
+        buffer->bytes < HEDDLE_ENVELOPE_BYTES || key == WILDCARDS || vni->posted[key] != 0 ||
+        vni->posted[WILDCARDS] != 0)
         return;
     const struct MPIDI_UCX_previous *previous = &vni->previous[key];
     int is_posted = 0;

@@ -148,8 +148,8 @@ void MPIDI_UCX_sends_lost(int vni, ucp_ep_h ep)
 
 /* ---- how it is sent -------------------------------------------------------------------------- */
 
-/* What libheddle needs to know of the message to choose its path. A sender that stays may have an
- * RTR posted for its next contiguous message. */
+/* What libheddle needs to know of the message to choose its path. A sender that stays, or comes
+ * back, may have an RTR posted for its next message. */
 static int flags_of(const struct MPIDI_UCX_call *c, const struct MPIDI_UCX_buffer *buffer)
 {
     const bool is_on_node = MPIDI_UCX_IS_LOCAL(c->addr, true);
@@ -160,8 +160,10 @@ static int flags_of(const struct MPIDI_UCX_call *c, const struct MPIDI_UCX_buffe
         return flags | (c->vni == c->vni_dst ? HEDDLE_MESSAGE_SELF : 0);
     if (is_on_node)
         flags |= HEDDLE_MESSAGE_NODE;
-    if (is_on_node && MPIR_Typerep_sender_waits && buffer->is_contig)
+    if (is_on_node && MPIR_Typerep_sender == MPIR_TYPEREP_SENDER_WAITS && buffer->is_contig)
         flags |= HEDDLE_MESSAGE_BLOCKING;
+    if (is_on_node && MPIR_Typerep_sender == MPIR_TYPEREP_SENDER_STARTS)
+        flags |= HEDDLE_MESSAGE_PERSISTENT;
     return flags;
 }
 
@@ -288,7 +290,8 @@ int MPIDI_UCX_gpu_send(const struct MPIDI_UCX_call *c)
     if (is_packed(o)) {
         send_packed(o);
     } else {
-        last->message = flags & HEDDLE_MESSAGE_BLOCKING ? o->result.message : 0;
+        last->message =
+            flags & (HEDDLE_MESSAGE_BLOCKING | HEDDLE_MESSAGE_PERSISTENT) ? o->result.message : 0;
         send_envelope(o);
     }
 fn_fail:

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "pipeline/protocol/rtr.hpp"
+
+#include "engine/checked.hpp"
+#include "pipeline/counters.hpp"
+
+#include <array>
+
+namespace heddle::pipeline {
+
+namespace {
+
+// A GPU writes short blocks over a link at a fifth of the link's rate (two H200s: blocks of 8 bytes
+// at 67 GB/s, contiguous ones at 354). What is longer than this, of blocks that are shorter than
+// that, is packed before the link.
+constexpr int64_t scattered_bytes = int64_t{256} << 10;
+constexpr int64_t short_block = 256;
+
+bool is_scattered(const heddle_type *type, int64_t bytes)
+{
+    heddle_type_info info{};
+    info.bytes = sizeof info;
+    return bytes > scattered_bytes && !heddle_type_get_info(type, &info) &&
+           info.size < short_block * info.runs;
+}
+
+} // namespace
+
+bool post_rtr(const Limits &limits, const heddle_rtr &rtr, const Buffer &buffer)
+{
+    if (!rtr.sender || !rtr.after || !buffer.on_device() || !limits.allow(Mode::reference))
+        return false;
+    RtrBuffer its;
+    std::array<unsigned char, most_flattened> type;
+    const heddle_side &side = buffer.side();
+    if (!buffer.dense()) {
+        if (!side.buf || side.offset || heddle_flatten_size(side.type, &its.flattened) ||
+            its.flattened > type.size() || heddle_flatten(side.type, type.data(), type.size()))
+            return false;
+        its.type = type.data();
+        its.count = side.count;
+    }
+    const auto at = buffer.export_own(limits.in_place);
+    if (!at)
+        return false;
+    const Buffer::Span span = buffer.span();
+    its.at = *at;
+    its.span = span.bytes;
+    its.capacity = buffer.bytes();
+    its.shift = buffer.dense() ? 0 : static_cast<char *>(side.buf) - span.first;
+    const bool posted = post_rtr(rtr.sender, rtr.after, its);
+    count(Counter::rtrs_posted, posted);
+    return posted;
+}
+
+const heddle_type *RemoteTypes::find(const unsigned char *flattened, size_t bytes)
+{
+    constexpr size_t most = 256;
+    const std::string_view key(reinterpret_cast<const char *>(flattened), bytes);
+    if (const auto known = all_.find(key); known != all_.end())
+        return known->second.get();
+    heddle_type *type = nullptr;
+    if (heddle_unflatten(flattened, bytes, &type))
+        return nullptr;
+    if (all_.size() >= most)
+        all_.clear();
+    const auto made = all_.emplace(key, gpu::TypeRef(type)).first;
+    heddle_type_release(type); // it holds one reference itself
+    return made->second.get();
+}
+
+Error open_target(const RtrRecord &record, const Importer &by, int64_t bytes, RemoteTypes &types,
+                  PutTarget &target)
+{
+    const Place place = record.at.place; // the key is another cache line
+    const heddle_type *type = nullptr;
+    if (record.flattened) {
+        if (record.flattened > most_flattened)
+            return HEDDLE_ERR_FORMAT;
+        type = types.find(record.type, record.flattened);
+        if (!type || is_scattered(type, bytes))
+            return HEDDLE_ERR_PEER;
+        const Extent extent =
+            extent_of({nullptr, record.count, const_cast<heddle_type *>(type), 0});
+        const int64_t first = add(record.shift, extent.first);
+        if (first < 0 || add(first, extent.bytes) > record.span)
+            return HEDDLE_ERR_FORMAT;
+    }
+    const int64_t span = type ? record.span : bytes;
+    if (!place.is_own() ||
+        (!by.find(place, span, target.import) &&
+         (by.is_closed(true) || by.open(MemoryHandle(record.at), span, target.import))))
+        return HEDDLE_ERR_PEER;
+    target.type = gpu::TypeRef(type);
+    target.side = type ? heddle_side{target.import.at + record.shift, record.count,
+                                     const_cast<heddle_type *>(type), 0}
+                       : packed(target.import.at, bytes).side;
+    return HEDDLE_SUCCESS;
+}
+
+} // namespace heddle::pipeline
