@@ -9,6 +9,12 @@
 
 namespace bench {
 
+// From `first` on, `step` apart.
+inline auto rising(double first, double step = 1)
+{
+    return [=](int64_t i) { return first + step * static_cast<double>(i); };
+}
+
 // Of a rank's device: its own, or another's.
 class DeviceVector {
 public:

@@ -13,6 +13,9 @@ cells along an edge. "value" is `HEDDLE_PEER=value`, as between hosts."""),
     "dynamic": ("Types made for one message", """\
 Blocks of 1 to 6 doubles, 1 to 6 doubles apart, others in each round: to create the type, to commit it, to send the
 first message of it out of device memory (MPI_Ssend), and to send one more."""),
+    "persistent": ("Persistent requests on device memory", """\
+An exchange of two ranks that is the same every time: a vector each way, or a halo of 26 neighbours (its size is in
+cells along an edge). "persistent" is MPI_Startall and MPI_Waitall."""),
     "collectives": ("Blocking collectives on device memory", """\
 "direct": straight between the buffers of one node's ranks; "messages": with `MPIR_CVAR_CH4_UCX_DIRECT_COLL=0`;
 "peer copy": a copy between two devices of as many bytes as a rank has to receive from one other."""),

@@ -6,7 +6,10 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <cstdio>
 #include <functional>
+#include <string>
 #include <vector>
 
 namespace bench {
@@ -57,6 +60,25 @@ inline void take_turns(std::vector<Kind> &kinds)
                 sample(kind);
     for (Kind &kind : kinds)
         std::sort(kind.times.begin(), kind.times.end());
+}
+
+// A line of JSON for each, of rank 0. Counts in `wrong` whose data were not right everywhere.
+inline void print_kinds(const std::string &what, int64_t bytes, std::vector<Kind> &kinds,
+                        int &wrong)
+{
+    int rank;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    for (const Kind &kind : kinds) {
+        int right = kind.right;
+        MPI_Allreduce(MPI_IN_PLACE, &right, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+        wrong += !right;
+        if (rank == 0)
+            std::printf("{\"what\": \"%s\", \"bytes\": %lld, \"who\": \"%s\", \"median\": %.2f, "
+                        "\"low\": %.2f, \"high\": %.2f, \"right\": %s}\n",
+                        what.c_str(), static_cast<long long>(bytes), kind.who, kind.at(0.5),
+                        kind.at(0.1), kind.at(0.9), right ? "true" : "false");
+    }
+    std::fflush(stdout);
 }
 
 } // namespace bench
