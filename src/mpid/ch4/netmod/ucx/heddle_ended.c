@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Processes that were killed. UCX reports none of them (with its peer failure handling it would,
- * and not use shared memory then: UCX 1.13), so those of one node are looked after by the system's
- * means. What waits for one ends with MPIX_ERR_PROC_FAILED.
+ * Processes that were killed. UCX reports hardly any of them (with its peer failure handling it
+ * would, and not use shared memory then: UCX 1.13), so those of one node are looked after by the
+ * system's means. What waits for one ends with MPIX_ERR_PROC_FAILED.
  */
 #include "mpidimpl.h"
 #include "ucx_impl.h"
@@ -123,6 +123,39 @@ int MPIDI_UCX_ended_post_init(bool watches)
     if (watches && mpi_errno == MPI_SUCCESS)
         look_at_processes();
     return mpi_errno;
+}
+
+/* ---- connections ----------------------------------------------------------------------------- */
+
+int MPIDI_UCX_rank_of(const void *ep, int vni)
+{
+    for (int rank = 0; rank < MPIR_Process.size; rank++)
+        for (int to = 0; to < MPIDI_UCX_global.num_vnis; to++)
+            if (MPIDI_UCX_AV(&MPIDIU_get_av(0, rank)).dest[vni][to] == ep)
+                return rank;
+    return -1;
+}
+
+/* UCX meets a process that was killed where it reads from its memory (CMA). What waits for one that
+ * has ended is told by the next look at the processes, once all is here that it sent. */
+static void connection_failed(void *arg, ucp_ep_h ep, ucs_status_t status)
+{
+    (void)arg, (void)status;
+    if (peers == NULL)
+        return;
+    look_at_processes();
+    for (int vni = 0; vni < MPIDI_UCX_global.num_vnis; vni++) {
+        const int rank = MPIDI_UCX_rank_of(ep, vni);
+        if (rank >= 0 && !peers[rank].ended && MPIDI_UCX_vnis[vni].port != NULL)
+            heddle_port_lost(MPIDI_UCX_vnis[vni].port, ep, HEDDLE_ERR_PEER);
+    }
+}
+
+/* UCX's own handling of failures is not asked for: it rules shared memory out (UCX 1.13). */
+void MPIDI_UCX_watch_connection(ucp_ep_params_t *params)
+{
+    params->field_mask |= UCP_EP_PARAM_FIELD_ERR_HANDLER;
+    params->err_handler = (ucp_err_handler_t){.cb = connection_failed};
 }
 
 /* ---- looking after them ---------------------------------------------------------------------- */

@@ -71,6 +71,8 @@ void MPIDI_UCX_gpu_drain(void);
 int MPIDI_UCX_gpu_post_init(void);
 /* Once the connections are closed. */
 int MPIDI_UCX_last_barrier(void);
+/* The connection that is to be made tells of its failure (heddle_ended.c). */
+void MPIDI_UCX_watch_connection(ucp_ep_params_t *params);
 /* Whether a rank of the job is known to have ended (heddle_ended.c). */
 bool MPIDI_UCX_has_ended(int rank);
 /* Whether anybody has, once nothing is on its way any more. Looks ten times a second. */

@@ -207,6 +207,8 @@ void MPIDI_UCX_look(int vni);
 /* Tells a process that a rank has come to a meeting of MPI_Finalize's, or (0) has ended. Who cannot
  * be reached has. */
 void MPIDI_UCX_tell(int to, int rank, uint32_t meeting);
+/* The rank in the job that a connection of that VNI leads to; -1: none. */
+int MPIDI_UCX_rank_of(const void *ep, int vni);
 /* Whether it has said so. */
 bool MPIDI_UCX_has_come(int rank, uint32_t meeting);
 /* ch4_init.c: somebody has ended, and is waited for no more. */

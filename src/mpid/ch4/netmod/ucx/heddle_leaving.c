@@ -66,15 +66,6 @@ static int envelopes(void)
     return all;
 }
 
-static int rank_of(const void *ep, int vni)
-{
-    for (int rank = 0; rank < MPIR_Process.size; rank++)
-        for (int to = 0; to < MPIDI_UCX_global.num_vnis; to++)
-            if (MPIDI_UCX_AV(&MPIDIU_get_av(0, rank)).dest[vni][to] == ep)
-                return rank;
-    return -1;
-}
-
 static void drop_unmatched(int vni)
 {
     heddle_unmatched it = {.size = sizeof(it)};
@@ -82,7 +73,7 @@ static void drop_unmatched(int vni)
         fprintf(stderr,
                 "MPI_Finalize, rank %d: nobody receives the message of %lld bytes that was sent to "
                 "rank %d with tag %d\n",
-                MPIR_Process.rank, (long long)it.bytes, rank_of(it.peer, vni),
+                MPIR_Process.rank, (long long)it.bytes, MPIDI_UCX_rank_of(it.peer, vni),
                 MPIDI_UCX_get_tag(it.key));
         (void)heddle_message_abandon(MPIDI_UCX_port(vni), it.message, HEDDLE_ERR_PEER);
     }
