@@ -155,12 +155,13 @@ inline Layout indexed(int n, Unit unit = in_doubles)
     return {"indexed", at, type, unit};
 }
 
-/* Structs of members that stand in another order than they lie, the last one short. */
+/* Structs of members that stand in another order than they lie, the last one short. Resized parts
+ * would end the whole at the last of them (MPI 4.1, 5.1.7): so the whole is resized, too. */
 inline Layout structs(int n, Unit unit = in_doubles)
 {
     const int whole = n / 3, rest = n % 3;
     const MPI_Aint u = unit.size;
-    MPI_Datatype one, all, type;
+    MPI_Datatype one, all, both, type;
     const int lengths[] = {1, 2};
     const MPI_Aint displs[] = {3 * u, 0};
     const MPI_Datatype types[] = {unit.type, unit.type};
@@ -169,9 +170,11 @@ inline Layout structs(int n, Unit unit = in_doubles)
     const int counts[] = {whole, rest};
     const MPI_Aint places[] = {0, 5 * u * whole};
     const MPI_Datatype parts[] = {all, unit.type};
-    MPI_Type_create_struct(2, counts, places, parts, &type);
+    MPI_Type_create_struct(2, counts, places, parts, &both);
+    MPI_Type_create_resized(both, 0, u * (5 * whole + rest), &type);
     MPI_Type_free(&one);
     MPI_Type_free(&all);
+    MPI_Type_free(&both);
     std::vector<MPI_Aint> at;
     for (int i = 0; i < whole; ++i)
         for (const MPI_Aint offset : {3 * u, MPI_Aint{0}, u})

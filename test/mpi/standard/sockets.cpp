@@ -23,6 +23,7 @@ bool bind_to_sockets()
     const char *const number = std::getenv("PMI_RANK");
     if (!number)
         return false;
+    setenv("HEDDLE_DEVICE", "none", 1); /* links of devices would decide */
     setenv("HWLOC_SYNTHETIC", "pack:2 core:1 pu:1", 1);
     setenv("HWLOC_THISSYSTEM", "1", 1);
     cpu_set_t processors;
