@@ -47,6 +47,7 @@ public:
     }
 
     std::span<const int64_t> words() const { return words_; }
+    std::vector<int64_t> take() { return std::move(words_); }
 
 private:
     int64_t write(const Node &n)
@@ -263,6 +264,23 @@ private:
     std::vector<Part> parts_;
 };
 
+// RTRs and collectives ask for the same types again and again.
+const Flattened &flattened_of(const heddle_type &type)
+{
+    constexpr size_t most_kept = 512;
+    if (const Flattened *const known = type.flattened.load(std::memory_order_acquire))
+        return *known;
+    Writer writer(type);
+    auto made = std::make_unique<Flattened>();
+    made->bytes = writer.words().size_bytes();
+    if (made->bytes <= most_kept)
+        made->words = writer.take();
+    const Flattened *first = nullptr; // another thread's
+    return type.flattened.compare_exchange_strong(first, made.get(), std::memory_order_acq_rel)
+               ? *made.release()
+               : *first;
+}
+
 } // namespace
 
 } // namespace heddle
@@ -276,7 +294,7 @@ int heddle_flatten_size(const heddle_type *type, size_t *size)
     if (!size)
         return HEDDLE_ERR_ARG;
     return guard([&] {
-        *size = Writer(*type).words().size_bytes();
+        *size = flattened_of(*type).bytes;
         return HEDDLE_SUCCESS;
     });
 }
@@ -290,10 +308,13 @@ int heddle_flatten(const heddle_type *type, void *bytes, size_t capacity)
     if (!type->plan.load(std::memory_order_acquire))
         return HEDDLE_ERR_NOT_COMMITTED;
     return guard([&] {
-        const Writer w(*type);
-        if (w.words().size_bytes() > capacity)
+        const Flattened &known = flattened_of(*type);
+        if (known.bytes > capacity)
             return HEDDLE_ERR_TRUNCATE;
-        std::memcpy(bytes, w.words().data(), w.words().size_bytes());
+        if (known.words.empty())
+            std::memcpy(bytes, Writer(*type).words().data(), known.bytes);
+        else
+            std::memcpy(bytes, known.words.data(), known.bytes);
         return HEDDLE_SUCCESS;
     });
 }

@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <span>
+#include <vector>
 
 // lb and ub as MPI defines them; true_lb and true_ub of the data alone, both 0 where there is none.
 struct heddle_bounds {
@@ -20,6 +21,16 @@ struct heddle_bounds {
     int64_t extent() const { return ub - lb; }
 };
 
+namespace heddle {
+
+// What heddle_flatten writes of a type. Long ones are written anew each time.
+struct Flattened {
+    size_t bytes = 0;
+    std::vector<int64_t> words; // none: it is long
+};
+
+} // namespace heddle
+
 struct heddle_type : heddle::Handle<heddle_type> {
     std::atomic<int64_t> references{1};
     bool predefined = false;
@@ -29,12 +40,18 @@ struct heddle_type : heddle::Handle<heddle_type> {
     heddle_bounds bounds;
     heddle::Placed layout;
     std::atomic<const heddle::Plan *> plan{nullptr};
+    mutable std::atomic<const heddle::Flattened *> flattened{nullptr}; // since it was first asked
+                                                                       // for
     int64_t own_memory = 0; // of the nodes that it does not share with the types it was made of
 
     heddle_type() = default;
     heddle_type(const heddle_type &) = delete;
     heddle_type &operator=(const heddle_type &) = delete;
-    ~heddle_type() { delete plan.load(std::memory_order_relaxed); }
+    ~heddle_type()
+    {
+        delete plan.load(std::memory_order_relaxed);
+        delete flattened.load(std::memory_order_relaxed);
+    }
 
     int64_t size() const { return layout.node->bytes; }
     int64_t memory() const;

@@ -104,17 +104,17 @@ Sender *begin(Port &port, heddle_message_path path, uint64_t previous, bool is_b
 Error start(Port &port, const heddle_message_description &asked, const Request &request,
             heddle_message_result &result)
 {
+    const bool is_persistent = asked.flags & HEDDLE_MESSAGE_PERSISTENT;
     if (asked.previous)
         fetch_rtr(asked.previous);
     Facts facts{asked.peer, request.buffer, asked.flags, asked.eager_limit, false, port.get_runs()};
     if (asked.previous && can_put(facts, port.limits()))
-        facts.has_rtr = wait_for_rtr(port, asked.peer, asked.previous);
+        facts.has_rtr = wait_for_rtr(port, asked.peer, asked.previous, is_persistent);
     Choice choice;
     const Sender *sender = nullptr;
     do { // a put may turn out to be impossible: the RTR is as good as none then
         choice = select(facts, port.limits(), port.peers());
-        sender = begin(port, choice.path, asked.previous, asked.flags & HEDDLE_MESSAGE_PERSISTENT,
-                       request);
+        sender = begin(port, choice.path, asked.previous, is_persistent, request);
     } while (!sender && std::exchange(facts.has_rtr, false));
     if (!sender && choice.path > HEDDLE_PATH_NATIVE)
         choice = {HEDDLE_PATH_PACK, "short, and its allocation is not exported"};
@@ -129,8 +129,7 @@ Error start(Port &port, const heddle_message_description &asked, const Request &
     Envelope envelope = sender->envelope();
     log_choice(facts, choice, &envelope);
     // The slots are looked for once, and must be there then.
-    envelope.waits =
-        (asked.flags & (HEDDLE_MESSAGE_BLOCKING | HEDDLE_MESSAGE_PERSISTENT)) && own_slots();
+    envelope.waits = (is_persistent || asked.flags & HEDDLE_MESSAGE_BLOCKING) && own_slots();
     write_envelope(envelope, result.envelope);
     result.message = sender->id();
     return HEDDLE_SUCCESS;

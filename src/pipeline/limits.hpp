@@ -18,7 +18,9 @@ constexpr int64_t largest_chunk = int64_t{1} << 30;
 // All that the pipeline has, but for Limits::timeout, which the user sets.
 
 // A send waits for the RTR of a receiver that usually posts one. Then it takes another path.
+// Several that begin one after the other, as those of MPI_Startall do, wait so long together.
 constexpr auto rtr_timeout = std::chrono::microseconds(2);
+constexpr auto persistent_rtr_timeout = std::chrono::microseconds(20);
 // A receiver waits for what is packed as a rule in some microseconds. Then it answers, and the
 // chunk comes by a handle.
 constexpr auto packing_timeout = std::chrono::milliseconds(1);

@@ -87,7 +87,9 @@ private:
 
     static int64_t bytes_of(const Question &question, const heddle_side &side)
     {
-        return question.kind == Buffers::Kind::strided ? 8 * side.count : question.capacity;
+        const bool is_blocks =
+            question.kind == Buffers::Kind::strided || question.kind == Buffers::Kind::close;
+        return is_blocks ? 8 * side.count : question.capacity;
     }
 
     void give(const Question &question, Answer &answer)

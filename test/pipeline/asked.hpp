@@ -17,12 +17,16 @@ namespace pipeline_test {
 class Buffers {
 public:
     static constexpr int64_t size = 1 << 20;
-    enum class Kind { dense, strided, host };
+    /* close: blocks of 8 bytes, a byte apart; nothing is looked at there. */
+    enum class Kind { dense, strided, close, host };
 
     explicit Buffers(gpu::Place device)
         : device_(device, size),
           host_({}, size),
-          every_other_(oracle::build(*blocks(device, size / 2).type).commit())
+          every_other_(oracle::build(*blocks(device, size / 2).type).commit()),
+          close_(oracle::build(
+                     *oracle::resized(oracle::contiguous(8, oracle::predefined(HEDDLE_BYTE)), 0, 9))
+                     .commit())
     {
         clear();
     }
@@ -31,6 +35,8 @@ public:
     {
         if (kind == Kind::strided)
             return {device_.at(), std::min(bytes, size / 2) / 8, every_other_.get(), 0};
+        if (kind == Kind::close)
+            return {device_.at(), std::min(bytes, size / 9 * 8) / 8, close_.get(), 0};
         return {(kind == Kind::host ? host_ : device_).at(), bytes,
                 heddle_type_predefined(HEDDLE_BYTE), 0};
     }
@@ -61,7 +67,7 @@ private:
     }
 
     gpu::Memory device_, host_;
-    oracle::Type every_other_;
+    oracle::Type every_other_, close_;
 };
 
 enum class Ask {

@@ -8,6 +8,7 @@
 #include "pipeline/counters.hpp"
 #include "pipeline/peer_memory/process.hpp"
 #include "pipeline/peer_memory/slots.hpp"
+#include "pipeline/protocol/port.hpp"
 
 using namespace pipeline_test;
 using heddle::pipeline::counted;
@@ -126,12 +127,41 @@ TEST_CASE("what is long and goes to short blocks is packed before the link", "[p
     constexpr int64_t most = size / 2;
     PutSender sender;
     const heddle_rtr rtr = sender.send_plainly();
+    CHECK(!sender.gives(rtr, most + 8, Kind::close));
+    CHECK(sender.gives(rtr, most, Kind::close));
+    CHECK(sender.withdraw(rtr).yes == 0);
     REQUIRE(sender.gives(rtr, most, Kind::strided));
-    CHECK(!sender.deliver(rtr, most, Kind::dense, nullptr, HEDDLE_MESSAGE_PERSISTENT));
-    REQUIRE(sender.deliver(rtr, most / 4, Kind::dense, nullptr, HEDDLE_MESSAGE_PERSISTENT));
+    REQUIRE(sender.deliver(rtr, most, Kind::dense, nullptr, HEDDLE_MESSAGE_PERSISTENT));
     CHECK(sender.receive(&rtr, most, nullptr, Kind::strided).error == HEDDLE_SUCCESS);
-    sender.check_both(most / 4, nullptr, Kind::strided);
+    sender.check_both(most, nullptr, Kind::strided);
     sender.end();
+}
+
+TEST_CASE("only a persistent message is written while others before it are being packed",
+          "[put][processes]")
+{
+    PutSender sender;
+    const heddle_rtr rtr = sender.send_plainly();
+    REQUIRE(sender.gives(rtr));
+    CHECK(!sender.deliver(rtr, size, Kind::dense, nullptr,
+                          HEDDLE_MESSAGE_BLOCKING | HEDDLE_MESSAGE_QUEUED));
+    CHECK(sender.deliver(rtr, size, Kind::dense, nullptr,
+                         HEDDLE_MESSAGE_PERSISTENT | HEDDLE_MESSAGE_QUEUED));
+    CHECK(sender.receive(&rtr).error == HEDDLE_SUCCESS);
+    sender.check_both(size);
+    sender.end();
+}
+
+TEST_CASE("sends that begin between two progresses have one time to wait for their RTRs", "[put]")
+{
+    using namespace std::chrono_literals;
+    heddle::pipeline::Port port({}, {});
+    CHECK(port.may_wait_for_rtr(1h));
+    CHECK(port.may_wait_for_rtr(0s));
+    int events;
+    REQUIRE(!port.progress(events));
+    CHECK(!port.may_wait_for_rtr(0s));
+    CHECK(!port.may_wait_for_rtr(1h));
 }
 
 TEST_CASE("only a persistent message that is not dense is written where an RTR says",

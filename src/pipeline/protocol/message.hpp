@@ -236,7 +236,7 @@ std::unique_ptr<Receiver> receive_message(Port &port, const Envelope &envelope,
 
 // Waits some 2 us for the RTR, a little longer than it saves: where both ends go on at the same
 // time, it comes when its sender looks. Whether it came.
-bool wait_for_rtr(Port &port, const void *peer, uint64_t after);
+bool wait_for_rtr(Port &port, const void *peer, uint64_t after, bool is_persistent);
 // Of what follows `after`: claims the RTR and begins to write, before all else that a message
 // takes; `is_batched`: or with the port's progress. Null where it cannot: nothing has happened.
 Sender *send_put(Port &port, const Request &request, uint64_t after, bool is_batched);

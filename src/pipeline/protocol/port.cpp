@@ -124,9 +124,18 @@ void Port::begin(std::unique_ptr<Receiver> message)
 
 // ---- progress ----
 
+bool Port::may_wait_for_rtr(Message::Clock::duration timeout)
+{
+    const auto now = Message::Clock::now();
+    if (rtrs_until_ == Message::Clock::time_point())
+        rtrs_until_ = now + timeout;
+    return now < rtrs_until_;
+}
+
 Error Port::progress(int &events)
 {
     events = 0;
+    rtrs_until_ = {};
     if (std::exchange(inside_, true))
         return HEDDLE_SUCCESS;
     const Error e = caught([&] {
@@ -145,6 +154,7 @@ int Port::look_at_slots()
     if (watched_.empty())
         return 0;
     const auto now = Message::Clock::now();
+    waits_for_one_ = transfers_.empty() && watched(true) + watched(false) == 1;
     return static_cast<int>(std::erase_if(watched_, [&](Message *each) {
         bool goes_on = false;
         with(*each, [&] { goes_on = each->look(now); });

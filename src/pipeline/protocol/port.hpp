@@ -73,11 +73,14 @@ public:
         return message;
     }
     bool can_watch() const { return watched_.size() < most_watched; }
+    // Whether a send may wait for its RTR still. Those that begin between two progresses have this
+    // time together.
+    bool may_wait_for_rtr(Message::Clock::duration timeout);
     // Nothing goes on but what waits for the other end.
     bool is_quiet() const { return watched(true) == 0 && transfers_.empty(); }
-    // Nothing but one message can go on before the transport reports something: that one may take
-    // its time to look.
-    bool waits_for_one() const { return watched(true) + watched(false) == 1 && transfers_.empty(); }
+    // In look(): nothing but that message can go on before the transport reports something. So it
+    // may take its time.
+    bool waits_for_one() const { return waits_for_one_; }
     // The message that this very port sends, if it is of this process. It stays as long as somebody
     // moves it.
     Sender *find_own(uint64_t message, uint64_t process) const;
@@ -137,6 +140,8 @@ private:
     Staging receiving_, early_;
     int active_ = 0;
     bool inside_ = false; // heddle_port_progress
+    bool waits_for_one_ = false;
+    Message::Clock::time_point rtrs_until_; // in which sends wait for RTRs; none does: zero
     std::vector<Message *> watched_;
     std::map<uint64_t, void *> abandoned_; // peers of messages that the transport lost, and which
                                            // may have come all the same

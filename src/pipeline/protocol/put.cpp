@@ -226,19 +226,14 @@ private:
 
 } // namespace
 
-bool wait_for_rtr(Port &port, const void *peer, uint64_t after)
+bool wait_for_rtr(Port &port, const void *peer, uint64_t after, bool is_persistent)
 {
-    using Clock = Message::Clock;
     Peers &peers = port.peers();
     const bool waits = peers.awaits_rtr(peer);
-    Clock::time_point until; // most look once
-    while (!is_rtr_open(after)) {
+    while (!is_rtr_open(after)) { // most look once
         if (!waits)
             return peers.note_skipped_rtr(peer), false;
-        const auto now = Clock::now();
-        if (until == Clock::time_point())
-            until = now + rtr_timeout;
-        if (now >= until)
+        if (!port.may_wait_for_rtr(is_persistent ? persistent_rtr_timeout : rtr_timeout))
             return peers.note_missing_rtr(peer), false;
     }
     peers.note_rtr(peer);

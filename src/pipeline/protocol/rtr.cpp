@@ -10,11 +10,11 @@ namespace heddle::pipeline {
 
 namespace {
 
-// A GPU writes short blocks over a link at a fifth of the link's rate (two H200s: blocks of 8 bytes
-// at 67 GB/s, contiguous ones at 354). What is longer than this, of blocks that are shorter than
-// that, is packed before the link.
-constexpr int64_t scattered_bytes = int64_t{256} << 10;
-constexpr int64_t short_block = 256;
+// Blocks that are shorter than the link's own take more of it. So what is longer than this, of
+// blocks shorter than that, is packed before the link. Two H100s, a put against a get: 512 KiB in
+// blocks of 8 bytes 0.81, 1 MiB 1.03, 4 MiB 1.57; in blocks of 32 bytes 0.70, 0.70, 0.82.
+constexpr int64_t scattered_bytes = int64_t{512} << 10;
+constexpr int64_t short_block = 32;
 
 bool is_scattered(const heddle_type *type, int64_t bytes)
 {
@@ -34,8 +34,9 @@ bool post_rtr(const Limits &limits, const heddle_rtr &rtr, const Buffer &buffer)
     std::array<unsigned char, most_flattened> type;
     const heddle_side &side = buffer.side();
     if (!buffer.dense()) {
-        if (!side.buf || side.offset || heddle_flatten_size(side.type, &its.flattened) ||
-            its.flattened > type.size() || heddle_flatten(side.type, type.data(), type.size()))
+        if (is_scattered(side.type, buffer.bytes()) || !side.buf || side.offset ||
+            heddle_flatten_size(side.type, &its.flattened) || its.flattened > type.size() ||
+            heddle_flatten(side.type, type.data(), type.size()))
             return false;
         its.type = type.data();
         its.count = side.count;
@@ -78,7 +79,7 @@ Error open_target(const RtrRecord &record, const Importer &by, int64_t bytes, Re
         if (record.flattened > most_flattened)
             return HEDDLE_ERR_FORMAT;
         type = types.find(record.type, record.flattened);
-        if (!type || is_scattered(type, bytes))
+        if (!type)
             return HEDDLE_ERR_PEER;
         const Extent extent =
             extent_of({nullptr, record.count, const_cast<heddle_type *>(type), 0});

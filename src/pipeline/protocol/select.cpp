@@ -40,7 +40,7 @@ const char *why_packed(const Facts &facts, const Limits &limits)
         return "shorter than an envelope";
     if (has(facts, HEDDLE_MESSAGE_SYNCHRONOUS))
         return "short and synchronous";
-    if (has(facts, HEDDLE_MESSAGE_QUEUED))
+    if (has(facts, HEDDLE_MESSAGE_QUEUED) && !is_persistent(facts))
         return "short, behind others that are being packed";
     if (has(facts, HEDDLE_MESSAGE_SELF))
         return nullptr;
@@ -120,7 +120,8 @@ std::string name_of(const Envelope &envelope)
 
 bool can_put(const Facts &facts, const Limits &limits)
 {
-    return has(facts, HEDDLE_MESSAGE_NODE) && stays(facts) && !has(facts, HEDDLE_MESSAGE_QUEUED) &&
+    return has(facts, HEDDLE_MESSAGE_NODE) && stays(facts) &&
+           (!has(facts, HEDDLE_MESSAGE_QUEUED) || is_persistent(facts)) &&
            !has(facts, HEDDLE_MESSAGE_NATIVE) && facts.buffer.bytes() > 0 && can_get(facts) &&
            limits.allow(Mode::reference);
 }

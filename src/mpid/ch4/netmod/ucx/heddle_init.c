@@ -57,9 +57,13 @@ void MPIDI_UCX_all_started(void)
     if (!(MPIDI_UCX_watch & MPIDI_UCX_WATCH_GPU))
         return;
     for (int vni = 0; vni < MPIDI_UCX_global.num_vnis; vni++) {
+        const struct MPIDI_UCX_vni *of = &MPIDI_UCX_vnis[vni];
         MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(vni).lock);
-        if (MPIDI_UCX_vnis[vni].port_active != NULL && *MPIDI_UCX_vnis[vni].port_active)
-            heddle_port_progress(MPIDI_UCX_vnis[vni].port, NULL);
+        if (of->moves.any)
+            MPIDI_UCX_moves_progress(vni);
+        for (int events = 1; events > 0 && of->port_active != NULL && *of->port_active;)
+            if (heddle_port_progress(of->port, &events) != HEDDLE_SUCCESS)
+                break;
         MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(vni).lock);
     }
 }

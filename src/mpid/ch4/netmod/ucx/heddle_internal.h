@@ -107,6 +107,8 @@ struct MPIDI_UCX_move {
     struct MPIDI_UCX_move *prev, *next;
 };
 void MPIDI_UCX_move_begin(int vni, struct MPIDI_UCX_move *move);
+/* The same with the next progress, together with others that come until then. */
+void MPIDI_UCX_move_soon(int vni, struct MPIDI_UCX_move *move);
 void MPIDI_UCX_moves_progress(int vni);
 
 /* ---- heddle_buffer.c: whose memory a buffer is ----------------------------------------------- */

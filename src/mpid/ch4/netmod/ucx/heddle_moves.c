@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Packs and unpacks of short messages. One that finds none running begins at once; those that come
- * while some run wait for them, and begin together: many messages to or from neighbours take two
- * launches, not one each.
+ * Packs and unpacks of short messages. A pack that finds none running begins at once; those that
+ * come while some run wait for them, and begin together: many messages to neighbours take two
+ * launches, not one each. What MPI_Startall sends, and what one progress receives, takes one.
  */
 #include "mpidimpl.h"
 #include "ucx_impl.h"
@@ -65,7 +65,7 @@ static bool is_long(const struct MPIDI_UCX_move *m)
            (m->packing.staging == NULL ? longer_than_a_launch : MPIR_CVAR_CH4_UCX_GPU_ONESHOT);
 }
 
-void MPIDI_UCX_move_begin(int vni, struct MPIDI_UCX_move *m)
+void MPIDI_UCX_move_soon(int vni, struct MPIDI_UCX_move *m)
 {
     struct MPIDI_UCX_moves *of = &MPIDI_UCX_vnis[vni].moves;
     of->any = true;
@@ -75,9 +75,15 @@ void MPIDI_UCX_move_begin(int vni, struct MPIDI_UCX_move *m)
         begin(of, m);
     } else {
         DL_APPEND(of->waiting, m);
-        if (of->together == NULL)
-            begin_waiting(of);
     }
+}
+
+void MPIDI_UCX_move_begin(int vni, struct MPIDI_UCX_move *m)
+{
+    struct MPIDI_UCX_moves *of = &MPIDI_UCX_vnis[vni].moves;
+    MPIDI_UCX_move_soon(vni, m);
+    if (of->together == NULL && of->waiting != NULL)
+        begin_waiting(of);
 }
 
 void MPIDI_UCX_moves_progress(int vni)

@@ -246,7 +246,7 @@ static void received(void *request, ucs_status_t status, const ucp_tag_recv_info
     }
     if (unpack->bytes > 0)
         r->unpack.error = r->buffer.error;
-    MPIDI_UCX_move_begin(r->wanted.vni, &r->unpack);
+    MPIDI_UCX_move_soon(r->wanted.vni, &r->unpack);
     ucp_request_release(request); /* and `info` with it */
 }
 
