@@ -47,6 +47,14 @@ __global__ void update_cells(const __grid_constant__ Job job)
     job.out.at[q][at] = sum;
 }
 
+// All is there when it returns. Out of pageable memory cudaMemcpy alone may return earlier, and
+// streams that do not block do not wait for it.
+void copy_bytes(void *to, const void *from, size_t bytes)
+{
+    check(cudaMemcpy(to, from, bytes, cudaMemcpyDefault));
+    check(cudaStreamSynchronize(nullptr));
+}
+
 // Device memory that goes with its owner.
 template <class T> class Array {
 public:
@@ -60,7 +68,7 @@ public:
         cudaFree(at_);
         at_ = nullptr;
         check(cudaMalloc(&at_, values.size() * sizeof(T)));
-        check(cudaMemcpy(at_, values.data(), values.size() * sizeof(T), cudaMemcpyDefault));
+        copy_bytes(at_, values.data(), values.size() * sizeof(T));
     }
     const T *get() const { return at_; }
 
@@ -133,7 +141,7 @@ public:
 private:
     static void copy(double *to, const double *from, size_t cells)
     {
-        check(cudaMemcpy(to, from, cells * sizeof(double), cudaMemcpyDefault));
+        copy_bytes(to, from, cells * sizeof(double));
     }
 
     std::string name_;
