@@ -25,6 +25,7 @@ class Heddle(AutotoolsPackage, CudaPackage):
     # Headers: of heddle-info's --json, and of heddle-explain.
     depends_on("nlohmann-json", type="build")
     depends_on("cli11", type="build")
+    depends_on("py-markdown", type="build")
     depends_on("ucx@1.10:", when="+mpi")
     depends_on("hwloc@2:", when="+mpi")
     depends_on("hwloc@2:", when="+cuda")
