@@ -4,10 +4,11 @@
  * There are several quantities on one grid, and the halo is several cells deep.
  * MPI_Type_create_subarray describes each region.
  *
- * It exchanges in three ways that a program may choose from (see `methods` below), and prints the
- * times. After every exchange it checks every cell of every quantity against a value that follows
- * from the cell's global coordinates. Any number of processes works, one included: an axis with one
- * or two processes then makes the same process a neighbour several times over, or a process its own
+ * It exchanges in three ways that a program may choose from (see `methods` below), and as programs
+ * did without datatypes: loops pack and unpack by hand. It prints the times side by side. After
+ * every exchange it checks every cell of every quantity against a value that follows from the
+ * cell's global coordinates. Any number of processes works, one included: an axis with one or two
+ * processes then makes the same process a neighbour several times over, or a process its own
  * neighbour.
  *
  * Exit status: 0 all cells right, 1 some wrong, 2 wrong usage, 3 an MPI call failed.
@@ -61,7 +62,9 @@ struct options {
 
 static const char usage[] =
     "usage: mpiexec -n N halo3d [options]\n"
-    "A periodic 3-D halo exchange with 26 neighbours, done in three ways, verified and timed.\n"
+    "A periodic 3-D halo exchange with 26 neighbours: by datatypes in three ways, and by loops "
+    "that\n"
+    "pack by hand (in host memory). All are verified and timed.\n"
     "\n"
     "  --size NX[,NY,NZ]  interior cells of each process (default 64: a cube)\n"
     "  --iterations N     exchanges with each method (default 20)\n"
@@ -329,9 +332,15 @@ static void grid_break(struct grid *grid, int count)
  * that side, into the halo of its opposite side. So its source is the process on our opposite side.
  * Where one process stands on several sides, its messages to us and our expectations come in the
  * same order: that of the directions. */
+struct region {
+    int start[3], count[3]; /* of whole[], so halo included */
+};
+
 struct exchange {
+    const struct grid *grid;
     MPI_Comm comm; /* a graph of the 26 edges in and out */
     int sources[DIRECTIONS], destinations[DIRECTIONS];
+    struct region sends[DIRECTIONS], receives[DIRECTIONS];
     MPI_Datatype send_types[DIRECTIONS], receive_types[DIRECTIONS];
     int packed_bytes[DIRECTIONS], packed_at[DIRECTIONS];
     char *send_buffer, *receive_buffer;
@@ -340,17 +349,27 @@ struct exchange {
     int64_t bytes; /* that one process sends */
 };
 
-static MPI_Datatype region_type(const struct grid *grid, const int side[3], int receive)
+static struct region region_at(const struct grid *grid, const int side[3], int receive)
+{
+    struct region region;
+    for (int axis = 0; axis < 3; axis++) {
+        int length = grid->interior[axis], radius = grid->radius;
+        region.count[axis] = side[axis] ? radius : length;
+        if (receive)
+            region.start[axis] = side[axis] < 0 ? 0 : side[axis] > 0 ? radius + length : radius;
+        else
+            region.start[axis] = side[axis] > 0 ? length : radius;
+    }
+    return region;
+}
+
+static MPI_Datatype region_type(const struct grid *grid, const struct region *region)
 {
     int sizes[4] = {grid->quantities}, counts[4] = {grid->quantities}, starts[4] = {0};
     for (int axis = 0; axis < 3; axis++) {
-        int length = grid->interior[axis], radius = grid->radius;
         sizes[axis + 1] = grid->whole[axis];
-        counts[axis + 1] = side[axis] ? radius : length;
-        if (receive)
-            starts[axis + 1] = side[axis] < 0 ? 0 : side[axis] > 0 ? radius + length : radius;
-        else
-            starts[axis + 1] = side[axis] > 0 ? length : radius;
+        counts[axis + 1] = region->count[axis];
+        starts[axis + 1] = region->start[axis];
     }
     MPI_Datatype type;
     CHECK(MPI_Type_create_subarray(4, sizes, counts, starts, MPI_ORDER_C, MPI_DOUBLE, &type));
@@ -360,7 +379,7 @@ static MPI_Datatype region_type(const struct grid *grid, const int side[3], int 
 
 static void exchange_create(struct exchange *exchange, const struct grid *grid)
 {
-    *exchange = (struct exchange){0};
+    *exchange = (struct exchange){.grid = grid};
     int64_t packed = 0;
     for (int code = 0, i = 0; code < 27; code++) {
         int side[3] = {code / 9 - 1, code / 3 % 3 - 1, code % 3 - 1}, to[3], from[3], opposite[3];
@@ -373,8 +392,10 @@ static void exchange_create(struct exchange *exchange, const struct grid *grid)
         }
         CHECK(MPI_Cart_rank(grid->comm, to, &exchange->destinations[i]));
         CHECK(MPI_Cart_rank(grid->comm, from, &exchange->sources[i]));
-        exchange->send_types[i] = region_type(grid, side, 0);
-        exchange->receive_types[i] = region_type(grid, opposite, 1);
+        exchange->sends[i] = region_at(grid, side, 0);
+        exchange->receives[i] = region_at(grid, opposite, 1);
+        exchange->send_types[i] = region_type(grid, &exchange->sends[i]);
+        exchange->receive_types[i] = region_type(grid, &exchange->receives[i]);
 
         MPI_Count size;
         CHECK(MPI_Type_size_x(exchange->send_types[i], &size));
@@ -408,6 +429,16 @@ static void exchange_free(struct exchange *exchange, const struct grid *grid)
     CHECK(MPI_Comm_free(&exchange->comm));
 }
 
+static void wait_for_all(MPI_Request requests[2 * DIRECTIONS])
+{
+    MPI_Status statuses[2 * DIRECTIONS];
+    int error = MPI_Waitall(2 * DIRECTIONS, requests, statuses);
+    for (int i = 0; error == MPI_ERR_IN_STATUS && i < 2 * DIRECTIONS; i++)
+        if (statuses[i].MPI_ERROR != MPI_ERR_PENDING)
+            check_mpi(statuses[i].MPI_ERROR, i < DIRECTIONS ? "MPI_Irecv" : "MPI_Isend", __LINE__);
+    CHECK(error);
+}
+
 static void by_isend(const struct exchange *exchange, void *cells)
 {
     MPI_Request requests[2 * DIRECTIONS];
@@ -417,12 +448,7 @@ static void by_isend(const struct exchange *exchange, void *cells)
     for (int i = 0; i < DIRECTIONS; i++)
         CHECK(MPI_Isend(cells, 1, exchange->send_types[i], exchange->destinations[i], i,
                         exchange->comm, &requests[DIRECTIONS + i]));
-    MPI_Status statuses[2 * DIRECTIONS];
-    int error = MPI_Waitall(2 * DIRECTIONS, requests, statuses);
-    for (int i = 0; error == MPI_ERR_IN_STATUS && i < 2 * DIRECTIONS; i++)
-        if (statuses[i].MPI_ERROR != MPI_ERR_PENDING)
-            check_mpi(statuses[i].MPI_ERROR, i < DIRECTIONS ? "MPI_Irecv" : "MPI_Isend", __LINE__);
-    CHECK(error);
+    wait_for_all(requests);
 }
 
 static void by_alltoallw(const struct exchange *exchange, void *cells)
@@ -452,13 +478,56 @@ static void by_packing(const struct exchange *exchange, void *cells)
     }
 }
 
+enum direction { PACK, UNPACK };
+
+/* A region's rows, one after the other. */
+static int copy_by_hand(const struct grid *grid, const struct region *region, double *cells,
+                        double *packed, enum direction direction)
+{
+    const size_t row = (size_t)region->count[2], line = (size_t)grid->whole[2];
+    double *next = packed;
+    for (int q = 0; q < grid->quantities; q++)
+        for (int z = region->start[0]; z < region->start[0] + region->count[0]; z++)
+            for (int y = region->start[1]; y < region->start[1] + region->count[1]; y++) {
+                size_t plane = (size_t)q * (size_t)grid->whole[0] + (size_t)z;
+                double *at =
+                    cells + (plane * (size_t)grid->whole[1] + (size_t)y) * line + region->start[2];
+                memcpy(direction == PACK ? next : at, direction == PACK ? at : next,
+                       row * sizeof *at);
+                next += row;
+            }
+    return (int)(next - packed);
+}
+
+/* The places in the buffers have room for what MPI_Pack makes, which is no less. */
+static void by_hand(const struct exchange *exchange, void *cells)
+{
+    MPI_Request requests[2 * DIRECTIONS];
+    for (int i = 0; i < DIRECTIONS; i++)
+        CHECK(MPI_Irecv(exchange->receive_buffer + exchange->packed_at[i],
+                        exchange->packed_bytes[i] / (int)sizeof(double), MPI_DOUBLE,
+                        exchange->sources[i], i, exchange->comm, &requests[i]));
+    for (int i = 0; i < DIRECTIONS; i++) {
+        double *packed = (double *)(exchange->send_buffer + exchange->packed_at[i]);
+        int doubles = copy_by_hand(exchange->grid, &exchange->sends[i], cells, packed, PACK);
+        CHECK(MPI_Isend(packed, doubles, MPI_DOUBLE, exchange->destinations[i], i, exchange->comm,
+                        &requests[DIRECTIONS + i]));
+    }
+    wait_for_all(requests);
+    for (int i = 0; i < DIRECTIONS; i++)
+        copy_by_hand(exchange->grid, &exchange->receives[i], cells,
+                     (double *)(exchange->receive_buffer + exchange->packed_at[i]), UNPACK);
+}
+
 static const struct method {
     const char *name;
     void (*run)(const struct exchange *, void *cells);
+    int host_only;
 } methods[] = {
-    {"Isend/Irecv", by_isend},
-    {"Neighbor_alltoallw", by_alltoallw},
-    {"Pack+Neighbor_alltoallv+Unpack", by_packing},
+    {"Isend/Irecv", by_isend, 0},
+    {"Neighbor_alltoallw", by_alltoallw, 0},
+    {"Pack+Neighbor_alltoallv+Unpack", by_packing, 0},
+    {"packed by hand, Isend/Irecv", by_hand, 1},
 };
 enum { METHODS = sizeof methods / sizeof methods[0] };
 
@@ -513,6 +582,8 @@ static int64_t run_all(struct grid *grid, const struct options *options)
                "GB/s each", "wrong cells");
     }
     for (int m = 0; m < METHODS; m++) {
+        if (methods[m].host_only && grid->device)
+            continue;
         int64_t wrong = run_method(&methods[m], &exchange, grid, options, seconds);
         double least = seconds[0], median = seconds[options->iterations / 2];
         wrong_in_all += wrong;

@@ -27,20 +27,21 @@ dry() {
     echo "        $line"
 }
 
-# A step that makes a known number of things: how many, of what, and what counts those that are made.
-OF=0
-THINGS=
-counted() { :; }
-# progress LOG: how far a step is: "412 of 1120 files", or the last line of its log.
+# How far a step is, in hundredths. Who starts a long step says so by fraction; once FRACTION is empty, nobody knows.
+FRACTION=
+fraction() { :; }
+# part N WHOLE: at most 99 hundredths, for WHOLE is what it came to once.
+part() { echo $(($1 >= $2 ? 99 : 100 * $1 / $2)); }
+# progress LOG: "41 %", or how many files were compiled so far.
 progress() {
-    if ((OF)); then
-        echo "$(counted) of some $OF $THINGS"
+    if [[ $FRACTION ]]; then
+        echo "$(fraction) %"
     else
-        tail -n 1 "$1" | cut -c 1-90
+        echo "$(grep -cE '^ +(CC|CXX|FC|F77|PPFC|NVCC) ' "$1" || true) files compiled"
     fi
 }
 
-# logged NAME COMMAND...: output to _build/NAME.log; its progress each half minute; its tail on failure.
+# logged NAME COMMAND...: output to _build/NAME.log; its progress every 20 seconds; its tail on failure.
 logged() {
     local log=$BUILD/$1.log status=0 waited=0 pid
     shift
@@ -51,7 +52,7 @@ logged() {
     while kill -0 "$pid" 2>/dev/null; do
         sleep 0.2
         waited=$((waited + 1))
-        if ((waited % 150 == 0)); then
+        if ((waited % 100 == 0)); then
             printf '      %d s: %s\n' $((waited / 5)) "$(progress "$log")"
         fi
     done
@@ -93,7 +94,7 @@ need_tools() { dry maint/install-deps "$1" || "$TOP/maint/install-deps" "$1"; }
 
 # Three steps: tools, autogen, configure. Each does only what is out of date.
 # shellcheck disable=SC2034  # maint/check and maint/demo count with both numbers
-CONFIGURE_STEPS=3 BUILD_STEPS=8
+CONFIGURE_STEPS=3 BUILD_STEPS=6
 configure_tree() {
     step "tools and libraries"
     need_tools "$1"
@@ -111,33 +112,45 @@ configure_tree() {
 
 make_in_build() { logged "$1" make -C "$BUILD" "-j$JOBS" "${@:2}"; }
 
-# Five more. The numbers are those of a whole build for host memory; where little is left to do, the log's last line
-# tells more.
-# shellcheck disable=SC2317  # logged calls counted
+# long_step NAME: the step's fraction is what NAME prints, unless nearly all was there before.
+long_step() {
+    eval "fraction() { $1; }"
+    FRACTION=1
+    (($(fraction) < 90)) || FRACTION=
+}
+lines_of() { cat "$@" 2>/dev/null | grep -c '' || true; }
+objects_in() { find "$@" -name '*.lo' -print 2>/dev/null | wc -l; }
+
+# The whole numbers are those of a build for host memory. Of two that go on side by side, the slower one counts.
+# shellcheck disable=SC2317  # long_step calls them
+of_engine_and_configure() {
+    local engine chain
+    engine=$(part "$(objects_in "$BUILD"/{src,tools} -maxdepth 6)" 96)
+    chain=$(part "$(lines_of "$BUILD"/mpich-src/heddle-autogen.log "$BUILD"/mpich/heddle-configure.log)" 2680)
+    echo $((engine < chain ? engine : chain))
+}
+# shellcheck disable=SC2317
+of_mpich() { part "$(objects_in "$BUILD/mpich")" 1114; }
+# shellcheck disable=SC2317
+of_install() { part "$(find "$PREFIX" ! -type d 2>/dev/null | wc -l)" 770; }
+
+# Three more.
 build_and_install() {
     configure_tree "$1"
 
-    step "libheddle and its tools"
-    make_in_build engine heddle
-
-    step "MPICH's source, with Heddle's changes"
-    make_in_build fork mpich-fork
-
-    step "MPICH's configure"
-    OF=1830 THINGS=lines
-    counted() { local n; n=$(grep -c '' "$BUILD/mpich/heddle-configure.log" 2>/dev/null) || true; echo "${n:-0}"; }
-    make_in_build mpich-configure mpich-configure
-    OF=0
+    step "libheddle, and beside it MPICH's source with Heddle's changes and its configure"
+    long_step of_engine_and_configure
+    make_in_build engine heddle mpich-configure
 
     step "MPICH, with $JOBS compilers at a time"
-    counted() { find "$BUILD/mpich" -name '*.lo' 2>/dev/null | wc -l; }
-    (($(counted) > 1000)) || OF=1110 THINGS=files
+    long_step of_mpich
     make_in_build make
-    OF=0
 
     step "make install, into $PREFIX"
+    long_step of_install
     # A header that stays as it is keeps its date: otherwise all tests of MPICH's suite would be compiled again.
     logged install make -C "$BUILD" install INSTALL="$(command -v install) -C"
+    FRACTION=
 }
 
 # An example that includes mpi.h is compiled by the installed mpicc and run on 4 processes, another one by cc

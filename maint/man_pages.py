@@ -11,10 +11,15 @@ def escaped(text):
     return re.sub(r"^([.'])", r"\\&\1", text, flags=re.M)
 
 
-def prose(comment):
-    """A comment without its stars; blank lines part paragraphs."""
+def plain(comment):
+    """A comment without its stars."""
     lines = [re.sub(r"^\s*(?:/\*|\*/|\*)? ?", "", line).rstrip() for line in comment.removesuffix("*/").splitlines()]
-    return "\n.PP\n".join(escaped(part.strip("\n")) for part in "\n".join(lines).strip().split("\n\n"))
+    return "\n".join(lines).strip()
+
+
+def prose(comment):
+    """The same for roff; blank lines part paragraphs."""
+    return "\n.PP\n".join(escaped(part.strip("\n")) for part in plain(comment).split("\n\n"))
 
 
 def declared(text):

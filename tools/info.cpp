@@ -126,6 +126,18 @@ Info gathered()
     return info;
 }
 
+int show(bool as_json)
+{
+    if (!as_json) {
+        print_text(std::cout, gathered());
+    } else if (!print_json(std::cout, gathered())) {
+        std::cerr << "heddle-info: it was built without nlohmann-json, so it writes no JSON "
+                     "(Debian: apt-get install nlohmann-json3-dev, then configure again)\n";
+        return 2;
+    }
+    return std::cout.flush() ? 0 : 2;
+}
+
 } // namespace
 
 int main(int argc, char **argv)
@@ -144,7 +156,7 @@ try {
     else if (option == "--mpi")
         print_interposed(std::cout, gathered(), argv[2]);
     else
-        (option == "--json" ? print_json : print_text)(std::cout, gathered());
+        return show(option == "--json");
     return std::cout.flush() ? 0 : 2;
 } catch (const std::exception &e) {
     std::cerr << "heddle-info: " << e.what() << '\n';

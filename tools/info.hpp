@@ -40,6 +40,7 @@ std::string version_of_mpi(const std::string &library);
 void print_interposed(std::ostream &out, const Info &info, const std::string &library);
 
 void print_text(std::ostream &out, const Info &info);
-void print_json(std::ostream &out, const Info &info);
+// False, and nothing written, where it was built without nlohmann-json.
+bool print_json(std::ostream &out, const Info &info);
 
 } // namespace heddle::tools

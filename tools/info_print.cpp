@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// heddle-info's two forms: text for people, and JSON without a library for it.
+// heddle-info's text for people.
 #include "built.hpp"
 #include "heddle.h"
 #include "info.hpp"
 
-#include <cstdio>
 #include <iomanip>
 #include <ostream>
 #include <string_view>
@@ -24,78 +23,6 @@ std::string joined(const std::vector<std::string> &words)
     for (const std::string &word : words)
         text += (text.empty() ? "" : ", ") + word;
     return text;
-}
-
-std::string json(std::string_view text)
-{
-    std::string made = "\"";
-    for (const char c : text) {
-        char code[8];
-        if (c == '"' || c == '\\')
-            made += {'\\', c};
-        else if (static_cast<unsigned char>(c) < ' ')
-            made.append(code, static_cast<size_t>(std::snprintf(code, sizeof code, "\\u%04x", c)));
-        else
-            made += c;
-    }
-    return made + '"';
-}
-
-using Members = std::vector<std::pair<std::string, std::string>>; // names, and values as JSON
-
-std::string object(const Members &members)
-{
-    std::string text;
-    for (const auto &[name, value] : members)
-        text += (text.empty() ? "" : ", ") + json(name) + ": " + value;
-    return "{" + text + "}";
-}
-
-std::string list(const std::vector<std::string> &words)
-{
-    std::vector<std::string> made;
-    made.reserve(words.size());
-    for (const std::string &word : words)
-        made.push_back(json(word));
-    return "[" + joined(made) + "]";
-}
-
-std::string built_json()
-{
-    return object({{"prefix", json(built::prefix)},
-                   {"compiler", json(built::compiler)},
-                   {"configure", json(built::options)},
-                   {"cuda", json(built::plugin)}});
-}
-
-std::string mpi_json(const MpiInfo &mpi)
-{
-    if (mpi.library.empty())
-        return object({{"library", "null"}, {"missing", json(mpi.missing)}});
-    Members members{{"library", json(mpi.library)}};
-    for (const auto &[name, value] : mpi.facts)
-        members.emplace_back(name, json(value));
-    return object(members);
-}
-
-std::string ucx_json(const MpiInfo &mpi)
-{
-    if (mpi.ucx.empty())
-        return "null";
-    return object({{"version", json(mpi.ucx)},
-                   {"library", json(mpi.ucx_library)},
-                   {"memory", list(mpi.ucx_memory)}});
-}
-
-std::string setting_json(const SettingInfo &setting)
-{
-    return object({{"name", json(setting.name)},
-                   {"value", json(setting.value)},
-                   {"origin", json(setting.origin)},
-                   {"default", json(setting.fallback)},
-                   {"values", json(setting.values)},
-                   {"meaning", json(setting.meaning)},
-                   {"advice", json(setting.advice)}});
 }
 
 void print_mpi(std::ostream &out, const MpiInfo &mpi)
@@ -144,18 +71,6 @@ void print_text(std::ostream &out, const Info &info)
             << setting.name << " = " << setting.value << " (" << setting.origin << ")\n    "
             << setting.meaning << "\n    Values: " << setting.values
             << ". Default: " << setting.fallback << ".\n    Change it: " << setting.advice << '\n';
-}
-
-void print_json(std::ostream &out, const Info &info)
-{
-    out << "{\"version\": " << json(heddle_version()) << ",\n \"library\": " << json(info.library)
-        << ",\n \"built\": " << built_json() << ",\n \"plugin\": " << json(heddle_device_plugin())
-        << ",\n \"status\": " << json(info.status) << ",\n \"devices\": " << list(info.devices)
-        << ",\n \"warnings\": " << list(info.warnings) << ",\n \"mpi\": " << mpi_json(info.mpi)
-        << ",\n \"ucx\": " << ucx_json(info.mpi) << ",\n \"settings\": [";
-    for (size_t i = 0; i < info.settings.size(); ++i)
-        out << (i ? ",\n  " : "\n  ") << setting_json(info.settings[i]);
-    out << "]}\n";
 }
 
 } // namespace heddle::tools

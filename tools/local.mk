@@ -21,12 +21,13 @@ tools_heddle_info_SOURCES = \
     tools/info.cpp \
     tools/info.hpp \
     tools/info_interposed.cpp \
+    tools/info_json.cpp \
     tools/info_mpi.cpp \
     tools/info_print.cpp \
     tools/information.hpp \
     tools/settings.hpp
 nodist_tools_heddle_info_SOURCES = tools/built.hpp
-tools_heddle_info_CPPFLAGS = $(AM_CPPFLAGS) -Itools $(INFO_CPPFLAGS)
+tools_heddle_info_CPPFLAGS = $(AM_CPPFLAGS) -Itools $(INFO_CPPFLAGS) $(JSON_CPPFLAGS)
 tools_heddle_info_LDADD = libheddle.la -ldl
 
 EXTRA_DIST += tools/heddle-run

@@ -4,6 +4,7 @@
 // checked before it is timed. A line of JSON for each case and who: medians, in microseconds.
 #include "by_hand.hpp"
 #include "mpi_type.hpp"
+#include "row.hpp"
 
 #include "../gpu/memory.hpp"
 
@@ -12,7 +13,6 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 #include <iostream>
 #include <new>
@@ -75,12 +75,15 @@ public:
             return;
         std::sort(all_.begin(), all_.end());
         const size_t n = all_.size();
-        std::printf("{\"layout\": \"%s\", \"size\": %lld, \"bytes\": %lld, \"who\": \"%s\", "
-                    "\"median\": %.2f, "
-                    "\"low\": %.2f, \"high\": %.2f, \"samples\": %zu, \"right\": %s}\n",
-                    layout, static_cast<long long>(size), static_cast<long long>(bytes), who,
-                    all_[n / 2], all_[n / 10], all_[n - 1 - n / 10], n, right ? "true" : "false");
-        std::fflush(stdout);
+        bench::print({{"layout", layout},
+                      {"size", size},
+                      {"bytes", bytes},
+                      {"who", who},
+                      {"median", rounded(all_[n / 2])},
+                      {"low", rounded(all_[n / 10])},
+                      {"high", rounded(all_[n - 1 - n / 10])},
+                      {"samples", n},
+                      {"right", right}});
     }
 
 private:

@@ -46,7 +46,7 @@ def build_program(arguments):
                              [f"-I{arguments.mpi / 'include'}", "-DSTENCIL_KERNELS"],
                              [f"-L{arguments.mpi / 'lib'}", "-lmpi"])
     made = arguments.build / "stencil-without-cuda"
-    headers = [*(HERE / "stencil").glob("*.hpp"), *EXAMPLE.glob("*.hpp"), HERE / "turns.hpp"]
+    headers = [*(HERE / "stencil").glob("*.hpp"), *EXAMPLE.glob("*.hpp"), HERE / "turns.hpp", HERE / "row.hpp"]
     if not newer(made, [*sources(False), *headers]):
         made.parent.mkdir(parents=True, exist_ok=True)
         command([arguments.mpi / "bin" / "mpicxx", "-std=c++20", "-O2", "-Wall", "-Wextra", *sources(False), "-o", made,

@@ -3,11 +3,12 @@
 // them.
 #pragma once
 
+#include "row.hpp"
+
 #include <mpi.h>
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdio>
 #include <functional>
 #include <string>
 #include <vector>
@@ -26,6 +27,18 @@ struct Kind {
         return times[static_cast<size_t>(part * static_cast<double>(times.size() - 1) + 0.5)];
     }
 };
+
+// A line of JSON: which case it is, and what was measured of one kind.
+inline void print(Row row, const Kind &kind, bool right)
+{
+    row["who"] = kind.who;
+    row["median"] = rounded(kind.at(0.5));
+    row["low"] = rounded(kind.at(0.1));
+    row["high"] = rounded(kind.at(0.9));
+    row["samples"] = kind.times.size();
+    row["right"] = right;
+    print(row);
+}
 
 inline void sample(Kind &kind)
 {
@@ -73,12 +86,8 @@ inline void print_kinds(const std::string &what, int64_t bytes, std::vector<Kind
         MPI_Allreduce(MPI_IN_PLACE, &right, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
         wrong += !right;
         if (rank == 0)
-            std::printf("{\"what\": \"%s\", \"bytes\": %lld, \"who\": \"%s\", \"median\": %.2f, "
-                        "\"low\": %.2f, \"high\": %.2f, \"right\": %s}\n",
-                        what.c_str(), static_cast<long long>(bytes), kind.who, kind.at(0.5),
-                        kind.at(0.1), kind.at(0.9), right ? "true" : "false");
+            print({{"what", what}, {"bytes", bytes}}, kind, right != 0);
     }
-    std::fflush(stdout);
 }
 
 } // namespace bench

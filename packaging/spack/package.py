@@ -22,6 +22,10 @@ class Heddle(AutotoolsPackage, CudaPackage):
     for tool in ("autoconf", "automake", "libtool", "m4", "perl", "pkgconfig"):
         depends_on(tool, type="build")
     depends_on("python@3:", type="build")
+    # Headers: of heddle-info's --json, and of heddle-explain.
+    depends_on("nlohmann-json", type="build")
+    depends_on("cli11", type="build")
+    depends_on("py-markdown", type="build")
     depends_on("ucx@1.10:", when="+mpi")
     depends_on("hwloc@2:", when="+mpi")
     depends_on("hwloc@2:", when="+cuda")

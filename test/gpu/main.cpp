@@ -111,6 +111,7 @@ int run(const Options &options)
     if (!options.only_named && options.named.empty()) {
         const bool passed = Run(options).execute();
         ++(passed ? tally.passed : tally.failed);
+        printf("%-7s random cases\n", passed ? "ok" : "FAILED");
         machine.reset();
         if (!passed || options.run.one_case || options.no_named)
             return passed ? 0 : 1;

@@ -16,6 +16,7 @@ expect() {
     "$@" </dev/null >"$WORK/out" 2>&1 || got=$?
     if ((got == status)) && { [[ ! $pattern ]] || grep -Eq -- "$pattern" "$WORK/out"; }; then
         passed=$((passed + 1))
+        echo "ok      $what"
         return
     fi
     failed=$((failed + 1))
@@ -27,6 +28,7 @@ expect() {
 lacks() {
     if ! grep -Eq -- "$2" "$WORK/out"; then
         passed=$((passed + 1))
+        echo "ok      $1"
         return
     fi
     failed=$((failed + 1))

@@ -41,6 +41,15 @@ def judge(tests, results, known, slow):
     return verdicts
 
 
+def print_each(verdicts):
+    """Those that did not fail: print_details has the others."""
+    for row in verdicts:
+        if row.verdict in PASSED:
+            print(f"passed {row.seconds:7.2f} s  {row.key}")
+        elif row.verdict in SKIPPED:
+            print(f"skipped {row.key}: {' '.join(row.note.split())}")
+
+
 def print_table(verdicts):
     folders = {}
     for verdict in verdicts:

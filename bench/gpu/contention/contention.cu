@@ -9,10 +9,13 @@
 #include "../owner.hpp"
 #include "../type.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <functional>
+#include <iostream>
 #include <optional>
 
 namespace {
@@ -126,17 +129,16 @@ public:
     void print()
     {
         const std::vector<Operation> users = workloads(), packs = packings();
-        const char *between = "";
+        nlohmann::ordered_json lines = nlohmann::ordered_json::array();
         const auto line = [&](const std::string &user, const std::string &pack, const char *order,
                               const Times &t) {
-            std::printf(
-                "%s{\"user\": \"%s\", \"pack\": \"%s\", \"order\": \"%s\", \"first\": %.9f, "
-                "\"second\": %.9f, "
-                "\"both\": %.9f}",
-                between, user.c_str(), pack.c_str(), order, t.first, t.second, t.both);
-            between = ",\n";
+            lines.push_back({{"user", user},
+                             {"pack", pack},
+                             {"order", order},
+                             {"first", t.first},
+                             {"second", t.second},
+                             {"both", t.both}});
         };
-        std::printf("[");
         for (const Operation &user : users)
             line(user.name, "", "user", measure(user, nullptr));
         for (const Operation &pack : packs)
@@ -146,7 +148,7 @@ public:
                 line(user.name, pack.name, "user, pack", measure(user, &pack));
                 line(user.name, pack.name, "pack, user", measure(pack, &user));
             }
-        std::printf("]\n");
+        std::cout << lines.dump(1) << std::endl;
     }
 
 private:

@@ -11,7 +11,6 @@
 
 #include <CLI/CLI.hpp>
 
-#include <cstdio>
 #include <iostream>
 #include <string_view>
 
@@ -106,12 +105,7 @@ bool measure(int64_t bytes, Setting &threshold, Nccl *nccl)
     take_turns(kinds);
     for (const Kind &kind : kinds)
         if (rank == 0)
-            std::printf("{\"ranks\": %d, \"bytes\": %lld, \"who\": \"%s\", \"median\": %.2f, "
-                        "\"low\": %.2f, \"high\": %.2f, "
-                        "\"samples\": %zu, \"right\": %s}\n",
-                        ranks, static_cast<long long>(bytes), kind.who, kind.at(0.5), kind.at(0.1),
-                        kind.at(0.9), kind.times.size(), kind.right ? "true" : "false");
-    std::fflush(stdout);
+            print({{"ranks", ranks}, {"bytes", bytes}}, kind, kind.right);
     return std::all_of(kinds.begin(), kinds.end(), [](const Kind &kind) { return kind.right; });
 }
 

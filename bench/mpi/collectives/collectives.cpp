@@ -161,13 +161,9 @@ void print(const std::string &what, const char *layout, int64_t bytes,
         MPI_Allreduce(MPI_IN_PLACE, &right, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
         wrong += !right;
         if (rank == 0)
-            std::printf("{\"what\": \"%s\", \"layout\": \"%s\", \"ranks\": %d, \"bytes\": %lld, "
-                        "\"who\": \"%s\", \"median\": %.2f, \"low\": %.2f, \"high\": %.2f, "
-                        "\"right\": %s}\n",
-                        what.c_str(), layout, ranks, static_cast<long long>(bytes), kind.who,
-                        kind.at(0.5), kind.at(0.1), kind.at(0.9), right ? "true" : "false");
+            bench::print({{"what", what}, {"layout", layout}, {"ranks", ranks}, {"bytes", bytes}},
+                         kind, right != 0);
     }
-    std::fflush(stdout);
 }
 
 void measure(const Collective &which, int64_t bytes, int stride, MPI_Comm directly,

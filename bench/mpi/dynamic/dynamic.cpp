@@ -3,6 +3,7 @@
 // from its device, and frees it; then it sends a message of a type that is there already. Rank 1
 // receives packed bytes, and checks them. A line of JSON for each part: medians in microseconds.
 #include "../../../test/gpu/device_memory.hpp"
+#include "../row.hpp"
 
 #include <mpi.h>
 
@@ -82,10 +83,14 @@ void print(Kind kind, int blocks, int64_t bytes, const char *who, std::vector<do
     const auto at = [&](double share) {
         return times[static_cast<size_t>(share * static_cast<double>(times.size() - 1))];
     };
-    std::printf("{\"what\": \"%s\", \"blocks\": %d, \"bytes\": %lld, \"who\": \"%s\", "
-                "\"median\": %.2f, \"low\": %.2f, \"high\": %.2f, \"right\": %s}\n",
-                kind_names[kind], blocks, static_cast<long long>(bytes), who, at(0.5), at(0.1),
-                at(0.9), right ? "true" : "false");
+    bench::print({{"what", kind_names[kind]},
+                  {"blocks", blocks},
+                  {"bytes", bytes},
+                  {"who", who},
+                  {"median", bench::rounded(at(0.5))},
+                  {"low", bench::rounded(at(0.1))},
+                  {"high", bench::rounded(at(0.9))},
+                  {"right", right}});
 }
 
 // Element i of rank 0's memory is i.
@@ -156,7 +161,6 @@ void measure(Kind kind, int n, int rounds)
     print(kind, n, bytes, "commit", times.commit, all_right);
     print(kind, n, bytes, "first send", times.first, all_right);
     print(kind, n, bytes, "reused send", times.reused, all_right);
-    std::fflush(stdout);
 }
 
 } // namespace

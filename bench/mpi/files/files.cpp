@@ -4,6 +4,7 @@
 // They take turns; a line of JSON for each. Writes end with MPI_File_sync, and files that are read
 // are not in the cache, where the file system has one.
 #include "../../../test/gpu/device_memory.hpp"
+#include "../row.hpp"
 
 #include <fcntl.h>
 #include <heddle.h>
@@ -209,13 +210,15 @@ private:
     void print(const char *call, Way &way) const
     {
         std::sort(way.times.begin(), way.times.end());
-        std::printf("{\"folder\": \"%s\", \"call\": \"%s\", \"layout\": \"%s\", \"bytes\": %zu, "
-                    "\"who\": \"%s\", \"median\": %.1f, "
-                    "\"low\": %.1f, \"high\": %.1f, \"right\": %s}\n",
-                    folder_.c_str(), call, shape_.name, packed_bytes(), way.who.c_str(),
-                    1e6 * way.times[way.times.size() / 2], 1e6 * way.times.front(),
-                    1e6 * way.times.back(), way.right ? "true" : "false");
-        std::fflush(stdout);
+        bench::print({{"folder", folder_},
+                      {"call", call},
+                      {"layout", shape_.name},
+                      {"bytes", packed_bytes()},
+                      {"who", way.who},
+                      {"median", bench::rounded(1e6 * way.times[way.times.size() / 2])},
+                      {"low", bench::rounded(1e6 * way.times.front())},
+                      {"high", bench::rounded(1e6 * way.times.back())},
+                      {"right", way.right}});
     }
 
     const std::string folder_, path_;

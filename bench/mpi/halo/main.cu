@@ -4,10 +4,11 @@
 // for each: medians over the exchanges of what the slowest process took, in microseconds.
 #include "exchanges.cuh"
 
+#include "../row.hpp"
+
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
-#include <cstdio>
 #include <functional>
 #include <iostream>
 
@@ -68,16 +69,18 @@ bool measure(int size, int radius, int quantities, int turns, int in_a_row)
         std::sort(kind.times.begin(), kind.times.end());
         const size_t n = kind.times.size();
         if (rank == 0)
-            std::printf("{\"ranks\": %d, \"size\": %d, \"radius\": %d, \"quantities\": %d, "
-                        "\"bytes\": %lld, \"who\": \"%s\", "
-                        "\"median\": %.2f, \"low\": %.2f, \"high\": %.2f, \"samples\": %zu, "
-                        "\"wrong\": %lld}\n",
-                        ranks, size, radius, quantities,
-                        static_cast<long long>(8 * grid.block().packed), kind.who,
-                        kind.times[n / 2], kind.times[n / 10], kind.times[n - 1 - n / 10], n,
-                        static_cast<long long>(kind.wrong));
+            print({{"ranks", ranks},
+                   {"size", size},
+                   {"radius", radius},
+                   {"quantities", quantities},
+                   {"bytes", 8 * grid.block().packed},
+                   {"who", kind.who},
+                   {"median", rounded(kind.times[n / 2])},
+                   {"low", rounded(kind.times[n / 10])},
+                   {"high", rounded(kind.times[n - 1 - n / 10])},
+                   {"samples", n},
+                   {"wrong", kind.wrong}});
     }
-    std::fflush(stdout);
     return right;
 }
 

@@ -8,7 +8,6 @@
 
 #include <CLI/CLI.hpp>
 
-#include <cstdio>
 #include <iostream>
 
 namespace bench {
@@ -35,13 +34,8 @@ bool measure(Pattern &pattern)
     take_turns(kinds);
     for (const Kind &kind : kinds)
         if (rank == 0)
-            std::printf("{\"ranks\": %d, \"pattern\": \"%s\", \"bytes\": %lld, \"who\": \"%s\", "
-                        "\"median\": %.2f, \"low\": %.2f, "
-                        "\"high\": %.2f, \"samples\": %zu, \"right\": %s}\n",
-                        ranks, pattern.name.c_str(), static_cast<long long>(pattern.bytes),
-                        kind.who, kind.at(0.5), kind.at(0.1), kind.at(0.9), kind.times.size(),
-                        kind.right ? "true" : "false");
-    std::fflush(stdout);
+            print({{"ranks", ranks}, {"pattern", pattern.name}, {"bytes", pattern.bytes}}, kind,
+                  kind.right);
     return right;
 }
 

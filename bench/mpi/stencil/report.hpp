@@ -7,7 +7,6 @@
 #include <mpi.h>
 
 #include <cstdint>
-#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -34,14 +33,9 @@ inline void print(Job &job, const std::string &what, const std::string &layout, 
         const bool right = everywhere(kind.right);
         job.wrong += !right;
         if (job.rank == 0)
-            std::printf("{\"what\": \"%s\", \"layout\": \"%s\", \"ranks\": %d, \"bytes\": %lld, "
-                        "\"who\": \"%s\", \"median\": %.2f, \"low\": %.2f, \"high\": %.2f, "
-                        "\"right\": %s}\n",
-                        what.c_str(), layout.c_str(), job.ranks, static_cast<long long>(bytes),
-                        kind.who, kind.at(0.5), kind.at(0.1), kind.at(0.9),
-                        right ? "true" : "false");
+            print({{"what", what}, {"layout", layout}, {"ranks", job.ranks}, {"bytes", bytes}},
+                  kind, right);
     }
-    std::fflush(stdout);
 }
 
 } // namespace bench

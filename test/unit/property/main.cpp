@@ -72,17 +72,20 @@ public:
         const bool passed = run_.execute([this](uint64_t seed) { check_case(seed); });
         run_.print_summary("types");
         printf("\n");
-        bool any = false;
+        size_t tried = 0;
         for (size_t i = 0; i < all().size(); ++i) {
             if (!wants(all()[i]))
                 continue;
-            any = true;
-            printf("  %-16s %10llu\n", all()[i].name,
-                   static_cast<unsigned long long>(applied_[i].load()));
+            ++tried;
+            if (passed)
+                printf("ok      %s: applied to %llu types\n", all()[i].name,
+                       static_cast<unsigned long long>(applied_[i].load()));
         }
-        if (!any)
+        if (tried == 0)
             fprintf(stderr, "no property has \"%s\" in its name\n", options_.only.c_str());
-        return passed && any;
+        // All stop at the first that fails: the others are not known to hold.
+        printf("%zu passed, %d failed, 0 skipped\n", passed ? tried : 0, passed ? 0 : 1);
+        return passed && tried > 0;
     }
 
 private:

@@ -1,7 +1,7 @@
 dnl SPDX-License-Identifier: BSD-3-Clause
 dnl
 dnl MPICH's choice of a datatype engine, in the fork: heddle (the default) or MPICH's own dataloop. The
-dnl top-level build makes libheddle first and says in HEDDLE_LA where its libtool library lies.
+dnl top-level build says in HEDDLE_LA where libheddle's libtool library lies, or will lie before MPICH is made.
 
 AC_DEFUN([PAC_SUBCFG_PREREQ_]PAC_SUBCFG_AUTO_SUFFIX,[])
 
@@ -16,7 +16,7 @@ AS_CASE([$with_datatype_engine],
     [heddle|auto],[
         with_datatype_engine=heddle
         AC_DEFINE([MPICH_DATATYPE_ENGINE],[MPICH_DATATYPE_ENGINE_HEDDLE],[Datatype engine])
-        AS_IF([test -z "$HEDDLE_LA" || test ! -f "$HEDDLE_LA"],
+        AS_CASE([$HEDDLE_LA], [*.la], [],
               [AC_MSG_ERROR([HEDDLE_LA="$HEDDLE_LA" names no libtool library. The top-level configure and make of Heddle build the engine and pass it here; to configure MPICH by hand, give HEDDLE_LA=/path/to/libheddle.la])])
         heddlelib=$HEDDLE_LA
         heddle_wrapper_libs="-lheddle -lstdc++"
