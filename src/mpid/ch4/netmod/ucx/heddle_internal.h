@@ -211,8 +211,6 @@ void MPIDI_UCX_tell(int to, int rank, uint32_t meeting);
 int MPIDI_UCX_rank_of(const void *ep, int vni);
 /* Whether it has said so. */
 bool MPIDI_UCX_has_come(int rank, uint32_t meeting);
-/* ch4_init.c: somebody has ended, and is waited for no more. */
-extern int MPIDI_left_somebody;
 
 /* ---- heddle_segment.c: what members of a communicator in one node share ---------------------- */
 
@@ -224,8 +222,7 @@ int MPIDI_UCX_agree(MPIR_Comm *comm, bool mine, bool refuses, bool *some, bool *
 /* Collective. The first member makes the segment, the others open it. Null at all of them where one
  * cannot. */
 int MPIDI_UCX_share_segment(MPIR_Comm *comm, int64_t bytes, heddle_shared **segment);
-/* Whether a member has ended before its time, and MPI's error for that. */
-bool MPIDI_UCX_member_has_ended(MPIR_Comm *comm, int rank);
+/* MPI's error of a member that has ended before its time (MPIDI_UCX_member_has_ended). */
 int MPIDI_UCX_member_error(int rank);
 
 #endif /* HEDDLE_INTERNAL_H_INCLUDED */
