@@ -207,6 +207,10 @@ void MPIDI_UCX_look(int vni);
 /* Tells a process that a rank has come to a meeting of MPI_Finalize's, or (0) has ended. Who cannot
  * be reached has. */
 void MPIDI_UCX_tell(int to, int rank, uint32_t meeting);
+/* MPI_Finalize has begun: who cannot be reached is left behind. And this process comes to the last
+ * meeting: connections close. */
+void MPIDI_UCX_begin_leaving(void);
+void MPIDI_UCX_begin_closing(void);
 /* The rank in the job that a connection of that VNI leads to; -1: none. */
 int MPIDI_UCX_rank_of(const void *ep, int vni);
 /* Whether it has said so. */

@@ -116,11 +116,13 @@ static void flush_all(void)
 
 void MPIDI_UCX_gpu_drain(void)
 {
+    MPIDI_UCX_begin_leaving();
     for (int vni = 0; vni < MPIDI_UCX_global.num_vnis; vni++)
         MPIDI_UCX_wait_turn(vni);
     meet(1);
     wait_for_receivers();
     flush_all();
+    MPIDI_UCX_begin_closing();
     meet(2);
     MPIDI_UCX_watch &= ~MPIDI_UCX_WATCH_GPU;
 }
