@@ -134,7 +134,8 @@ HEDDLE_API int heddle_port_place(heddle_port *port, const void *header, size_t h
 HEDDLE_API void heddle_port_placed(heddle_port *port, void *token, int error);
 /* `peer` is gone, or, if it is null, all peers are. Their messages end with `error`, and nothing is
  * sent to them. With LOST, their processes have ended, and the transport has delivered all that
- * they sent; then memory that the transport still has for them comes back. */
+ * they sent; then memory that the transport still has for them comes back. The transport may call
+ * this while it sends, too: then the next progress ends the messages. */
 HEDDLE_API void heddle_port_lost(heddle_port *port, const void *peer, int error);
 
 /* ---- processes ------------------------------------------------------------------------------- */

@@ -492,6 +492,24 @@ TEST_CASE("a persistent message that is not dense is packed, and read there", "[
     }
 }
 
+TEST_CASE("a packed get is read as a whole, however short its receiver's chunks are", "[get]")
+{
+    const Switched on("reset");
+    Patient network(for_ever);
+    const size_t sender = network.add(port_options(1 << 20, 4, 0, HEDDLE_PEER_AUTO, 0, for_ever));
+    constexpr int64_t several = 2 * Two::exported; /* of the receiver's chunks */
+    const Plan plan_of_several = plan(blocks(device0, several), blocks(device1, several), several);
+    for (int i = 0; i < 2; ++i) {
+        Exchange exchange(network, sender, network.b, plan_of_several, i);
+        REQUIRE(get_packed(exchange));
+        exchange.receive();
+        run(network, [&] { return exchange.over(); });
+        exchange.check();
+        CHECK(exchange.sent.error == HEDDLE_SUCCESS);
+    }
+    CHECK(network.bytes_sent() == 0);
+}
+
 TEST_CASE("several at a time are packed, and read there", "[get]")
 {
     const Switched on("reset delay_us=20");

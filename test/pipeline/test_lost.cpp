@@ -8,6 +8,7 @@
 
 #include "pipeline/peer_memory/process.hpp"
 
+#include <algorithm>
 #include <csignal>
 #include <sys/resource.h>
 
@@ -182,6 +183,60 @@ TEST_CASE("memory that a transport has for somebody who is gone comes back", "[l
         network.holds = nullptr;
         while (network.step()) /* what it says of it later is no matter */
             ;
+    }
+}
+
+/* While the port goes on with several messages from one peer, because another one is lost; and what
+ * it sent by get to a third one has just been read. */
+TEST_CASE("a transport finds out while it sends that a peer is gone", "[lost]")
+{
+    const Switched on("reset");
+    constexpr int64_t length = 40 * Two::chunk, for_ever = 100000000;
+    for (int at = 1; at <= 20; ++at) {
+        INFO("at send " << at);
+        Two network(HEDDLE_PEER_AUTO, Two::chunk, HEDDLE_PEER_DEFAULT, 0, for_ever);
+        const size_t sender = network.add(), gone = network.add(), idle = network.add();
+        heddle_port *const port = network.port(network.a);
+        std::vector<std::unique_ptr<Exchange>> living, dead;
+        const auto add = [&](auto &to, size_t from, size_t into, const Plan &made) -> Exchange & {
+            to.push_back(std::make_unique<Exchange>(network, from, into, made, to.size()));
+            return *to.back();
+        };
+        const auto go_on = [&] {
+            heddle_port_lost(port, network.peer(idle), HEDDLE_ERR_PEER);
+            while (network.step())
+                ;
+        };
+        for (int i = 0; i < 4; ++i) {
+            add(dead, network.a, gone, spaced(device0, device1, length)).begin();
+            Exchange &read = add(living, network.a, network.b,
+                                 plan(dense(device0, length), blocks(device1, length), length));
+            REQUIRE(read.get(false, HEDDLE_MESSAGE_PERSISTENT));
+            read.receive();
+        }
+        for (int i = 0; i < 8; ++i)
+            go_on();
+        for (int i = 0; i < 4; ++i)
+            add(living, sender, network.a, spaced(device0, {}, length)).begin();
+        int left = at;
+        network.fails = [&](Network::When now, size_t from, size_t) {
+            if (now == Network::When::send && from == network.a && --left == 0) {
+                for (int i = 0; i < 20; ++i)
+                    network.progress(network.b);
+                heddle_port_lost(port, network.peer(gone), HEDDLE_ERR_PEER);
+            }
+            return HEDDLE_SUCCESS;
+        };
+        for (int i = 0; i < 100 && left > 0; ++i) {
+            network.progress(sender);
+            go_on();
+        }
+        run_all(network, living);
+        for (const auto &each : living)
+            each->check();
+        network.fails = nullptr;
+        heddle_port_lost(network.port(gone), nullptr, HEDDLE_ERR_PEER);
+        run_all(network, dead);
     }
 }
 

@@ -111,7 +111,7 @@ void Port::end(Message &message)
 void Port::update_active()
 {
     active_ = !ready_.empty() || !ended_.empty() || !notices_.empty() || !watched_.empty() ||
-              !transfers_.empty() || receiving_.anyone_waits() ||
+              !losses_.empty() || !transfers_.empty() || receiving_.anyone_waits() ||
               std::any_of(sending_.begin(), sending_.end(),
                           [](const Staging &one) { return one.anyone_waits(); });
 }
@@ -139,6 +139,7 @@ Error Port::progress(int &events)
     if (std::exchange(inside_, true))
         return HEDDLE_SUCCESS;
     const Error e = caught([&] {
+        take_losses();
         events = look_at_slots();
         for (int more = 1; more > 0; events += more)
             more = transfers_.progress() + advance_ready() + serve();
@@ -230,9 +231,11 @@ Error Port::send(void *peer, uint64_t message, const Header &header, const void 
     const HeaderBytes packed = write_header(header);
     Errand &errand = new_errand(message, chunk);
     int is_done = 0;
+    const bool was_sending = std::exchange(is_sending_, true);
     const Error e = Error::of(transport_.send(transport_.context, peer, packed.bytes, packed.size,
                                               data, chunk ? static_cast<size_t>(chunk->bytes) : 0,
                                               &errand, &is_done));
+    is_sending_ = was_sending;
     if (done)
         *done = is_done != 0;
     if (e || is_done)
@@ -334,9 +337,21 @@ Error Port::place(const Header &header, size_t bytes, void **where, void **token
 
 void Port::lost(const void *peer, Error error)
 {
+    losses_.push_back({peer, error});
+    if (!is_sending_)
+        take_losses();
+}
+
+void Port::take_losses()
+{
+    for (const Loss &loss : std::exchange(losses_, {}))
+        lose(loss.peer, loss.error);
+}
+
+void Port::lose(const void *peer, Error error)
+{
     see_read();
-    if (!inside_)
-        advance_ready();
+    advance_ready();
     peers_.forget(peer);
     std::erase_if(abandoned_, [=](const auto &each) { return !peer || each.second == peer; });
     for (const auto &[id, message] : messages_)

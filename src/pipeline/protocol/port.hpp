@@ -104,6 +104,12 @@ private:
         std::list<Errand>::iterator self;
     };
 
+    // A peer that is gone; null: all are.
+    struct Loss {
+        const void *peer;
+        Error error;
+    };
+
     static constexpr size_t most_watched = 64;
 
     // Senders or receivers, without those whose callers were told already.
@@ -129,6 +135,8 @@ private:
     // All bytes of a message that may not be asked for yet are there, or will not come.
     void pushed_came(uint64_t name, Error error);
     Error stray_arrived(const Header &header);
+    void take_losses();
+    void lose(const void *peer, Error error);
     void forsake(Message &message);
 
     const heddle_transport transport_;
@@ -139,7 +147,9 @@ private:
     std::array<Staging, modes> sending_; // by mode
     Staging receiving_, early_;
     int active_ = 0;
-    bool inside_ = false; // heddle_port_progress
+    bool inside_ = false;     // heddle_port_progress
+    bool is_sending_ = false; // the transport may tell of a loss, amid whatever sends
+    std::vector<Loss> losses_;
     bool waits_for_one_ = false;
     Message::Clock::time_point rtrs_until_; // in which sends wait for RTRs; none does: zero
     std::vector<Message *> watched_;

@@ -241,10 +241,11 @@ private:
         return Error::of(heddle_transfer(&move, bytes > 0));
     }
 
+    // What is packed for a get is one chunk of its sender's.
     void cut()
     {
-        chunk_bytes_ = mode_ == Mode::reference && at_.is_own() ? whole_chunk(bytes_)
-                                                                : chunk_of(mode_, bytes_, chunk_);
+        const bool is_whole = mode_ == Mode::reference && (is_get_ || at_.is_own());
+        chunk_bytes_ = is_whole ? whole_chunk(bytes_) : chunk_of(mode_, bytes_, chunk_);
     }
 
     // Out of the sender's memory, where that is open already; if it is packed there, as soon as it

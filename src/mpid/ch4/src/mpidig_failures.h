@@ -57,13 +57,21 @@ MPL_STATIC_INLINE_PREFIX void MPIDIG_win_note(MPIR_Win *win, const MPIR_Request 
         MPL_atomic_store_int(&MPIDIG_WIN(win, failed), 1);
 }
 
-/* Whether to wait for so many operations that are under way to a target, under the VCI's lock. */
+/* ---- processes that have ended --------------------------------------------------------------- */
+
+/* ch4_init.c: somebody has ended, and is waited for no more. */
+extern int MPIDI_left_somebody;
 #if defined(HAVE_CH4_NETMOD_UCX) && MPICH_DATATYPE_ENGINE == MPICH_DATATYPE_ENGINE_HEDDLE
+/* A member of a communicator has ended before its time. */
+bool MPIDI_UCX_member_has_ended(MPIR_Comm *comm, int rank);
 /* A target has ended, and nothing tells of what is still under way to it. */
 bool MPIDI_UCX_target_is_lost(const MPIR_Win *win, int rank);
 #else
+#define MPIDI_UCX_member_has_ended(comm, rank) false
 #define MPIDI_UCX_target_is_lost(win, rank) false
 #endif
+
+/* Whether to wait for so many operations that are under way to a target, under the VCI's lock. */
 MPL_STATIC_INLINE_PREFIX bool MPIDIG_waits_for(MPIR_Win *win, int rank, int under_way)
 {
     if (under_way == 0)
@@ -73,6 +81,60 @@ MPL_STATIC_INLINE_PREFIX bool MPIDIG_waits_for(MPIR_Win *win, int rank, int unde
         return false;
     }
     return true;
+}
+
+/* Tells a target that an access epoch is over. Who has ended is not told. Who cannot be reached
+ * keeps nobody from telling the others: the synchronization fails once it is over. */
+#define MPIDIG_TELL(told, win, rank, what, msg, vci, is_local)                                     \
+    do {                                                                                           \
+        int error_ = MPI_SUCCESS;                                                                  \
+        (told) = !MPIDI_UCX_member_has_ended((win)->comm_ptr, rank);                               \
+        if (told)                                                                                  \
+            CH4_CALL(am_send_hdr(rank, (win)->comm_ptr, what, msg, sizeof(*(msg)), vci, vci),      \
+                     is_local, error_);                                                            \
+        if (error_ != MPI_SUCCESS) {                                                               \
+            MPL_atomic_store_int(&MPIDIG_WIN(win, failed), 1);                                     \
+            (told) = false;                                                                        \
+        }                                                                                          \
+    } while (0)
+#define MPIDIG_TELL_COMPLETE(win, rank, msg, vci, is_local, mpi_errno)                             \
+    do {                                                                                           \
+        bool told_ ATTRIBUTE((unused));                                                            \
+        MPIDIG_TELL(told_, win, rank, MPIDIG_WIN_COMPLETE, msg, vci, is_local);                    \
+        mpi_errno = MPI_SUCCESS;                                                                   \
+    } while (0)
+
+/* MPI_Win_unlock_all waits for the answers of all whom it told. */
+#define MPIDIG_TELL_UNLOCKALL(win, rank, msg, vci, is_local, mpi_errno)                            \
+    do {                                                                                           \
+        bool told_;                                                                                \
+        MPIDIG_TELL(told_, win, rank, MPIDIG_WIN_UNLOCKALL, msg, vci, is_local);                   \
+        if (!told_)                                                                                \
+            MPIDIG_unlocked(win, rank);                                                            \
+        mpi_errno = MPI_SUCCESS;                                                                   \
+    } while (0)
+MPL_STATIC_INLINE_PREFIX void MPIDIG_unlock_begin(MPIR_Win *win)
+{
+    MPIDIG_WIN(win, unlocked) = MPL_calloc(win->comm_ptr->local_size, sizeof(char), MPL_MEM_RMA);
+    MPIR_Assert(MPIDIG_WIN(win, unlocked) != NULL);
+}
+MPL_STATIC_INLINE_PREFIX void MPIDIG_unlocked(MPIR_Win *win, int rank)
+{
+    if (!MPIDIG_WIN(win, unlocked)[rank])
+        MPIDIG_WIN(win, sync).lockall.allLocked--;
+    MPIDIG_WIN(win, unlocked)[rank] = true;
+}
+MPL_STATIC_INLINE_PREFIX bool MPIDIG_waits_for_unlocks(MPIR_Win *win)
+{
+    for (int rank = 0; MPIDI_left_somebody && rank < win->comm_ptr->local_size; rank++)
+        if (MPIDI_UCX_member_has_ended(win->comm_ptr, rank))
+            MPIDIG_unlocked(win, rank);
+    return MPIDIG_WIN(win, sync).lockall.allLocked != 0;
+}
+MPL_STATIC_INLINE_PREFIX void MPIDIG_unlock_end(MPIR_Win *win)
+{
+    MPL_free(MPIDIG_WIN(win, unlocked));
+    MPIDIG_WIN(win, unlocked) = NULL;
 }
 
 /* What a synchronization returns. */

@@ -2,7 +2,8 @@
  *
  * Processes that were killed. UCX reports hardly any of them (with its peer failure handling it
  * would, and not use shared memory then: UCX 1.13), so those of one node are looked after by the
- * system's means. What waits for one ends with MPIX_ERR_PROC_FAILED.
+ * system's means. One of another node has ended when its connection fails. What waits for one ends
+ * with MPIX_ERR_PROC_FAILED.
  */
 #include "mpidimpl.h"
 #include "ucx_impl.h"
@@ -14,6 +15,7 @@
 
 #define POLLS_BETWEEN 64              /* looks at the clock */
 #define NS_BETWEEN INT64_C(100000000) /* looks at the processes */
+#define NS_TO_END INT64_C(1000000000) /* of a process whose connection has failed */
 #define MOST_EVENTS 4096 /* of UCX, more than it holds of one process in shared memory */
 
 /* By rank in the job. */
@@ -24,7 +26,31 @@ static struct peer {
     uint32_t meeting;                 /* the last that it is known to have come to */
 } * peers;
 
+/* Connections that have failed, to processes of this node: those may end yet. UCX meets a process
+ * that was killed where it reads from its memory (CMA), before the system says that it has ended.
+ */
+static struct failure {
+    ucp_ep_h ep;
+    int rank;
+    int64_t since;
+    struct failure *next;
+} * failures[MPIDI_CH4_MAX_VCIS];
+
+static int64_t now(void)
+{
+    struct timespec time;
+    (void)clock_gettime(CLOCK_MONOTONIC_COARSE, &time);
+    return time.tv_sec * INT64_C(1000000000) + time.tv_nsec;
+}
+
 bool MPIDI_UCX_has_ended(int rank) { return peers != NULL && peers[rank].ended; }
+
+/* In MPI_Finalize who cannot be reached is left behind, in a job without devices, too. When all
+ * have come to its last meeting, connections close, and so may seem to fail. */
+static enum { RUNNING, LEAVING, CLOSING } stage;
+
+void MPIDI_UCX_begin_leaving(void) { stage = LEAVING; }
+void MPIDI_UCX_begin_closing(void) { stage = CLOSING; }
 
 static void note_ended(int rank)
 {
@@ -73,6 +99,7 @@ int MPIDI_UCX_ended_init(int vni)
 {
     if (vni == 0) {
         MPIDI_left_somebody = 0;
+        stage = RUNNING;
         processes = MPL_calloc(MPIR_Process.size, sizeof(*processes), MPL_MEM_OTHER);
         peers = MPL_calloc(MPIR_Process.size, sizeof(*peers), MPL_MEM_OTHER);
     }
@@ -83,6 +110,9 @@ int MPIDI_UCX_ended_init(int vni)
 
 void MPIDI_UCX_ended_finalize(void)
 {
+    for (int vni = 0; vni < MPIDI_CH4_MAX_VCIS; vni++)
+        for (struct failure *f; (f = failures[vni]) != NULL; MPL_free(f))
+            failures[vni] = f->next;
     MPL_free(processes);
     MPL_free(peers);
     processes = NULL;
@@ -136,18 +166,57 @@ int MPIDI_UCX_rank_of(const void *ep, int vni)
     return -1;
 }
 
-/* UCX meets a process that was killed where it reads from its memory (CMA). What waits for one that
- * has ended is told by the next look at the processes, once all is here that it sent. */
+static void note_failure(int vni, int rank, ucp_ep_h ep)
+{
+    struct failure *f = MPL_malloc(sizeof(*f), MPL_MEM_OTHER);
+    if (f == NULL)
+        return;
+    *f = (struct failure){ep, rank, now(), failures[vni]};
+    failures[vni] = f;
+}
+
+/* The messages of those that live all the same end; of the others, lose() ends all. */
+static void see_failures(int vni)
+{
+    for (struct failure **at = &failures[vni]; *at != NULL;) {
+        struct failure *f = *at;
+        const bool ended = peers[f->rank].ended;
+        if (!ended && now() - f->since < NS_TO_END) {
+            at = &f->next;
+            continue;
+        }
+        *at = f->next;
+        if (!ended && MPIDI_UCX_vnis[vni].port != NULL)
+            heddle_port_lost(MPIDI_UCX_vnis[vni].port, f->ep, HEDDLE_ERR_PEER);
+        MPL_free(f);
+    }
+}
+
+/* Where nobody looks after processes, all would wait for ever. */
+static void end_job(int rank, ucs_status_t status)
+{
+    char text[100];
+    MPL_snprintf(text, sizeof(text), "the connection to rank %d failed: %s", rank,
+                 ucs_status_string(status));
+    MPID_Abort(MPIR_Process.comm_world, MPI_SUCCESS, 1, text);
+}
+
+/* UCX may be amid a send, so what waits is told by the next look. */
 static void connection_failed(void *arg, ucp_ep_h ep, ucs_status_t status)
 {
-    (void)arg, (void)status;
-    if (peers == NULL)
+    (void)arg;
+    if (peers == NULL || stage == CLOSING)
         return;
-    look_at_processes();
     for (int vni = 0; vni < MPIDI_UCX_global.num_vnis; vni++) {
         const int rank = MPIDI_UCX_rank_of(ep, vni);
-        if (rank >= 0 && !peers[rank].ended && MPIDI_UCX_vnis[vni].port != NULL)
-            heddle_port_lost(MPIDI_UCX_vnis[vni].port, ep, HEDDLE_ERR_PEER);
+        if (rank < 0)
+            continue;
+        if (stage == RUNNING && !(MPIDI_UCX_watch & MPIDI_UCX_WATCH_GPU))
+            end_job(rank, status);
+        if (processes[rank].node == processes[MPIR_Process.rank].node)
+            note_failure(vni, rank, ep);
+        else
+            note_ended(rank);
     }
 }
 
@@ -186,15 +255,13 @@ static bool is_due(int vni)
 {
     static int polls[MPIDI_CH4_MAX_VCIS];
     static int64_t next[MPIDI_CH4_MAX_VCIS];
-    struct timespec time;
     if (++polls[vni] < POLLS_BETWEEN || peers == NULL)
         return false;
     polls[vni] = 0;
-    (void)clock_gettime(CLOCK_MONOTONIC_COARSE, &time);
-    const int64_t now = time.tv_sec * INT64_C(1000000000) + time.tv_nsec;
-    if (now < next[vni])
+    const int64_t time = now();
+    if (time < next[vni])
         return false;
-    next[vni] = now + NS_BETWEEN;
+    next[vni] = time + NS_BETWEEN;
     return true;
 }
 
@@ -206,6 +273,7 @@ void MPIDI_UCX_look(int vni)
     for (int rank = 0; MPIDI_left_somebody && rank < MPIR_Process.size; rank++)
         if (peers[rank].ended) /* again each time: there may be new messages */
             lose(vni, rank);
+    see_failures(vni);
 }
 
 bool MPIDI_UCX_somebody_has_ended(void)

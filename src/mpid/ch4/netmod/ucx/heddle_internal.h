@@ -209,12 +209,14 @@ void MPIDI_UCX_look(int vni);
 /* Tells a process that a rank has come to a meeting of MPI_Finalize's, or (0) has ended. Who cannot
  * be reached has. */
 void MPIDI_UCX_tell(int to, int rank, uint32_t meeting);
+/* MPI_Finalize has begun: who cannot be reached is left behind. And this process comes to the last
+ * meeting: connections close. */
+void MPIDI_UCX_begin_leaving(void);
+void MPIDI_UCX_begin_closing(void);
 /* The rank in the job that a connection of that VNI leads to; -1: none. */
 int MPIDI_UCX_rank_of(const void *ep, int vni);
 /* Whether it has said so. */
 bool MPIDI_UCX_has_come(int rank, uint32_t meeting);
-/* ch4_init.c: somebody has ended, and is waited for no more. */
-extern int MPIDI_left_somebody;
 
 /* ---- heddle_segment.c: what members of a communicator in one node share ---------------------- */
 
@@ -226,8 +228,7 @@ int MPIDI_UCX_agree(MPIR_Comm *comm, bool mine, bool refuses, bool *some, bool *
 /* Collective. The first member makes the segment, the others open it. Null at all of them where one
  * cannot. */
 int MPIDI_UCX_share_segment(MPIR_Comm *comm, int64_t bytes, heddle_shared **segment);
-/* Whether a member has ended before its time, and MPI's error for that. */
-bool MPIDI_UCX_member_has_ended(MPIR_Comm *comm, int rank);
+/* MPI's error of a member that has ended before its time (MPIDI_UCX_member_has_ended). */
 int MPIDI_UCX_member_error(int rank);
 
 #endif /* HEDDLE_INTERNAL_H_INCLUDED */

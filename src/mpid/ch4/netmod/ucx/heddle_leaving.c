@@ -14,6 +14,7 @@
 #include <sched.h>
 
 #define SECONDS_FOR_RECEIVERS 2
+#define SECONDS_FOR_BARRIER 1
 
 static void progress_all(void)
 {
@@ -116,11 +117,13 @@ static void flush_all(void)
 
 void MPIDI_UCX_gpu_drain(void)
 {
+    MPIDI_UCX_begin_leaving();
     for (int vni = 0; vni < MPIDI_UCX_global.num_vnis; vni++)
         MPIDI_UCX_wait_turn(vni);
     meet(1);
     wait_for_receivers();
     flush_all();
+    MPIDI_UCX_begin_closing();
     meet(2);
     MPIDI_UCX_watch &= ~MPIDI_UCX_WATCH_GPU;
 }
@@ -140,9 +143,26 @@ static void *stand_in(void *argument)
     return NULL;
 }
 
+/* Whether it is over. Who has ended may have come to it, and so have finished: then it is over
+ * soon. */
+static bool wait_for_barrier(struct barrier *b)
+{
+    double ended = 0; /* since when somebody has */
+    while (!MPL_atomic_acquire_load_int(&b->over)) {
+        if (ended == 0 && MPIDI_UCX_somebody_has_ended())
+            ended = PMPI_Wtime();
+        if (ended != 0 && PMPI_Wtime() - ended > SECONDS_FOR_BARRIER)
+            return false;
+        for (int vni = 0; vni < MPIDI_UCX_global.num_vnis; vni++)
+            ucp_worker_progress(MPIDI_UCX_global.ctx[vni].worker);
+        sched_yield();
+    }
+    return true;
+}
+
 /* The process manager's, which blocks: so another thread stands in it. Over TCP a connection closes
- * once its other end has answered, which may stand here already. Where somebody has ended, the
- * barrier never does. */
+ * once its other end has answered, which may stand here already. Where somebody has ended before,
+ * the barrier never does. */
 int MPIDI_UCX_last_barrier(void)
 {
     struct barrier b = {.mpi_errno = MPI_SUCCESS};
@@ -152,12 +172,9 @@ int MPIDI_UCX_last_barrier(void)
     MPL_atomic_relaxed_store_int(&b.over, 0);
     if (pthread_create(&thread, NULL, stand_in, &b) != 0)
         return MPIR_pmi_barrier();
-    while (!MPL_atomic_acquire_load_int(&b.over) && !MPIDI_UCX_somebody_has_ended()) {
-        for (int vni = 0; vni < MPIDI_UCX_global.num_vnis; vni++)
-            ucp_worker_progress(MPIDI_UCX_global.ctx[vni].worker);
-        sched_yield();
-    }
-    if (MPIDI_left_somebody)
+    if (wait_for_barrier(&b))
+        MPIDI_left_somebody = 0;
+    else
         (void)pthread_cancel(thread);
     (void)pthread_join(thread, NULL);
     return b.mpi_errno;

@@ -37,6 +37,13 @@ static bool is_packed(const struct MPIDI_UCX_outgoing *o)
     return o->result.path == HEDDLE_PATH_PACK;
 }
 
+/* Its request waits for UCX: an envelope's ends with its message, which brings the error, too; but
+ * that of a put, which nobody answers, waits for both. */
+static bool is_awaited(const struct MPIDI_UCX_outgoing *o)
+{
+    return is_packed(o) || o->result.path == HEDDLE_PATH_PUT;
+}
+
 static void fail(struct MPIDI_UCX_outgoing *o, int error)
 {
     o->pack.error = error;
@@ -46,8 +53,7 @@ static void fail(struct MPIDI_UCX_outgoing *o, int error)
 
 /* ---- what UCX sends -------------------------------------------------------------------------- */
 
-/* UCX is done with it. An envelope's request ends with its message, which brings the error, too;
- * but that of a put, which nobody answers, waits for both. */
+/* UCX is done with it. */
 static void end(struct MPIDI_UCX_outgoing *o, ucs_status_t status)
 {
     DL_DELETE(MPIDI_UCX_vnis[o->vni].sending, o);
@@ -55,7 +61,7 @@ static void end(struct MPIDI_UCX_outgoing *o, ucs_status_t status)
         heddle_message_abandon(MPIDI_UCX_port(o->vni), o->result.message, HEDDLE_ERR_PEER);
         MPIDI_UCX_note_status(o->vni, o->ep, status);
     }
-    if (!o->is_lost && (is_packed(o) || o->result.path == HEDDLE_PATH_PUT)) {
+    if (!o->is_lost && is_awaited(o)) {
         if (status == UCS_ERR_CANCELED) {
             MPIR_STATUS_SET_CANCEL_BIT(o->sreq->status, TRUE);
         } else if (status != UCS_OK) {
@@ -135,7 +141,7 @@ void MPIDI_UCX_sends_lost(int vni, ucp_ep_h ep)
     struct MPIDI_UCX_outgoing *o;
     DL_FOREACH(MPIDI_UCX_vnis[vni].sending, o)
     {
-        if (o->ep != ep || o->is_lost || !is_packed(o))
+        if (o->ep != ep || o->is_lost || !is_awaited(o))
             continue;
         o->is_lost = true;
         MPIDI_UCX_REQ(o->sreq).ucp_request = NULL;

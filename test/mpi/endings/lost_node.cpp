@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A process of another node ends amid its messages: the connection to it fails, and nothing else
+ * tells of it. What waits for it ends with MPIX_ERR_PROC_FAILED within five seconds. In a job
+ * without devices nothing can, so the job ends.
+ *
+ * The other node is a PID namespace (run-endings), and UCX talks TCP.
+ */
+#include "survivor.hpp"
+
+#include <csignal>
+#include <unistd.h>
+
+using namespace survivor;
+
+namespace {
+
+constexpr int victim = 1, elements = 100000;
+
+void run_test()
+{
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN); /* of requests, too */
+    const gpu::Kind kind =
+        gpu::Machine::get().devices() > 0 ? gpu::Kind::device : gpu::Kind::pageable;
+    const Layout layout = contiguous(elements);
+    Buffer memory(kind, layout), in(kind, layout), out(kind, layout);
+    MPI_Win win;
+    MPI_Win_create(memory.at(), layout.bytes, 8, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+    MPI_Win_lock_all(MPI_MODE_NOCHECK, win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == victim) {
+        usleep(500000);
+        _exit(1); /* who is first in a PID namespace cannot kill itself */
+    }
+    MPI_Request receive, send, put;
+    MPI_Irecv(in.at(), 1, in.type(), victim, 1, MPI_COMM_WORLD, &receive);
+    MPI_Isend(out.at(), 1, out.type(), victim, 2, MPI_COMM_WORLD, &send);
+    MPI_Rput(out.at(), elements, MPI_DOUBLE, victim, 0, elements, MPI_DOUBLE, win, &put);
+    expect(true, "a receive", [&] { return MPI_Wait(&receive, MPI_STATUS_IGNORE); });
+    expect(true, "a send", [&] { return MPI_Wait(&send, MPI_STATUS_IGNORE); });
+    check(answer_of("a put", [&] { return MPI_Wait(&put, MPI_STATUS_IGNORE); }) != MPI_SUCCESS,
+          "a put: no error");
+    answer_of("unlock", [&] { return MPI_Win_unlock_all(win); });
+}
+
+} // namespace
+
+int main(int argc, char **argv) { return survivor::run(argc, argv, run_test); }
