@@ -547,6 +547,24 @@ TEST_CASE("a packed get that nobody reads in time is copied", "[get]")
         }
 }
 
+/* Its caller may free the buffer once it is copied, and the pack reads that. */
+TEST_CASE("a packed get is not copied before it is packed", "[get]")
+{
+    const Switched on("reset delay_us=50000");
+    Patient network(at_once);
+    Exchange exchange(network, network.a, network.b, scattered(), 1);
+    const int64_t before = launches();
+    REQUIRE(get_packed(exchange));
+    for (int i = 0; i < 1000; ++i)
+        network.progress(network.a);
+    CHECK(launches() - before == 1);
+    network.run_sender([&] { return exchange.sent.over; });
+    CHECK(launches() - before == 2);
+    exchange.receive();
+    network.run_receiver([&] { return exchange.received.over; }, network.b);
+    exchange.check();
+}
+
 TEST_CASE("a packed get into memory that cannot read it is copied", "[get]")
 {
     const Switched on("reset delay_us=20");

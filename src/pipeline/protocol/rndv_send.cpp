@@ -103,7 +103,8 @@ public:
         const bool is_read = !within_ && slot_->state() == SlotState::busy;
         const auto timeout = std::chrono::microseconds(port_.limits().timeout);
         const bool is_late = now - since_ >= (is_read ? for_readers : 1) * timeout;
-        if (!tried_ && (is_late || copy_ == Copy::asked) && !is_moving())
+        // Its caller may free the buffer once it is copied: so nothing reads that then.
+        if (!tried_ && (is_late || copy_ == Copy::asked) && !is_moving() && !is_packing())
             make_copy();
         return true;
     }
@@ -356,6 +357,10 @@ private:
         tried_ = is_copying_;
     }
 
+    bool is_packing() const
+    {
+        return is_packed_early() && chunks_.front().state == Chunk::State::moving;
+    }
     bool is_packed_early() const { return !chunks_.empty() && chunks_.front().round == no_round; }
 
     // Once all of it is there.

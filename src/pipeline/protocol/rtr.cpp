@@ -56,7 +56,7 @@ bool post_rtr(const Limits &limits, const heddle_rtr &rtr, const Buffer &buffer)
 
 const heddle_type *RemoteTypes::find(const unsigned char *flattened, size_t bytes)
 {
-    constexpr size_t most = 256;
+    constexpr size_t most = 64;
     const std::string_view key(reinterpret_cast<const char *>(flattened), bytes);
     if (const auto known = all_.find(key); known != all_.end())
         return known->second.get();
