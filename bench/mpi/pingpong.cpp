@@ -75,15 +75,11 @@ public:
             return;
         std::sort(all_.begin(), all_.end());
         const size_t n = all_.size();
-        bench::print({{"layout", layout},
-                      {"size", size},
-                      {"bytes", bytes},
-                      {"who", who},
-                      {"median", rounded(all_[n / 2])},
-                      {"low", rounded(all_[n / 10])},
-                      {"high", rounded(all_[n - 1 - n / 10])},
-                      {"samples", n},
-                      {"right", right}});
+        bench::Row row = bench::timed({{"layout", layout}, {"size", size}, {"bytes", bytes}}, who,
+                                      all_[n / 2], all_[n / 10], all_[n - 1 - n / 10]);
+        row["samples"] = n;
+        row["right"] = right;
+        bench::print(row);
     }
 
 private:

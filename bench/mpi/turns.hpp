@@ -29,12 +29,9 @@ struct Kind {
 };
 
 // A line of JSON: which case it is, and what was measured of one kind.
-inline void print(Row row, const Kind &kind, bool right)
+inline void print(const Row &of, const Kind &kind, bool right)
 {
-    row["who"] = kind.who;
-    row["median"] = rounded(kind.at(0.5));
-    row["low"] = rounded(kind.at(0.1));
-    row["high"] = rounded(kind.at(0.9));
+    Row row = timed(of, kind.who, kind.at(0.5), kind.at(0.1), kind.at(0.9));
     row["samples"] = kind.times.size();
     row["right"] = right;
     print(row);

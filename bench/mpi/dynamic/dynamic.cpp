@@ -83,14 +83,11 @@ void print(Kind kind, int blocks, int64_t bytes, const char *who, std::vector<do
     const auto at = [&](double share) {
         return times[static_cast<size_t>(share * static_cast<double>(times.size() - 1))];
     };
-    bench::print({{"what", kind_names[kind]},
-                  {"blocks", blocks},
-                  {"bytes", bytes},
-                  {"who", who},
-                  {"median", bench::rounded(at(0.5))},
-                  {"low", bench::rounded(at(0.1))},
-                  {"high", bench::rounded(at(0.9))},
-                  {"right", right}});
+    bench::Row row =
+        bench::timed({{"what", kind_names[kind]}, {"blocks", blocks}, {"bytes", bytes}}, who,
+                     at(0.5), at(0.1), at(0.9));
+    row["right"] = right;
+    bench::print(row);
 }
 
 // Element i of rank 0's memory is i.

@@ -210,15 +210,14 @@ private:
     void print(const char *call, Way &way) const
     {
         std::sort(way.times.begin(), way.times.end());
-        bench::print({{"folder", folder_},
-                      {"call", call},
-                      {"layout", shape_.name},
-                      {"bytes", packed_bytes()},
-                      {"who", way.who},
-                      {"median", bench::rounded(1e6 * way.times[way.times.size() / 2])},
-                      {"low", bench::rounded(1e6 * way.times.front())},
-                      {"high", bench::rounded(1e6 * way.times.back())},
-                      {"right", way.right}});
+        bench::Row row = bench::timed({{"folder", folder_},
+                                       {"call", call},
+                                       {"layout", shape_.name},
+                                       {"bytes", packed_bytes()}},
+                                      way.who, 1e6 * way.times[way.times.size() / 2],
+                                      1e6 * way.times.front(), 1e6 * way.times.back());
+        row["right"] = way.right;
+        bench::print(row);
     }
 
     const std::string folder_, path_;

@@ -68,18 +68,17 @@ bool measure(int size, int radius, int quantities, int turns, int in_a_row)
                       MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
         std::sort(kind.times.begin(), kind.times.end());
         const size_t n = kind.times.size();
-        if (rank == 0)
-            print({{"ranks", ranks},
+        Row row =
+            timed({{"ranks", ranks},
                    {"size", size},
                    {"radius", radius},
                    {"quantities", quantities},
-                   {"bytes", 8 * grid.block().packed},
-                   {"who", kind.who},
-                   {"median", rounded(kind.times[n / 2])},
-                   {"low", rounded(kind.times[n / 10])},
-                   {"high", rounded(kind.times[n - 1 - n / 10])},
-                   {"samples", n},
-                   {"wrong", kind.wrong}});
+                   {"bytes", 8 * grid.block().packed}},
+                  kind.who, kind.times[n / 2], kind.times[n / 10], kind.times[n - 1 - n / 10]);
+        row["samples"] = n;
+        row["wrong"] = kind.wrong;
+        if (rank == 0)
+            print(row);
     }
     return right;
 }
