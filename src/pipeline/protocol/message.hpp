@@ -234,8 +234,8 @@ std::unique_ptr<Receiver> receive_message(Port &port, const Envelope &envelope,
 
 // ---- put: put.cpp ----
 
-// Waits some 2 us for the RTR, a little longer than it saves: where both ends go on at the same
-// time, it comes when its sender looks. Whether it came.
+// Waits for the RTR (limits.hpp says how long), a little longer than it saves: where both ends go
+// on at the same time, it comes when its sender looks. Whether it came.
 bool wait_for_rtr(Port &port, const void *peer, uint64_t after, bool is_persistent);
 // Of what follows `after`: claims the RTR and begins to write, before all else that a message
 // takes; `is_batched`: or with the port's progress. Null where it cannot: nothing has happened.

@@ -33,8 +33,8 @@ struct PutTarget {
 
     Data data() const { return {side, import.memory}; }
 };
-// The buffer of a record, for `bytes` packed bytes. PEER: it cannot be opened, or others ways are
-// faster. FORMAT: its bytes do not lie where it says.
+// The buffer of a record, for `bytes` packed bytes. PEER: it cannot be opened. FORMAT:
+// its bytes do not lie where it says.
 Error open_target(const RtrRecord &record, const Importer &by, int64_t bytes, RemoteTypes &types,
                   PutTarget &target);
 

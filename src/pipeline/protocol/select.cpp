@@ -25,6 +25,13 @@ bool stays(const Facts &facts)
     return has(facts, HEDDLE_MESSAGE_BLOCKING) || is_persistent(facts);
 }
 
+// Its envelope waits behind others that are being packed. A persistent message goes by no faster
+// way otherwise.
+bool is_held_back(const Facts &facts)
+{
+    return has(facts, HEDDLE_MESSAGE_QUEUED) && !is_persistent(facts);
+}
+
 // What is not dense is packed in exported memory first. That pays where an RTR may follow.
 bool can_get(const Facts &facts)
 {
@@ -40,7 +47,7 @@ const char *why_packed(const Facts &facts, const Limits &limits)
         return "shorter than an envelope";
     if (has(facts, HEDDLE_MESSAGE_SYNCHRONOUS))
         return "short and synchronous";
-    if (has(facts, HEDDLE_MESSAGE_QUEUED) && !is_persistent(facts))
+    if (is_held_back(facts))
         return "short, behind others that are being packed";
     if (has(facts, HEDDLE_MESSAGE_SELF))
         return nullptr;
@@ -120,8 +127,7 @@ std::string name_of(const Envelope &envelope)
 
 bool can_put(const Facts &facts, const Limits &limits)
 {
-    return has(facts, HEDDLE_MESSAGE_NODE) && stays(facts) &&
-           (!has(facts, HEDDLE_MESSAGE_QUEUED) || is_persistent(facts)) &&
+    return has(facts, HEDDLE_MESSAGE_NODE) && stays(facts) && !is_held_back(facts) &&
            !has(facts, HEDDLE_MESSAGE_NATIVE) && facts.buffer.bytes() > 0 && can_get(facts) &&
            limits.allow(Mode::reference);
 }

@@ -42,13 +42,22 @@ int MPIDI_UCX_gpu_post_init(void)
     return MPIDI_UCX_ended_post_init(any[devices]);
 }
 
-void MPIDI_UCX_gpu_progress(int vni)
+/* What came of it at the port. */
+static int progress_messages(int vni)
 {
     const struct MPIDI_UCX_vni *of = &MPIDI_UCX_vnis[vni];
+    int events = 0;
     if (of->moves.any) /* envelopes may wait for them */
         MPIDI_UCX_moves_progress(vni);
-    if (of->port_active != NULL && *of->port_active)
-        heddle_port_progress(of->port, NULL);
+    if (of->port_active != NULL && *of->port_active &&
+        heddle_port_progress(of->port, &events) != HEDDLE_SUCCESS)
+        events = 0;
+    return events;
+}
+
+void MPIDI_UCX_gpu_progress(int vni)
+{
+    (void)progress_messages(vni);
     MPIDI_UCX_look(vni);
 }
 
@@ -57,13 +66,9 @@ void MPIDI_UCX_all_started(void)
     if (!(MPIDI_UCX_watch & MPIDI_UCX_WATCH_GPU))
         return;
     for (int vni = 0; vni < MPIDI_UCX_global.num_vnis; vni++) {
-        const struct MPIDI_UCX_vni *of = &MPIDI_UCX_vnis[vni];
         MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(vni).lock);
-        if (of->moves.any)
-            MPIDI_UCX_moves_progress(vni);
-        for (int events = 1; events > 0 && of->port_active != NULL && *of->port_active;)
-            if (heddle_port_progress(of->port, &events) != HEDDLE_SUCCESS)
-                break;
+        while (progress_messages(vni) > 0)
+            continue; /* each begins one launch */
         MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(vni).lock);
     }
 }
