@@ -132,6 +132,8 @@ HEDDLE_API int heddle_port_place(heddle_port *port, const void *header, size_t h
 /* The bytes of `token` (heddle_port_place) are where they belong. `error`: HEDDLE_SUCCESS, or why
  * they will not come (best PEER). `token` is void then. A null `token` is ignored. */
 HEDDLE_API void heddle_port_placed(heddle_port *port, void *token, int error);
+/* Whom the bytes of `token` (heddle_port_place) come from; null: nobody waits for them. */
+HEDDLE_API const void *heddle_port_peer(heddle_port *port, const void *token);
 /* `peer` is gone, or, if it is null, all peers are. Their messages end with `error`, and nothing is
  * sent to them. With LOST, their processes have ended, and the transport has delivered all that
  * they sent; then memory that the transport still has for them comes back. The transport may call

@@ -48,6 +48,12 @@ public:
         return {};
     }
 
+    size_t bytes() noexcept
+    {
+        const std::lock_guard lock(lock_);
+        return bytes_;
+    }
+
 private:
     PoolBlock remove(size_t i) noexcept
     {
@@ -105,5 +111,7 @@ void give_block(PoolBlock block, PoolUse use) noexcept
             return;
     }
 }
+
+size_t idle_bytes() noexcept { return arrays.bytes() + scratch.bytes(); }
 
 } // namespace heddle

@@ -40,6 +40,8 @@ enum class PoolUse : uint8_t {
 // block_size(bytes) bytes, not initialized. Errors: std::bad_alloc.
 PoolBlock take_block(size_t bytes, PoolUse use = PoolUse::arrays);
 void give_block(PoolBlock block, PoolUse use = PoolUse::arrays) noexcept;
+// The bytes that lie idle, for both uses.
+size_t idle_bytes() noexcept;
 
 // Is told of each block of pages of arrays before the system gets it back. May be set once.
 using BlockEnds = void (*)(char *at) noexcept;

@@ -228,6 +228,14 @@ void heddle_port_placed(heddle_port *port, void *token, int error)
     heddle_port_sent(port, token, error);
 }
 
+const void *heddle_port_peer(heddle_port *port, const void *token)
+{
+    const void *peer = nullptr;
+    if (token)
+        with(port, [&](const Port &p) { peer = p.peer_of(token); });
+    return peer;
+}
+
 void heddle_port_lost(heddle_port *port, const void *peer, int error)
 {
     with(port, [&](Port &p) { p.lost(peer, Error::of(error)); });

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What is open, what it did, what memory a pointer names, and what a type takes.
+#include "engine/pool.hpp"
 #include "gpu/core/counters.hpp"
 #include "gpu/core/devices.hpp"
 #include "gpu/core/error_detail.hpp"
@@ -34,7 +35,7 @@ const Source choices([](Counts &counts) {
                       devices ? devices->backend().launched() : 0});
 });
 
-const Source slabs([](Counts &counts) {
+const Source memory([](Counts &counts) {
     int64_t device = 0, pinned = 0, device_used = 0, pinned_used = 0;
     const Devices *const devices = Devices::if_open();
     for (int i = 0; devices && i < devices->count(); ++i) {
@@ -49,6 +50,8 @@ const Source slabs([](Counts &counts) {
     const char *const use = "bytes of staging memory that are in use";
     counts.push_back({"slabs", "device_used", use, device_used, true});
     counts.push_back({"slabs", "pinned_used", use, pinned_used, true});
+    counts.push_back({"pools", "idle", "bytes of host memory that wait for the next large type",
+                      static_cast<int64_t>(idle_bytes()), true});
 });
 
 // The settings that differ from their defaults.

@@ -245,6 +245,12 @@ Error Port::send(void *peer, uint64_t message, const Header &header, const void 
 
 // ---- from the transport ----
 
+const void *Port::peer_of(const void *token) const
+{
+    const Message *const message = find(static_cast<const Errand *>(token)->message);
+    return message ? message->peer() : nullptr;
+}
+
 void Port::sent(void *token, Error error)
 {
     const Errand errand = *static_cast<Errand *>(token);

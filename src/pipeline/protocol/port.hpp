@@ -39,6 +39,8 @@ public:
     void begin(std::unique_ptr<Receiver> message);
     Error progress(int &events);
     void sent(void *token, Error error);
+    // Whose message the token's is; null: nobody's any more.
+    const void *peer_of(const void *token) const;
     Error arrived(const Header &header, const void *data, size_t bytes);
     Error place(const Header &header, size_t bytes, void **where, void **token);
     void lost(const void *peer, Error error);

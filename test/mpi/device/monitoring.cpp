@@ -146,6 +146,7 @@ int main(int argc, char **argv)
             bytes_whole("heddle_messages_bytes_whole"),
             slabs("heddle_slabs_pinned", MPI_T_PVAR_CLASS_LEVEL),
             used("heddle_slabs_pinned_used", MPI_T_PVAR_CLASS_LEVEL),
+            idle("heddle_pools_idle", MPI_T_PVAR_CLASS_LEVEL),
             launches("heddle_launches_kernels");
         send(100000);
         const auto counted = by_value.read() + shared.read() + by_reference.read();
@@ -166,6 +167,8 @@ int main(int argc, char **argv)
         if (!oneshot) /* it may all stay on devices */
             check(slabs.read() > 0, "no pinned memory is counted");
         use(slabs, used);
+        indexed(100000); /* its arrays stay when it goes */
+        check(idle.read() > 0, "memory that was given back is not counted");
         const auto launched = launches.read();
         send(10, indexed);
         check(rank == 1 || launches.read() > launched, "a launch is not counted");

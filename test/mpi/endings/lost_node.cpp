@@ -42,6 +42,10 @@ void run_test()
     check(answer_of("a put", [&] { return MPI_Wait(&put, MPI_STATUS_IGNORE); }) != MPI_SUCCESS,
           "a put: no error");
     answer_of("unlock", [&] { return MPI_Win_unlock_all(win); });
+    expect(true, "a lock", [&] { return MPI_Win_lock(MPI_LOCK_SHARED, victim, 0, win); });
+    expect(true, "a lock of all", [&] { return MPI_Win_lock_all(0, win); });
+    expect(false, "a lock of its own", [&] { return MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, win); });
+    expect(false, "an unlock", [&] { return MPI_Win_unlock(rank, win); });
 }
 
 } // namespace

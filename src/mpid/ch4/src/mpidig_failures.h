@@ -104,37 +104,39 @@ MPL_STATIC_INLINE_PREFIX bool MPIDIG_waits_for(MPIR_Win *win, int rank, int unde
         mpi_errno = MPI_SUCCESS;                                                                   \
     } while (0)
 
-/* MPI_Win_unlock_all waits for the answers of all whom it told. */
-#define MPIDIG_TELL_UNLOCKALL(win, rank, msg, vci, is_local, mpi_errno)                            \
+/* MPI_Win_lock_all and MPI_Win_unlock_all wait for the answers of all whom they told. Who has ended
+ * counts as one that answered. `step` is what an answer adds to the number of locks. */
+#define MPIDIG_TELL_ALL(win, rank, what, step, msg, vci, is_local, mpi_errno)                      \
     do {                                                                                           \
         bool told_;                                                                                \
-        MPIDIG_TELL(told_, win, rank, MPIDIG_WIN_UNLOCKALL, msg, vci, is_local);                   \
+        MPIDIG_TELL(told_, win, rank, what, msg, vci, is_local);                                   \
         if (!told_)                                                                                \
-            MPIDIG_unlocked(win, rank);                                                            \
+            MPIDIG_answered(win, rank, step);                                                      \
         mpi_errno = MPI_SUCCESS;                                                                   \
     } while (0)
-MPL_STATIC_INLINE_PREFIX void MPIDIG_unlock_begin(MPIR_Win *win)
+MPL_STATIC_INLINE_PREFIX void MPIDIG_ask_all(MPIR_Win *win)
 {
-    MPIDIG_WIN(win, unlocked) = MPL_calloc(win->comm_ptr->local_size, sizeof(char), MPL_MEM_RMA);
-    MPIR_Assert(MPIDIG_WIN(win, unlocked) != NULL);
+    MPIDIG_WIN(win, answered) = MPL_calloc(win->comm_ptr->local_size, sizeof(char), MPL_MEM_RMA);
+    MPIR_Assert(MPIDIG_WIN(win, answered) != NULL);
 }
-MPL_STATIC_INLINE_PREFIX void MPIDIG_unlocked(MPIR_Win *win, int rank)
+MPL_STATIC_INLINE_PREFIX void MPIDIG_answered(MPIR_Win *win, int rank, int step)
 {
-    if (!MPIDIG_WIN(win, unlocked)[rank])
-        MPIDIG_WIN(win, sync).lockall.allLocked--;
-    MPIDIG_WIN(win, unlocked)[rank] = true;
+    if (!MPIDIG_WIN(win, answered)[rank])
+        MPIDIG_WIN(win, sync).lockall.allLocked += step;
+    MPIDIG_WIN(win, answered)[rank] = true;
 }
-MPL_STATIC_INLINE_PREFIX bool MPIDIG_waits_for_unlocks(MPIR_Win *win)
+MPL_STATIC_INLINE_PREFIX bool MPIDIG_waits_for_all(MPIR_Win *win, int step)
 {
-    for (int rank = 0; MPIDI_left_somebody && rank < win->comm_ptr->local_size; rank++)
+    const int size = win->comm_ptr->local_size;
+    for (int rank = 0; MPIDI_left_somebody && rank < size; rank++)
         if (MPIDI_UCX_member_has_ended(win->comm_ptr, rank))
-            MPIDIG_unlocked(win, rank);
-    return MPIDIG_WIN(win, sync).lockall.allLocked != 0;
+            MPIDIG_answered(win, rank, step);
+    return (int)MPIDIG_WIN(win, sync).lockall.allLocked != (step > 0 ? size : 0);
 }
-MPL_STATIC_INLINE_PREFIX void MPIDIG_unlock_end(MPIR_Win *win)
+MPL_STATIC_INLINE_PREFIX void MPIDIG_all_answered(MPIR_Win *win)
 {
-    MPL_free(MPIDIG_WIN(win, unlocked));
-    MPIDIG_WIN(win, unlocked) = NULL;
+    MPL_free(MPIDIG_WIN(win, answered));
+    MPIDIG_WIN(win, answered) = NULL;
 }
 
 /* What a synchronization returns. */

@@ -20,10 +20,10 @@ struct posted {
     char flattened[];
 };
 
-static void give_up(const struct MPIDI_UCX_telling *t)
+static void give_up(const struct MPIDI_UCX_telling *t, int error)
 {
     if (t->message != 0)
-        (void)heddle_message_abandon(MPIDI_UCX_port(t->vni), t->message, HEDDLE_ERR_PEER);
+        (void)heddle_message_abandon(MPIDI_UCX_port(t->vni), t->message, error);
     if (t->lost != NULL)
         t->lost(t->vni, t->it.operation);
 }
@@ -34,7 +34,7 @@ static void end(struct posted *p, ucs_status_t status)
         const struct MPIDI_UCX_telling t = {
             .it = p->it, .vni = p->vni, .message = p->message, .lost = p->lost};
         MPIDI_UCX_note_status(p->vni, p->ep, status);
-        give_up(&t);
+        give_up(&t, MPIDI_UCX_error_of(p->vni, p->ep, status));
     }
     MPL_free(p);
 }
@@ -63,7 +63,7 @@ void MPIDI_UCX_announce(struct MPIDI_UCX_telling *t)
     t->it.rank = t->win->comm_ptr->rank;
     t->it.win_id = MPIDIG_WIN(t->win, win_id);
     if (p == NULL) {
-        give_up(t);
+        give_up(t, HEDDLE_ERR_NO_MEMORY);
         return;
     }
     *p = (struct posted){

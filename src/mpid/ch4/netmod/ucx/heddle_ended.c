@@ -12,6 +12,7 @@
 
 #include <signal.h>
 #include <time.h>
+#include <unistd.h>
 
 #define POLLS_BETWEEN 64              /* looks at the clock */
 #define NS_BETWEEN INT64_C(100000000) /* looks at the processes */
@@ -22,6 +23,7 @@
 static heddle_process *processes;
 static struct peer {
     bool ended;
+    bool outlives; /* a connection to it that has failed */
     bool drained[MPIDI_CH4_MAX_VCIS]; /* all that it sent has been seen there */
     uint32_t meeting;                 /* the last that it is known to have come to */
 } * peers;
@@ -166,6 +168,50 @@ int MPIDI_UCX_rank_of(const void *ep, int vni)
     return -1;
 }
 
+static bool is_here(int rank) { return processes[rank].node == processes[MPIR_Process.rank].node; }
+
+static bool is_of_connection(ucs_status_t status)
+{
+    return UCS_IS_ENDPOINT_ERROR(status) || status == UCS_ERR_CONNECTION_RESET;
+}
+
+/* UCX may meet a process that was killed before the system says that it has ended: one whose
+ * connection has failed gets the time to, once. */
+static void see_end(int rank, bool waits)
+{
+    const int64_t begun = now();
+    int ended = 0;
+    while (heddle_process_ended(&processes[rank], &ended) == HEDDLE_SUCCESS && !ended && waits &&
+           now() - begun < NS_TO_END)
+        usleep(1000);
+    if (ended)
+        note_ended(rank);
+    else if (waits)
+        peers[rank].outlives = true;
+}
+
+int MPIDI_UCX_error_of(int vni, ucp_ep_h ep, ucs_status_t status)
+{
+    if (status == UCS_OK)
+        return HEDDLE_SUCCESS;
+    const bool asks = peers != NULL && stage == RUNNING;
+    const int rank = asks ? MPIDI_UCX_rank_of(ep, vni) : -1;
+    if (rank < 0)
+        return HEDDLE_ERR_PEER;
+    const bool failed = is_of_connection(status);
+    if (!peers[rank].ended && is_here(rank))
+        see_end(rank, failed && !peers[rank].outlives);
+    else if (failed)
+        note_ended(rank);
+    return peers[rank].ended ? HEDDLE_ERR_LOST : HEDDLE_ERR_PEER;
+}
+
+void MPIDI_UCX_note_status(int vni, ucp_ep_h ep, ucs_status_t status)
+{
+    if (is_of_connection(status) && MPIDI_UCX_error_of(vni, ep, status) == HEDDLE_ERR_PEER)
+        heddle_port_lost(MPIDI_UCX_port(vni), ep, HEDDLE_ERR_PEER);
+}
+
 static void note_failure(int vni, int rank, ucp_ep_h ep)
 {
     struct failure *f = MPL_malloc(sizeof(*f), MPL_MEM_OTHER);
@@ -213,7 +259,7 @@ static void connection_failed(void *arg, ucp_ep_h ep, ucs_status_t status)
             continue;
         if (stage == RUNNING && !(MPIDI_UCX_watch & MPIDI_UCX_WATCH_GPU))
             end_job(rank, status);
-        if (processes[rank].node == processes[MPIR_Process.rank].node)
+        if (is_here(rank))
             note_failure(vni, rank, ep);
         else
             note_ended(rank);

@@ -91,9 +91,6 @@ enum { MPIDI_UCX_AM_PORT = 1, MPIDI_UCX_AM_LEAVING = 2, MPIDI_UCX_AM_ACCESS = 3 
 int MPIDI_UCX_take_am(int vni, unsigned number, ucp_am_recv_callback_t callback);
 /* Sends one that is a header alone. HEDDLE_ERR_*. */
 int MPIDI_UCX_send_am(unsigned number, ucp_ep_h ep, const void *header, size_t header_bytes);
-/* UCX says of a message to that endpoint how it ended. */
-void MPIDI_UCX_note_status(int vni, ucp_ep_h ep, ucs_status_t status);
-
 /* ---- heddle_moves.c: packs and unpacks of short messages, many at a time --------------------- */
 
 /* A pack or an unpack: a member of what it belongs to. Buffers, types and the move itself stay
@@ -215,6 +212,12 @@ void MPIDI_UCX_begin_leaving(void);
 void MPIDI_UCX_begin_closing(void);
 /* The rank in the job that a connection of that VNI leads to; -1: none. */
 int MPIDI_UCX_rank_of(const void *ep, int vni);
+/* UCX says of a message to that endpoint how it ended. HEDDLE_ERR_*: LOST if its process has ended;
+ * one of another node has when the connection failed. */
+int MPIDI_UCX_error_of(int vni, ucp_ep_h ep, ucs_status_t status);
+/* The same. Where the connection failed, all else that goes there fails, too: of a process that has
+ * ended by the next look. */
+void MPIDI_UCX_note_status(int vni, ucp_ep_h ep, ucs_status_t status);
 /* Whether it has said so. */
 bool MPIDI_UCX_has_come(int rank, uint32_t meeting);
 

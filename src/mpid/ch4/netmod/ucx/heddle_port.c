@@ -9,12 +9,6 @@
 
 struct MPIDI_UCX_vni MPIDI_UCX_vnis[MPIDI_CH4_MAX_VCIS];
 
-void MPIDI_UCX_note_status(int vni, ucp_ep_h ep, ucs_status_t status)
-{
-    if (UCS_IS_ENDPOINT_ERROR(status) || status == UCS_ERR_CONNECTION_RESET)
-        heddle_port_lost(MPIDI_UCX_port(vni), ep, HEDDLE_ERR_PEER);
-}
-
 /* ---- out ------------------------------------------------------------------------------------- */
 
 /* A header that UCX may still need, and whose it is. */
@@ -30,7 +24,7 @@ static void sent(void *request, ucs_status_t status, void *user_data)
 {
     struct sending *s = user_data;
     if (s->port != NULL) {
-        heddle_port_sent(s->port, s->token, status == UCS_OK ? HEDDLE_SUCCESS : HEDDLE_ERR_PEER);
+        heddle_port_sent(s->port, s->token, MPIDI_UCX_error_of(s->vni, s->ep, status));
         MPIDI_UCX_note_status(s->vni, s->ep, status);
     }
     MPL_free(s);
@@ -55,7 +49,9 @@ static int send_am(unsigned number, const struct sending *sending, const void *h
     *done = request == NULL || UCS_PTR_IS_ERR(request);
     if (*done)
         MPL_free(s);
-    return UCS_PTR_IS_ERR(request) ? HEDDLE_ERR_PEER : HEDDLE_SUCCESS;
+    return UCS_PTR_IS_ERR(request)
+               ? MPIDI_UCX_error_of(sending->vni, sending->ep, UCS_PTR_STATUS(request))
+               : HEDDLE_SUCCESS;
 }
 
 static int send_to_port(void *context, void *peer, const void *header, size_t header_bytes,
@@ -78,13 +74,15 @@ int MPIDI_UCX_send_am(unsigned number, ucp_ep_h ep, const void *header, size_t h
 struct placing {
     heddle_port *port;
     void *token;
+    int vni;
 };
 
 static void placed(void *request, ucs_status_t status, size_t length, void *user_data)
 {
     struct placing *p = user_data;
+    const void *from = status == UCS_OK ? NULL : heddle_port_peer(p->port, p->token);
     (void)length;
-    heddle_port_placed(p->port, p->token, status == UCS_OK ? HEDDLE_SUCCESS : HEDDLE_ERR_PEER);
+    heddle_port_placed(p->port, p->token, MPIDI_UCX_error_of(p->vni, (ucp_ep_h)from, status));
     MPL_free(p);
     if (request != NULL)
         ucp_request_release(request);
@@ -99,6 +97,7 @@ static ucs_status_t fetch(int vni, heddle_port *port, const void *header, size_t
     if (p == NULL)
         return UCS_ERR_NO_MEMORY;
     p->port = port;
+    p->vni = vni;
     if (heddle_port_place(port, header, header_bytes, bytes, &where, &p->token) != HEDDLE_SUCCESS ||
         where == NULL) {
         MPL_free(p);

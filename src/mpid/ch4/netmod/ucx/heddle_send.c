@@ -58,14 +58,16 @@ static void end(struct MPIDI_UCX_outgoing *o, ucs_status_t status)
 {
     DL_DELETE(MPIDI_UCX_vnis[o->vni].sending, o);
     if (status != UCS_OK && !is_packed(o)) {
-        heddle_message_abandon(MPIDI_UCX_port(o->vni), o->result.message, HEDDLE_ERR_PEER);
+        heddle_message_abandon(MPIDI_UCX_port(o->vni), o->result.message,
+                               MPIDI_UCX_error_of(o->vni, o->ep, status));
         MPIDI_UCX_note_status(o->vni, o->ep, status);
     }
     if (!o->is_lost && is_awaited(o)) {
         if (status == UCS_ERR_CANCELED) {
             MPIR_STATUS_SET_CANCEL_BIT(o->sreq->status, TRUE);
         } else if (status != UCS_OK) {
-            MPIDIG_fail(o->sreq, MPI_ERR_OTHER);
+            const int error = MPIDI_UCX_error_of(o->vni, o->ep, status);
+            MPIDIG_fail(o->sreq, MPIDI_UCX_message_error(error, o->rank));
         }
         MPIDIU_request_complete(o->sreq);
     }

@@ -128,7 +128,7 @@ int MPIDI_UCX_direct_create(MPIR_Win *win)
     int mpi_errno =
         MPIDI_UCX_agree(win->comm_ptr, has_device_memory(win), false, &has_devices, &shares);
     MPIDI_UCX_WIN(win).has_devices = has_devices;
-    if (mpi_errno != MPI_SUCCESS || !has_devices || !shares)
+    if (mpi_errno != MPI_SUCCESS || !shares)
         return mpi_errno;
     const int regions = win->create_flavor == MPI_WIN_FLAVOR_DYNAMIC ? MPIDI_UCX_DIRECT_REGIONS : 1;
     const size_t size = win->comm_ptr->local_size;

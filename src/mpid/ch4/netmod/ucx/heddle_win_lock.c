@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The locks of direct windows (heddle_win.h): words in memory that the members share. Whoever waits
- * makes all progress, so that nobody waits for it in turn. If the holder has ended, the wait ends
- * with MPIX_ERR_PROC_FAILED. MPICH keeps the epochs: to it each lock is one with MPI_MODE_NOCHECK.
+ * The locks of windows within a node (heddle_win.h): words in memory that the members share. Whoever
+ * waits makes all progress, so that nobody waits for it in turn. If the holder has ended, the wait
+ * ends with MPIX_ERR_PROC_FAILED. MPICH keeps the epochs: to it each lock is one with
+ * MPI_MODE_NOCHECK. In other windows the target gives the lock, unless it has ended.
  */
 #include "mpidimpl.h"
 #include "ucx_impl.h"
@@ -133,11 +134,34 @@ static bool is_open(const MPIR_Win *win, int epoch)
     return MPIDI_left_somebody && MPIDIG_WIN(win, sync).access_epoch_type == epoch;
 }
 
+/* The lock of a target that gives it. To MPICH who has ended gave its lock, too. */
+static int ask_for_lock(int lock_type, int rank, int assert, MPIR_Win *win)
+{
+    const int mpi_errno = MPIDIG_mpi_win_lock(lock_type, rank, assert, win);
+    if (!MPIDI_UCX_member_has_ended(win->comm_ptr, rank))
+        return mpi_errno;
+    if (mpi_errno == MPI_SUCCESS)
+        (void)MPIDIG_win_result(win, MPIDIG_mpi_win_unlock(rank, win));
+    return MPIDI_UCX_member_error(rank);
+}
+
+static int ask_for_all_locks(int assert, MPIR_Win *win)
+{
+    const int mpi_errno = MPIDIG_mpi_win_lock_all(assert, win);
+    for (int rank = 0; mpi_errno == MPI_SUCCESS && rank < win->comm_ptr->local_size; rank++)
+        if (MPIDI_UCX_member_has_ended(win->comm_ptr, rank)) {
+            (void)MPIDIG_win_result(win, MPIDIG_mpi_win_unlock_all(win));
+            return MPIDI_UCX_member_error(rank);
+        }
+    return mpi_errno;
+}
+
 /* MPICH first sees whether there may be such an epoch. */
 int MPIDI_UCX_direct_lock(int lock_type, int rank, int assert, MPIR_Win *win)
 {
     if (MPIDI_UCX_WIN(win).direct == NULL)
-        return MPIDIG_mpi_win_lock(lock_type, rank, assert, win);
+        return assert & MPI_MODE_NOCHECK ? MPIDIG_mpi_win_lock(lock_type, rank, assert, win)
+                                         : ask_for_lock(lock_type, rank, assert, win);
     int mpi_errno = MPIDIG_mpi_win_lock(lock_type, rank, assert | MPI_MODE_NOCHECK, win);
     if (mpi_errno != MPI_SUCCESS || assert & MPI_MODE_NOCHECK)
         return mpi_errno;
@@ -162,7 +186,8 @@ int MPIDI_UCX_direct_unlock(int rank, MPIR_Win *win)
 int MPIDI_UCX_direct_lock_all(int assert, MPIR_Win *win)
 {
     if (MPIDI_UCX_WIN(win).direct == NULL)
-        return MPIDIG_mpi_win_lock_all(assert, win);
+        return assert & MPI_MODE_NOCHECK ? MPIDIG_mpi_win_lock_all(assert, win)
+                                         : ask_for_all_locks(assert, win);
     int mpi_errno = MPIDIG_mpi_win_lock_all(assert | MPI_MODE_NOCHECK, win);
     if (mpi_errno != MPI_SUCCESS || assert & MPI_MODE_NOCHECK)
         return mpi_errno;
