@@ -189,6 +189,22 @@ typedef struct heddle_exported {
  * Errors: ARG; BUFFER (it is no device memory that can be opened, or HEDDLE_PEER forbids it). */
 HEDDLE_API int heddle_export(const void *at, int64_t bytes, heddle_exported *exported);
 
+/* Device memory of the library's that others can open: to pack into. It comes out of few large
+ * allocations, which stay until the process ends. Never grows. */
+typedef struct heddle_piece {
+    void *at;
+    uint64_t allocation; /* that it lies in: a number of this process, from 1 on */
+    int64_t offset;      /* within that */
+    heddle_exported exported;
+    uint64_t internal[2]; /* the library's */
+} heddle_piece;
+/* A piece of `bytes` bytes of the device that `near` lies on. It is the caller's, for
+ * heddle_piece_give_back. Errors: ARG; BUFFER (`near` is no device's, or memory of that device
+ * cannot be opened, or HEDDLE_PEER forbids it); NO_MEMORY (HEDDLE_SLAB_LIMIT is reached). */
+HEDDLE_API int heddle_piece_take(int64_t bytes, const void *near, heddle_piece *piece);
+/* Nobody may use it any more. */
+HEDDLE_API void heddle_piece_give_back(const heddle_piece *piece);
+
 typedef struct heddle_import heddle_import;
 /* Opens another process's memory for the device that `near` lies on, a buffer in this process.
  * Null, or host memory: for a device that is in use. Takes 0.1 ms the first time; then it is kept

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "interpose/data.hpp"
 
+#include "interpose/parcel.hpp"
 #include "interpose/report.hpp"
 
 #include <algorithm>
@@ -119,6 +120,25 @@ std::optional<Data> device_data_of_any_form(const void *buffer, int64_t count, M
     return find(buffer, count, type, true);
 }
 
+std::optional<Data> received_data(const void *buffer, int64_t count, MPI_Datatype type)
+{
+    if (!has_met_peers())
+        return device_data(buffer, count, type);
+    std::optional<Data> data = any_data(buffer, count, type);
+    return data && data->bytes() < Envelope::wire_bytes ? device_data(buffer, count, type)
+                                                        : std::move(data);
+}
+
+std::optional<Data> any_data(const void *buffer, int64_t count, MPI_Datatype type)
+{
+    if (count <= 0 || buffer == MPI_IN_PLACE || type == MPI_DATATYPE_NULL)
+        return {};
+    ShapePtr shape = shape_or_complaint(type);
+    if (!shape || shape->info().size == 0)
+        return {};
+    return Data{const_cast<void *>(buffer), count, std::move(shape)};
+}
+
 // Short data are with MPI sooner out of host memory. The threshold is an estimate.
 Method method_for(int64_t bytes, const void *near)
 {
@@ -135,6 +155,14 @@ const void *Data::near() const
 {
     return buffer ? static_cast<const std::byte *>(buffer) + shape->info().true_lb
                   : device_run(*shape, count);
+}
+
+// A device's memory is not looked at where the MPI takes none.
+bool Data::mpi_may_have_it() const
+{
+    const heddle_type_info &info = shape->info();
+    const bool is_dense = info.contiguous || (count == 1 && info.runs == 1);
+    return is_dense && (mpi_takes_device_memory() || !is_device_memory(first()));
 }
 
 Staging::Staging(int64_t bytes, const void *near, Method method) : method_(method)

@@ -27,6 +27,13 @@ struct Data {
     heddle_side side(int64_t offset = 0) const { return {buffer, count, shape->type(), offset}; }
     // What staging memory for it should be near to.
     const void *near() const;
+    // The first byte. Only of dense data.
+    void *first() const
+    {
+        return static_cast<std::byte *>(buffer) + shape->info().true_lb;
+    }
+    // They are dense, in memory that MPI takes.
+    bool mpi_may_have_it() const;
 };
 
 // Nothing where MPI may have the buffer as it is: it is the host's, holds no data, or is dense
@@ -34,6 +41,13 @@ struct Data {
 std::optional<Data> device_data(const void *buffer, int64_t count, MPI_Datatype type);
 // The same, where MPI does not take what it gets as it is: packed data, a reduction.
 std::optional<Data> device_data_of_any_form(const void *buffer, int64_t count, MPI_Datatype type);
+
+// The same of a buffer that receives. Where envelopes may come (peers.hpp), host memory too, if it
+// has room for one.
+std::optional<Data> received_data(const void *buffer, int64_t count, MPI_Datatype type);
+
+// The same of a buffer in any memory.
+std::optional<Data> any_data(const void *buffer, int64_t count, MPI_Datatype type);
 
 // Where data are packed for MPI: in pinned host memory (one-shot), or on the device, for an MPI
 // that takes device memory.

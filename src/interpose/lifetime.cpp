@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The start and the end of MPI.
 #include "interpose/bindings.hpp"
+#include "interpose/held.hpp"
 #include "interpose/operation.hpp"
+#include "interpose/parcel.hpp"
 #include "interpose/report.hpp"
 #include "interpose/shape.hpp"
 
@@ -13,6 +15,8 @@ int MPI_Init(int *argc, char ***argv)
 {
     bind_all();
     const int error = PMPI_Init(argc, argv);
+    if (error == MPI_SUCCESS)
+        meet_peers();
     print_start(device_is_open());
     return error;
 }
@@ -21,6 +25,8 @@ int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 {
     bind_all();
     const int error = PMPI_Init_thread(argc, argv, required, provided);
+    if (error == MPI_SUCCESS)
+        meet_peers();
     print_start(device_is_open());
     return error;
 }
@@ -28,6 +34,9 @@ int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 int MPI_Finalize()
 {
     finish_all();
+    forget_held();
+    close_offers();
+    part_from_peers();
     forget_shapes();
     free_what_waits();
     print_counters();

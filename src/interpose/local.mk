@@ -20,13 +20,19 @@ interpose_sources = \
     src/interpose/files.cpp \
     src/interpose/handles.cpp \
     src/interpose/handles.hpp \
+    src/interpose/held.cpp \
+    src/interpose/held.hpp \
     src/interpose/lifetime.cpp \
     src/interpose/message.cpp \
     src/interpose/message.hpp \
     src/interpose/operation.cpp \
     src/interpose/operation.hpp \
     src/interpose/packing.cpp \
+    src/interpose/parcel.cpp \
+    src/interpose/parcel.hpp \
     src/interpose/partitioned.cpp \
+    src/interpose/peers.cpp \
+    src/interpose/peers.hpp \
     src/interpose/persistent.cpp \
     src/interpose/persistent.hpp \
     src/interpose/placement.cpp \

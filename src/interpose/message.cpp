@@ -15,41 +15,164 @@ static_assert(sizeof end_of_notice == Notice::end_bytes);
 
 } // namespace
 
-// Out of device memory only what may be one is fetched.
-bool Message::is_notice(int64_t received) const
+// ---- sent ---------------------------------------------------------------------------------------
+
+namespace {
+
+std::unique_ptr<Parcel> parcel_for(const Data &data, int to, MPI_Comm comm)
 {
-    if (received < Notice::end_bytes)
-        return false;
-    std::byte *const last = at() + received - Notice::end_bytes;
-    if (!staging_.is_on_device())
-        return Notice::is_end(last);
-    if (received % 2 == 0)
-        return false;
-    std::byte fetched[Notice::end_bytes];
-    const heddle_move move = {packed_side(last, Notice::end_bytes),
-                              packed_side(fetched, Notice::end_bytes), Notice::end_bytes,
-                              HEDDLE_OP_REPLACE};
-    return transfer({move}) == MPI_SUCCESS && Notice::is_end(fetched);
+    const bool may_be =
+        has_met_peers() && data.bytes() >= Parcel::least_bytes && is_device_memory(data.near());
+    return may_be ? Parcel::make(data.bytes(), data.near(), place_of(to, comm)) : nullptr;
 }
 
-int Message::unpacking(const MPI_Status &status, std::vector<heddle_move> &moves) const
+Staging staging_for(const Data &data)
+{
+    return {data.bytes(), data.near(), method_for(data.bytes(), data.near())};
+}
+
+} // namespace
+
+Outgoing::Outgoing(Data what) : data_(std::move(what)), staging_(staging_for(data_)) {}
+
+Outgoing::Outgoing(Data what, int to, MPI_Comm comm)
+    : data_(std::move(what)),
+      parcel_(parcel_for(data_, to, comm)),
+      staging_(parcel_ ? Staging() : staging_for(data_))
+{
+}
+
+const void *Outgoing::handed_on() const
+{
+    if (!parcel_)
+        return staging_.at();
+    count(Count::parcels);
+    parcel_->note_sent();
+    return parcel_->wire();
+}
+
+// ---- received -----------------------------------------------------------------------------------
+
+Incoming::Incoming(Data what)
+    : data_(std::move(what)),
+      in_place_(data_.mpi_may_have_it()),
+      staging_(in_place_ ? Staging() : staging_for(data_)),
+      packed_(data_.bytes()),
+      to_{in_place_ ? data_.first() : staging_.at(), packed_.count(), packed_.type()},
+      on_device_(in_place_ ? is_device_memory(to_.at) : staging_.is_on_device())
+{
+}
+
+int Incoming::receive(const Source &from, MPI_Status *status) const
+{
+    MPI_Status own;
+    MPI_Status &found = status == MPI_STATUS_IGNORE ? own : *status;
+    const int result = interpose::receive(to_, from, &found);
+    return unpack(result, found, from.comm);
+}
+
+int Incoming::receive_matched(MPI_Message *message, MPI_Status *status) const
+{
+    MPI_Status own;
+    MPI_Status &found = status == MPI_STATUS_IGNORE ? own : *status;
+    const int result = interpose::receive_matched(to_, message, &found);
+    return unpack(result, found, MPI_COMM_WORLD);
+}
+
+int Incoming::begin(const Source &from, MPI_Request *request) const
+{
+    return begin_receive(to_, from, request, &source_);
+}
+
+int Incoming::begin_matched(MPI_Message *message, MPI_Request *request) const
+{
+    return begin_receive_matched(to_, message, request, &source_);
+}
+
+int Incoming::start(MPI_Request persistent, const Source &from, MPI_Request *request) const
+{
+    return start_receive(persistent, to_, from, request, &source_);
+}
+
+void Incoming::add_unpacking(Steps &steps) const
+{
+    steps.unpack = [this](MPI_Status &status, std::vector<heddle_move> &moves) {
+        return unpacking(status, moves);
+    };
+    steps.ended = [this] { reading_.reset(); };
+    steps.has_status = true;
+}
+
+// Bytes of what has come. Null where the device cannot fetch them.
+const std::byte *Incoming::look(int64_t offset, int64_t bytes, std::byte *room) const
+{
+    std::byte *const first = static_cast<std::byte *>(to_.at) + offset;
+    if (!on_device_)
+        return first;
+    const heddle_move move = {packed_side(first, bytes), packed_side(room, bytes), bytes,
+                              HEDDLE_OP_REPLACE};
+    return transfer({move}) == MPI_SUCCESS ? room : nullptr;
+}
+
+// Out of device memory only what may be one is fetched.
+bool Incoming::is_notice(int64_t received) const
+{
+    std::byte room[Notice::end_bytes];
+    if (received < Notice::end_bytes || (on_device_ && received % 2 == 0))
+        return false;
+    const std::byte *const last = look(received - Notice::end_bytes, Notice::end_bytes, room);
+    return last && Notice::is_end(last);
+}
+
+int Incoming::unpacking(MPI_Status &status, std::vector<heddle_move> &moves) const
 {
     const int64_t received = bytes_of(status);
+    if (source_ != source_is_right)
+        status.MPI_SOURCE = source_;
+    if (has_met_peers() && received == Envelope::wire_bytes) {
+        Envelope::Wire room;
+        const std::byte *const wire = look(0, received, room.data());
+        if (!wire)
+            return MPI_ERR_OTHER;
+        if (const Envelope envelope = Envelope::read(wire); envelope.is_one())
+            return unpacking_envelope(envelope, status, moves);
+    }
     if (is_notice(received))
         return MPI_ERR_OTHER;
-    if (received > 0)
-        moves.push_back(unpack_move(data_, at(), received));
+    if (received > 0 && !in_place_)
+        moves.push_back(unpack_move(data_, to_.at, received));
+    if (has_met_peers() && received >= Parcel::least_bytes && is_device_memory(data_.near()))
+        open_offers(data_);
     return MPI_SUCCESS;
 }
 
-int Message::unpack(int result, const MPI_Status &status, MPI_Comm comm) const
+int Incoming::unpacking_envelope(const Envelope &envelope, MPI_Status &status,
+                                 std::vector<heddle_move> &moves) const
+{
+    reading_ = std::make_unique<Reading>(envelope);
+    PMPI_Status_set_elements_x(&status, MPI_BYTE, envelope.bytes);
+    if (envelope.bytes > bytes())
+        return MPI_ERR_TRUNCATE;
+    void *const at = reading_->at();
+    if (!at)
+        return MPI_ERR_OTHER;
+    moves.push_back(unpack_move(data_, at, envelope.bytes));
+    return MPI_SUCCESS;
+}
+
+int Incoming::unpack(int result, MPI_Status &status, MPI_Comm comm) const
 {
     if (result != MPI_SUCCESS)
         return result;
     std::vector<heddle_move> moves;
-    const int error = unpacking(status, moves);
-    return raise(comm, error != MPI_SUCCESS ? error : transfer(moves));
+    int error = unpacking(status, moves);
+    if (error == MPI_SUCCESS)
+        error = transfer(moves);
+    reading_.reset();
+    return raise(comm, error);
 }
+
+// ---- notices ------------------------------------------------------------------------------------
 
 void Notice::write(int64_t bytes_of_message)
 {

@@ -3,8 +3,11 @@
 // goes in the message's place, so that its receiver has an error and does not wait.
 #pragma once
 
+#include "interpose/held.hpp"
 #include "interpose/operation.hpp"
+#include "interpose/parcel.hpp"
 
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -15,32 +18,64 @@ struct Peer {
     int rank, tag;
 };
 
-// A buffer of the program's and the staging memory that stands for it.
-class Message {
+// A buffer that is sent, and what the MPI gets in its place: packed bytes, or an envelope.
+class Outgoing {
 public:
-    explicit Message(Data what)
-        : data_(std::move(what)),
-          staging_(data_.bytes(), data_.near(), method_for(data_.bytes(), data_.near()))
-    {
-    }
+    // Always packed bytes.
+    explicit Outgoing(Data what);
+    Outgoing(Data what, int to, MPI_Comm comm);
 
     bool failed() const { return staging_.failed(); }
-    std::byte *at() const { return staging_.at(); }
     int64_t bytes() const { return data_.bytes(); }
-
-    heddle_move packing() const { return pack_move(data_, at()); }
+    heddle_move packing() const { return pack_move(data_, parcel_ ? parcel_->at() : staging_.at()); }
     int pack() const { return transfer({packing()}); }
 
-    // What a blocking call that returned `result` has received. Nothing after an error.
-    int unpack(int result, const MPI_Status &status, MPI_Comm comm) const;
-    // The same for an operation, which carries out the moves. Returns an error class.
-    int unpacking(const MPI_Status &status, std::vector<heddle_move> &moves) const;
+    // For the MPI. Once it is asked for, the MPI has it.
+    const void *handed_on() const;
+    int64_t bytes_handed_on() const { return parcel_ ? Envelope::wire_bytes : bytes(); }
 
 private:
+    const Data data_;
+    const std::unique_ptr<Parcel> parcel_;
+    const Staging staging_;
+};
+
+// A buffer that receives: staging memory stands for it, unless the MPI may write where it lies.
+class Incoming {
+public:
+    explicit Incoming(Data what);
+
+    bool failed() const { return staging_.failed(); }
+    int64_t bytes() const { return data_.bytes(); }
+    // For the MPI.
+    const Target &to() const { return to_; }
+
+    // The blocking calls return when all data are in the buffer.
+    int receive(const Source &from, MPI_Status *status) const;
+    int receive_matched(MPI_Message *message, MPI_Status *status) const;
+    // The others begin what an operation ends, which must live no longer than this.
+    int begin(const Source &from, MPI_Request *request) const;
+    int begin_matched(MPI_Message *message, MPI_Request *request) const;
+    int start(MPI_Request persistent, const Source &from, MPI_Request *request) const;
+    void add_unpacking(Steps &steps) const;
+
+private:
+    int unpack(int result, MPI_Status &status, MPI_Comm comm) const;
+    int unpacking(MPI_Status &status, std::vector<heddle_move> &moves) const;
+    int unpacking_envelope(const Envelope &envelope, MPI_Status &status,
+                           std::vector<heddle_move> &moves) const;
+    const std::byte *look(int64_t offset, int64_t bytes, std::byte *room) const;
     bool is_notice(int64_t received) const;
 
     const Data data_;
+    const bool in_place_;
     const Staging staging_;
+    const Packed packed_;
+    const Target to_;
+    const bool on_device_;
+    // Of what has come last.
+    mutable int source_ = source_is_right;
+    mutable std::unique_ptr<Reading> reading_;
 };
 
 // Tells the receiver of a message that it does not come. The notice is longer than the message: a

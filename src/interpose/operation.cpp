@@ -147,6 +147,8 @@ void Operation::end(int error)
 {
     error_ = error;
     state_ = State::ended;
+    if (steps_->ended)
+        steps_->ended();
 }
 
 // ---- the callbacks of generalized requests ------------------------------------------------------

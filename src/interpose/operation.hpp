@@ -32,9 +32,11 @@ struct Steps {
     // Takes the place of the last of these calls where packing has failed. May be empty: then MPI
     // is not called at all.
     std::function<int(MPI_Request *)> issue_notice;
-    // What to unpack of a message or a collective that has ended so. Returns an error class. May be
-    // empty.
-    std::function<int(const MPI_Status &, std::vector<heddle_move> &)> unpack;
+    // What to unpack of a message or a collective that has ended so. May correct the status. Returns
+    // an error class. May be empty.
+    std::function<int(MPI_Status &, std::vector<heddle_move> &)> unpack;
+    // All is unpacked, or never will be. May be empty.
+    std::function<void()> ended;
     // The inner request is persistent: not freed when it has ended.
     bool keeps_inner = false;
     // Whether the inner request's status is the operation's.

@@ -51,10 +51,11 @@ void keep_persistent(MPI_Request inner, Steps steps)
 {
     steps.keeps_inner = true;
     steps.keep = std::make_shared<Owned>(inner, std::move(steps.keep));
-    steps.issue = [inner](MPI_Request *request) {
-        *request = inner;
-        return PMPI_Start(request);
-    };
+    if (!steps.issue)
+        steps.issue = [inner](MPI_Request *request) {
+            *request = inner;
+            return PMPI_Start(request);
+        };
     const std::lock_guard lock(table().mutex);
     table().all[key_of(inner)] = {std::make_shared<const Steps>(std::move(steps)),
                                   MPI_REQUEST_NULL};

@@ -8,7 +8,8 @@
 
 namespace heddle::interpose {
 
-// `inner` becomes the program's handle; `steps`, all but its `issue`, is what each start does.
+// `inner` becomes the program's handle; `steps` is what each start does. Without `issue` it starts
+// `inner`.
 void keep_persistent(MPI_Request inner, Steps steps);
 
 // Whether the handle is one of ours.

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sends and receives. What travels has the program's communicator and tag, and is packed: a process
-// without the interposer may be at the other end.
+// without the interposer may be at the other end. Or it is an envelope (parcel.hpp).
 #include "interpose/message.hpp"
 #include "interpose/persistent.hpp"
 #include "interpose/report.hpp"
 
+#include <climits>
 #include <type_traits>
 #include <utility>
 
@@ -12,73 +13,108 @@ namespace heddle::interpose {
 
 namespace {
 
-std::optional<Data> data_for(int peer, const void *buffer, int64_t count, MPI_Datatype type)
+std::optional<Data> data_to(int to, const void *buffer, int64_t count, MPI_Datatype type)
 {
-    return peer == MPI_PROC_NULL ? std::nullopt : device_data(buffer, count, type);
+    return to == MPI_PROC_NULL ? std::nullopt : device_data(buffer, count, type);
+}
+
+std::optional<Data> data_from(int from, const void *buffer, int64_t count, MPI_Datatype type)
+{
+    return from == MPI_PROC_NULL ? std::nullopt : received_data(buffer, count, type);
 }
 
 // A message that could not be packed: its receiver has a notice, this process an error.
-int refuse(const Message &message, int error, Peer to, MPI_Comm comm)
+int refuse(const Outgoing &message, int error, Peer to, MPI_Comm comm)
 {
     Notice().send(message.bytes(), to, comm);
     return raise(comm, error);
 }
 
 // What an operation does in place of its send.
-std::function<int(MPI_Request *)> notice_of(const Message *message, Peer to, MPI_Comm comm)
+std::function<int(MPI_Request *)> notice_of(const Outgoing *message, Peer to, MPI_Comm comm)
 {
     return [=, notice = std::make_shared<Notice>()](MPI_Request *request) {
         return notice->begin(message->bytes(), to, comm, request);
     };
 }
 
-// What an operation does with what has come.
-auto unpacking_of(const Message *message)
+// Whether a message goes as an envelope, if it can. Of synchronous sends none does: to look into an
+// envelope for a probe would end the send. Nor of buffered ones, which have room for themselves.
+enum class Way : uint8_t { any, packed };
+
+Outgoing outgoing(Way way, Data data, int to, MPI_Comm comm)
 {
-    return [=](const MPI_Status &status, std::vector<heddle_move> &moves) {
-        return message->unpacking(status, moves);
-    };
+    return way == Way::any ? Outgoing(std::move(data), to, comm) : Outgoing(std::move(data));
+}
+
+// ---- receives that no envelope fits into --------------------------------------------------------
+
+// Where envelopes may come, a type that cannot be rebuilt must not receive one.
+bool may_receive(int64_t count, MPI_Datatype type)
+{
+    return !has_met_peers() || count <= 0 || type == MPI_DATATYPE_NULL || shape_of(type);
+}
+
+// Where envelopes may come these are short, or receive nothing at all.
+template <class Int> Target target(void *buffer, Int n, MPI_Datatype type)
+{
+    return {buffer, n <= INT_MAX ? static_cast<int>(n) : 0, type};
+}
+
+template <auto down, class Int> int receive_untouched(void *buffer, Int n, MPI_Datatype type,
+                                                      const Source &from, MPI_Status *status)
+{
+    count(Count::passed);
+    if (!has_met_peers())
+        return down(buffer, n, type, from.rank, from.tag, from.comm, status);
+    return may_receive(n, type) ? receive(target(buffer, n, type), from, status)
+                                : raise(from.comm, MPI_ERR_TYPE);
+}
+
+template <auto down, class Int>
+int begin_receive_untouched(void *buffer, Int n, MPI_Datatype type, const Source &from,
+                            MPI_Request *request)
+{
+    int source = source_is_right; // a message that has lost it is too long
+    count(Count::passed);
+    if (!has_met_peers())
+        return down(buffer, n, type, from.rank, from.tag, from.comm, request);
+    return may_receive(n, type) ? begin_receive(target(buffer, n, type), from, request, &source)
+                                : raise(from.comm, MPI_ERR_TYPE);
 }
 
 // ---- blocking -----------------------------------------------------------------------------------
 
-template <auto down, class Int>
+template <auto down, Way way, class Int>
 int send(const void *buffer, Int n, MPI_Datatype type, int to, int tag, MPI_Comm comm)
 {
     flush();
-    std::optional<Data> data = data_for(to, buffer, n, type);
+    std::optional<Data> data = data_to(to, buffer, n, type);
     if (!data) {
         count(Count::passed);
         return down(buffer, n, type, to, tag, comm);
     }
     count(Count::staged);
-    const Message message(*std::move(data));
+    const Outgoing message = outgoing(way, *std::move(data), to, comm);
     if (message.failed())
         return raise(comm, MPI_ERR_NO_MEM);
     if (const int error = message.pack(); error != MPI_SUCCESS)
         return refuse(message, error, {to, tag}, comm);
-    const Packed packed(message.bytes());
-    return down(message.at(), packed.count(), packed.type(), to, tag, comm);
+    const Packed packed(message.bytes_handed_on());
+    return down(message.handed_on(), packed.count(), packed.type(), to, tag, comm);
 }
 
 template <auto down, class Int> int receive(void *buffer, Int n, MPI_Datatype type, int from,
                                             int tag, MPI_Comm comm, MPI_Status *status)
 {
     flush();
-    std::optional<Data> data = data_for(from, buffer, n, type);
-    if (!data) {
-        count(Count::passed);
-        return down(buffer, n, type, from, tag, comm, status);
-    }
+    std::optional<Data> data = data_from(from, buffer, n, type);
+    if (!data)
+        return receive_untouched<down>(buffer, n, type, {from, tag, comm}, status);
     count(Count::staged);
-    const Message message(*std::move(data));
-    if (message.failed())
-        return raise(comm, MPI_ERR_NO_MEM);
-    const Packed packed(message.bytes());
-    MPI_Status own;
-    MPI_Status &found = status == MPI_STATUS_IGNORE ? own : *status;
-    const int result = down(message.at(), packed.count(), packed.type(), from, tag, comm, &found);
-    return message.unpack(result, found, comm);
+    const Incoming message(*std::move(data));
+    return message.failed() ? raise(comm, MPI_ERR_NO_MEM)
+                            : message.receive({from, tag, comm}, status);
 }
 
 template <auto down, class Int> int matched_receive(void *buffer, Int n, MPI_Datatype type,
@@ -86,139 +122,266 @@ template <auto down, class Int> int matched_receive(void *buffer, Int n, MPI_Dat
 {
     flush();
     std::optional<Data> data =
-        *matched == MPI_MESSAGE_NO_PROC ? std::nullopt : device_data(buffer, n, type);
+        *matched == MPI_MESSAGE_NO_PROC ? std::nullopt : received_data(buffer, n, type);
     if (!data) {
         count(Count::passed);
-        return down(buffer, n, type, matched, status);
+        if (!has_met_peers())
+            return down(buffer, n, type, matched, status);
+        return may_receive(n, type) ? receive_matched(target(buffer, n, type), matched, status)
+                                    : raise(MPI_COMM_WORLD, MPI_ERR_TYPE);
     }
     count(Count::staged);
-    const Message message(*std::move(data));
-    if (message.failed())
-        return raise(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
-    const Packed packed(message.bytes());
-    MPI_Status own;
-    MPI_Status &found = status == MPI_STATUS_IGNORE ? own : *status;
-    const int result = down(message.at(), packed.count(), packed.type(), matched, &found);
-    return message.unpack(result, found, MPI_COMM_WORLD);
+    const Incoming message(*std::move(data));
+    return message.failed() ? raise(MPI_COMM_WORLD, MPI_ERR_NO_MEM)
+                            : message.receive_matched(matched, status);
 }
 
-// One end of MPI_Sendrecv, as MPI gets it: the program's buffer, or packed bytes.
-class End {
+// ---- exchanges ----------------------------------------------------------------------------------
+
+// A buffer as an exchange gets it.
+template <class Int> struct Arguments {
+    void *buffer;
+    Int n;
+    MPI_Datatype type;
+    Peer other;
+    MPI_Comm comm;
+
+    Source source() const { return {other.rank, other.tag, comm}; }
+};
+
+// The end that sends: the program's buffer, or what is handed on in its place.
+template <class Int> class Out {
 public:
-    End(const void *buffer, int64_t n, MPI_Datatype type, int peer)
-        : buffer_(const_cast<void *>(buffer)), count_(n), type_(type)
+    explicit Out(const Arguments<Int> &program) : program_(program)
     {
-        std::optional<Data> data = data_for(peer, buffer, n, type);
-        if (!data)
-            return;
-        message_.emplace(*std::move(data));
-        packed_.emplace(message_->bytes());
-        buffer_ = message_->at();
-        count_ = packed_->count();
-        type_ = packed_->type();
+        if (std::optional<Data> data =
+                data_to(program.other.rank, program.buffer, program.n, program.type))
+            message_.emplace(*std::move(data), program.other.rank, program.comm);
+    }
+    // A copy, for what is received goes to the same buffer.
+    Out(const Arguments<Int> &program, Data data) : program_(program)
+    {
+        message_.emplace(std::move(data));
     }
     bool is_staged() const { return message_.has_value(); }
     bool failed() const { return is_staged() && message_->failed(); }
-    int pack() const { return is_staged() ? message_->pack() : MPI_SUCCESS; }
-    int unpack(int result, const MPI_Status &status, MPI_Comm comm) const
+    const Outgoing &message() const { return *message_; }
+
+    template <auto down> int begin(MPI_Request *request) const
     {
-        return is_staged() ? message_->unpack(result, status, comm) : result;
+        const Peer to = program_.other;
+        if (!is_staged())
+            return down(program_.buffer, program_.n, program_.type, to.rank, to.tag, program_.comm,
+                        request);
+        const Packed packed(message_->bytes_handed_on());
+        return down(message_->handed_on(), packed.count(), packed.type(), to.rank, to.tag,
+                    program_.comm, request);
     }
-    void *buffer() const { return buffer_; }
-    template <class Int> Int count() const { return static_cast<Int>(count_); }
-    MPI_Datatype type() const { return type_; }
-    const Message &message() const { return *message_; }
+    // The other process receives this instead.
+    int begin_notice(Notice &notice, MPI_Request *request) const
+    {
+        return notice.begin(message_->bytes(), program_.other, program_.comm, request);
+    }
 
 private:
-    void *buffer_;
-    int64_t count_;
-    MPI_Datatype type_;
-    std::optional<Message> message_;
-    std::optional<Packed> packed_;
+    const Arguments<Int> program_;
+    std::optional<Outgoing> message_;
 };
 
-template <class Int> int receive_into(const End &in, Peer from, MPI_Comm comm)
-{
-    if constexpr (std::is_same_v<Int, int>)
-        return PMPI_Recv(in.buffer(), in.count<int>(), in.type(), from.rank, from.tag, comm,
-                         MPI_STATUS_IGNORE);
-#if MPI_VERSION >= 4
-    else
-        return PMPI_Recv_c(in.buffer(), in.count<MPI_Count>(), in.type(), from.rank, from.tag, comm,
-                           MPI_STATUS_IGNORE);
-#endif
-}
+// The end that receives.
+template <class Int> class In {
+public:
+    explicit In(const Arguments<Int> &program) : program_(program)
+    {
+        if (std::optional<Data> data =
+                data_from(program.other.rank, program.buffer, program.n, program.type))
+            message_.emplace(*std::move(data));
+    }
+    bool is_staged() const { return message_.has_value(); }
+    bool failed() const { return is_staged() && message_->failed(); }
+    const Incoming &message() const { return *message_; }
 
-// The other process receives a notice, and what it sends is taken.
+    template <auto down> int receive(MPI_Status *status) const
+    {
+        return is_staged() ? message_->receive(program_.source(), status)
+                           : receive_untouched<down>(program_.buffer, program_.n, program_.type,
+                                                     program_.source(), status);
+    }
+    template <auto down> int begin(MPI_Request *request) const
+    {
+        return is_staged() ? message_->begin(program_.source(), request)
+                           : begin_receive_untouched<down>(program_.buffer, program_.n,
+                                                           program_.type, program_.source(),
+                                                           request);
+    }
+
+private:
+    const Arguments<Int> program_;
+    std::optional<Incoming> message_;
+};
+
+// The calls of one exchange, for int or MPI_Count.
+template <class Int> struct Down;
+template <> struct Down<int> {
+    static constexpr auto begin_send = PMPI_Isend;
+    static constexpr auto begin_receive = PMPI_Irecv;
+    static constexpr auto receive = PMPI_Recv;
+};
+#if MPI_VERSION >= 4
+template <> struct Down<MPI_Count> {
+    static constexpr auto begin_send = PMPI_Isend_c;
+    static constexpr auto begin_receive = PMPI_Irecv_c;
+    static constexpr auto receive = PMPI_Recv_c;
+};
+#endif
+
 template <class Int>
-int refuse_exchange(const End &out, const End &in, int error, Peer to, Peer from, MPI_Comm comm)
+int exchange(const Out<Int> &out, const In<Int> &in, MPI_Comm comm, MPI_Status *status)
 {
+    using Calls = Down<Int>;
     Notice notice;
     MPI_Request request = MPI_REQUEST_NULL;
-    if (notice.begin(out.message().bytes(), to, comm, &request) == MPI_SUCCESS) {
-        receive_into<Int>(in, from, comm);
-        PMPI_Wait(&request, MPI_STATUS_IGNORE);
-    }
-    return raise(comm, error);
-}
-
-template <auto down, class Int>
-int exchange(const End &out, Peer to, const End &in, Peer from, MPI_Comm comm, MPI_Status *status)
-{
     count(Count::staged);
     if (out.failed() || in.failed())
         return raise(comm, MPI_ERR_NO_MEM);
-    if (const int error = out.pack(); error != MPI_SUCCESS)
-        return refuse_exchange<Int>(out, in, error, to, from, comm);
-    MPI_Status own;
-    MPI_Status &found = status == MPI_STATUS_IGNORE ? own : *status;
-    const int result =
-        down(out.buffer(), out.template count<Int>(), out.type(), to.rank, to.tag, in.buffer(),
-             in.template count<Int>(), in.type(), from.rank, from.tag, comm, &found);
-    return in.unpack(result, found, comm);
+    const int not_packed = out.is_staged() ? out.message().pack() : MPI_SUCCESS;
+    const int begun = not_packed == MPI_SUCCESS
+                          ? out.template begin<Calls::begin_send>(&request)
+                          : out.begin_notice(notice, &request);
+    if (begun != MPI_SUCCESS)
+        return begun;
+    const int received = in.template receive<Calls::receive>(status);
+    const int sent = PMPI_Wait(&request, MPI_STATUS_IGNORE);
+    if (not_packed != MPI_SUCCESS)
+        return raise(comm, not_packed);
+    return received != MPI_SUCCESS ? received : sent;
 }
 
-template <auto down, class Int> int replace(void *buffer, Int n, MPI_Datatype type, Peer to,
-                                            Peer from, MPI_Comm comm, MPI_Status *status)
+template <auto down, class Int>
+int exchange_or_pass(const Arguments<Int> &sent, const Arguments<Int> &received, MPI_Status *status)
 {
     flush();
-    const End both(buffer, n, type, MPI_ANY_SOURCE);
-    if (!both.is_staged()) {
-        count(Count::passed);
-        return down(buffer, n, type, to.rank, to.tag, from.rank, from.tag, comm, status);
-    }
-    count(Count::staged);
-    if (both.failed())
-        return raise(comm, MPI_ERR_NO_MEM);
-    if (const int error = both.pack(); error != MPI_SUCCESS)
-        return refuse_exchange<Int>(both, both, error, to, from, comm);
-    MPI_Status own;
-    MPI_Status &found = status == MPI_STATUS_IGNORE ? own : *status;
-    const int result = down(both.buffer(), both.template count<Int>(), both.type(), to.rank, to.tag,
-                            from.rank, from.tag, comm, &found);
-    return both.unpack(result, found, comm);
+    const Out<Int> out(sent);
+    const In<Int> in(received);
+    if (out.is_staged() || in.is_staged() || has_met_peers())
+        return exchange(out, in, sent.comm, status);
+    count(Count::passed);
+    return down(sent.buffer, sent.n, sent.type, sent.other.rank, sent.other.tag, received.buffer,
+                received.n, received.type, received.other.rank, received.other.tag, sent.comm,
+                status);
 }
+
+// What is to be copied before the same buffer receives.
+template <class Int> std::optional<Data> replaced_data(const Arguments<Int> &sent)
+{
+    return has_met_peers() ? any_data(sent.buffer, sent.n, sent.type)
+                           : device_data(sent.buffer, sent.n, sent.type);
+}
+
+template <auto down, class Int>
+int replace(const Arguments<Int> &sent, const Arguments<Int> &received, MPI_Status *status)
+{
+    flush();
+    if (std::optional<Data> data = replaced_data(sent))
+        return exchange(Out<Int>(sent, *std::move(data)), In<Int>(received), sent.comm, status);
+    if (!may_receive(sent.n, sent.type))
+        return raise(sent.comm, MPI_ERR_TYPE);
+    count(Count::passed);
+    return down(sent.buffer, sent.n, sent.type, sent.other.rank, sent.other.tag,
+                received.other.rank, received.other.tag, sent.comm, status);
+}
+
+#if defined(HEDDLE_MPI_4)
+// Both ends of a nonblocking exchange, which live as long as it.
+template <class Int> struct Ends {
+    Out<Int> out;
+    In<Int> in;
+};
+
+// As a receive and a send, as MPI defines it. MPICH 4.0.2's own calls are wrong even on host
+// memory: they leave the status empty, and MPI_Isendrecv_replace the data, too (docs/upstream.md).
+template <class Int> int begin_exchange(const std::shared_ptr<const Ends<Int>> &ends, Peer to,
+                                        MPI_Comm comm, MPI_Request *request)
+{
+    using Calls = Down<Int>;
+    const Out<Int> *const out = &ends->out;
+    const In<Int> *const in = &ends->in;
+    if (out->failed() || in->failed())
+        return raise(comm, MPI_ERR_NO_MEM);
+    Steps steps;
+    steps.comm = comm;
+    if (out->is_staged()) {
+        steps.pack.push_back(out->message().packing());
+        steps.issue_notice = notice_of(&out->message(), to, comm);
+    }
+    steps.issue = [in](MPI_Request *inner) {
+        return in->template begin<Calls::begin_receive>(inner);
+    };
+    steps.issue_also = [out](MPI_Request *inner) {
+        return out->template begin<Calls::begin_send>(inner);
+    };
+    if (in->is_staged())
+        in->message().add_unpacking(steps);
+    steps.has_status = true;
+    steps.keep = ends;
+    return begin(std::make_shared<const Steps>(std::move(steps)), true, request);
+}
+
+template <auto down, class Int> int begin_exchange_or_pass(const Arguments<Int> &sent,
+                                                           const Arguments<Int> &received,
+                                                           MPI_Request *request)
+{
+    flush();
+    const std::shared_ptr<const Ends<Int>> ends(new Ends<Int>{Out<Int>(sent), In<Int>(received)});
+    if (ends->out.is_staged() || ends->in.is_staged() || has_met_peers())
+        return begin_exchange(ends, sent.other, sent.comm, request);
+    count(Count::passed);
+    return down(sent.buffer, sent.n, sent.type, sent.other.rank, sent.other.tag, received.buffer,
+                received.n, received.type, received.other.rank, received.other.tag, sent.comm,
+                request);
+}
+
+template <auto down, class Int> int begin_replace(const Arguments<Int> &sent,
+                                                  const Arguments<Int> &received,
+                                                  MPI_Request *request)
+{
+    flush();
+    std::optional<Data> data = replaced_data(sent);
+    if (data) {
+        const std::shared_ptr<const Ends<Int>> ends(
+            new Ends<Int>{Out<Int>(sent, *std::move(data)), In<Int>(received)});
+        return begin_exchange(ends, sent.other, sent.comm, request);
+    }
+    if (!may_receive(sent.n, sent.type))
+        return raise(sent.comm, MPI_ERR_TYPE);
+    count(Count::passed);
+    return down(sent.buffer, sent.n, sent.type, sent.other.rank, sent.other.tag,
+                received.other.rank, received.other.tag, sent.comm, request);
+}
+#endif
 
 // ---- nonblocking and persistent -----------------------------------------------------------------
 
-template <auto down, class Int> int begin_send(const void *buffer, Int n, MPI_Datatype type, int to,
-                                               int tag, MPI_Comm comm, MPI_Request *request)
+template <auto down, Way way, class Int>
+int begin_send(const void *buffer, Int n, MPI_Datatype type, int to, int tag, MPI_Comm comm,
+               MPI_Request *request)
 {
-    std::optional<Data> data = data_for(to, buffer, n, type);
+    std::optional<Data> data = data_to(to, buffer, n, type);
     if (!data) {
         flush();
         count(Count::passed);
         return down(buffer, n, type, to, tag, comm, request);
     }
-    const auto message = std::make_shared<const Message>(*std::move(data));
+    const std::shared_ptr<const Outgoing> message(
+        new Outgoing(outgoing(way, *std::move(data), to, comm)));
     if (message->failed())
         return raise(comm, MPI_ERR_NO_MEM);
     Steps steps;
     steps.comm = comm;
     steps.pack.push_back(message->packing());
     steps.issue = [=, message = message.get()](MPI_Request *inner) {
-        const Packed packed(message->bytes());
-        return down(message->at(), packed.count(), packed.type(), to, tag, comm, inner);
+        const Packed packed(message->bytes_handed_on());
+        return down(message->handed_on(), packed.count(), packed.type(), to, tag, comm, inner);
     };
     steps.issue_notice = notice_of(message.get(), {to, tag}, comm);
     steps.keep = message;
@@ -228,22 +391,18 @@ template <auto down, class Int> int begin_send(const void *buffer, Int n, MPI_Da
 template <auto down, class Int> int begin_receive(void *buffer, Int n, MPI_Datatype type, int from,
                                                   int tag, MPI_Comm comm, MPI_Request *request)
 {
-    std::optional<Data> data = data_for(from, buffer, n, type);
-    if (!data) {
-        count(Count::passed);
-        return down(buffer, n, type, from, tag, comm, request);
-    }
-    const auto message = std::make_shared<const Message>(*std::move(data));
+    std::optional<Data> data = data_from(from, buffer, n, type);
+    if (!data)
+        return begin_receive_untouched<down>(buffer, n, type, {from, tag, comm}, request);
+    const auto message = std::make_shared<const Incoming>(*std::move(data));
     if (message->failed())
         return raise(comm, MPI_ERR_NO_MEM);
     Steps steps;
     steps.comm = comm;
     steps.issue = [=, message = message.get()](MPI_Request *inner) {
-        const Packed packed(message->bytes());
-        return down(message->at(), packed.count(), packed.type(), from, tag, comm, inner);
+        return message->begin({from, tag, comm}, inner);
     };
-    steps.unpack = unpacking_of(message.get());
-    steps.has_status = true;
+    message->add_unpacking(steps);
     steps.keep = message;
     return begin(std::make_shared<const Steps>(std::move(steps)), true, request);
 }
@@ -253,148 +412,103 @@ template <auto down, class Int> int begin_matched_receive(void *buffer, Int n, M
                                                           MPI_Request *request)
 {
     std::optional<Data> data =
-        *matched == MPI_MESSAGE_NO_PROC ? std::nullopt : device_data(buffer, n, type);
+        *matched == MPI_MESSAGE_NO_PROC ? std::nullopt : received_data(buffer, n, type);
     if (!data) {
+        int source = source_is_right;
         count(Count::passed);
-        return down(buffer, n, type, matched, request);
+        if (!has_met_peers())
+            return down(buffer, n, type, matched, request);
+        return may_receive(n, type)
+                   ? begin_receive_matched(target(buffer, n, type), matched, request, &source)
+                   : raise(MPI_COMM_WORLD, MPI_ERR_TYPE);
     }
-    const auto message = std::make_shared<const Message>(*std::move(data));
+    const auto message = std::make_shared<const Incoming>(*std::move(data));
     if (message->failed())
         return raise(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
     Steps steps;
     steps.comm = MPI_COMM_WORLD;
     steps.issue = [=, message = message.get()](MPI_Request *inner) { // at once
-        const Packed packed(message->bytes());
-        return down(message->at(), packed.count(), packed.type(), matched, inner);
+        return message->begin_matched(matched, inner);
     };
-    steps.unpack = unpacking_of(message.get());
-    steps.has_status = true;
+    message->add_unpacking(steps);
     steps.keep = message;
     return begin(std::make_shared<const Steps>(std::move(steps)), true, request);
 }
 
-// `sends`: the data are packed at each start; otherwise they are unpacked.
-template <auto down, bool sends, class Buffer, class Int>
-int make_persistent(Buffer *buffer, Int n, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
-                    MPI_Request *request)
+// The data are packed at each start.
+template <auto down, class Int>
+int make_persistent_send(const void *buffer, Int n, MPI_Datatype type, int to, int tag,
+                         MPI_Comm comm, MPI_Request *request)
 {
-    std::optional<Data> data = data_for(peer, buffer, n, type);
+    std::optional<Data> data = data_to(to, buffer, n, type);
     if (!data) {
         count(Count::passed);
-        return down(buffer, n, type, peer, tag, comm, request);
+        return down(buffer, n, type, to, tag, comm, request);
     }
-    const auto message = std::make_shared<const Message>(*std::move(data));
+    const auto message = std::make_shared<const Outgoing>(*std::move(data));
     if (message->failed())
         return raise(comm, MPI_ERR_NO_MEM);
     const Packed packed(message->bytes());
-    const int error = down(message->at(), packed.count(), packed.type(), peer, tag, comm, request);
+    const int error =
+        down(message->handed_on(), packed.count(), packed.type(), to, tag, comm, request);
     if (error != MPI_SUCCESS)
         return error;
     Steps steps;
     steps.comm = comm;
-    if (sends) {
-        steps.pack.push_back(message->packing());
-        steps.issue_notice = notice_of(message.get(), {peer, tag}, comm);
-    } else {
-        steps.unpack = unpacking_of(message.get());
-    }
-    steps.has_status = !sends;
+    steps.pack.push_back(message->packing());
+    steps.issue_notice = notice_of(message.get(), {to, tag}, comm);
     steps.keep = message;
     keep_persistent(*request, std::move(steps));
     return MPI_SUCCESS;
 }
 
+// Where envelopes may come, a start may find what a probe has taken.
 template <auto down, class Int>
-int exchange_or_pass(const void *out, Int outs, MPI_Datatype out_type, Peer to, void *in, Int ins,
-                     MPI_Datatype in_type, Peer from, MPI_Comm comm, MPI_Status *status)
+int make_persistent_receive_untouched(const Target &to, const Source &from, Int n,
+                                      MPI_Request *request)
 {
-    flush();
-    const End sent(out, outs, out_type, to.rank), received(in, ins, in_type, from.rank);
-    if (sent.is_staged() || received.is_staged())
-        return exchange<down, Int>(sent, to, received, from, comm, status);
     count(Count::passed);
-    return down(out, outs, out_type, to.rank, to.tag, in, ins, in_type, from.rank, from.tag, comm,
-                status);
+    if (!may_receive(n, to.type))
+        return raise(from.comm, MPI_ERR_TYPE);
+    const int error = down(to.at, n, to.type, from.rank, from.tag, from.comm, request);
+    if (error != MPI_SUCCESS || !has_met_peers())
+        return error;
+    Steps steps;
+    steps.comm = from.comm;
+    steps.issue = [=, handle = *request](MPI_Request *inner) {
+        int source = source_is_right;
+        return start_receive(handle, to, from, inner, &source);
+    };
+    steps.has_status = true;
+    keep_persistent(*request, std::move(steps));
+    return MPI_SUCCESS;
 }
 
-#if defined(HEDDLE_MPI_4)
-// Both ends of a nonblocking exchange, which live as long as it.
-struct Ends {
-    const End out, in;
-
-    template <class Int> struct Arguments {
-        const void *buffer;
-        Int n;
-        MPI_Datatype type;
-        int peer;
-    };
-    template <class Int> Ends(const Arguments<Int> &out, const Arguments<Int> &in)
-        : out(out.buffer, out.n, out.type, out.peer), in(in.buffer, in.n, in.type, in.peer)
-    {
-    }
-};
-
-// As a receive and a send, as MPI defines it. MPICH 4.0.2's own calls are wrong even on host
-// memory: they leave the status empty, and MPI_Isendrecv_replace the data, too (docs/upstream.md).
-template <auto send, auto receive, class Int> int begin_exchange(std::shared_ptr<const Ends> ends,
-                                                                 Peer to, Peer from, MPI_Comm comm,
-                                                                 MPI_Request *request)
+template <auto down, class Int>
+int make_persistent_receive(void *buffer, Int n, MPI_Datatype type, int from, int tag,
+                            MPI_Comm comm, MPI_Request *request)
 {
-    const End &out = ends->out, &in = ends->in;
-    if (out.failed() || in.failed())
+    std::optional<Data> data = data_from(from, buffer, n, type);
+    if (!data)
+        return make_persistent_receive_untouched<down>(target(buffer, n, type), {from, tag, comm},
+                                                       n, request);
+    const auto message = std::make_shared<const Incoming>(*std::move(data));
+    if (message->failed())
         return raise(comm, MPI_ERR_NO_MEM);
+    const Target &to = message->to();
+    const int error = down(to.at, to.n, to.type, from, tag, comm, request);
+    if (error != MPI_SUCCESS)
+        return error;
     Steps steps;
     steps.comm = comm;
-    if (out.is_staged()) {
-        steps.pack.push_back(out.message().packing());
-        steps.issue_notice = notice_of(&out.message(), to, comm);
-    }
-    steps.issue = [=, in = &in](MPI_Request *inner) {
-        return receive(in->buffer(), in->template count<Int>(), in->type(), from.rank, from.tag,
-                       comm, inner);
+    steps.issue = [=, message = message.get(), handle = *request](MPI_Request *inner) {
+        return message->start(handle, {from, tag, comm}, inner);
     };
-    steps.issue_also = [=, out = &out](MPI_Request *inner) {
-        return send(out->buffer(), out->template count<Int>(), out->type(), to.rank, to.tag, comm,
-                    inner);
-    };
-    if (in.is_staged())
-        steps.unpack = unpacking_of(&in.message());
-    steps.has_status = true;
-    steps.keep = std::move(ends);
-    return begin(std::make_shared<const Steps>(std::move(steps)), true, request);
+    message->add_unpacking(steps);
+    steps.keep = message;
+    keep_persistent(*request, std::move(steps));
+    return MPI_SUCCESS;
 }
-
-template <auto down, auto send, auto receive, class Int>
-int begin_exchange_or_pass(const void *out, Int outs, MPI_Datatype out_type, Peer to, void *in,
-                           Int ins, MPI_Datatype in_type, Peer from, MPI_Comm comm,
-                           MPI_Request *request)
-{
-    flush();
-    using Arguments = Ends::Arguments<Int>;
-    const auto ends = std::make_shared<const Ends>(Arguments{out, outs, out_type, to.rank},
-                                                   Arguments{in, ins, in_type, from.rank});
-    if (ends->out.is_staged() || ends->in.is_staged())
-        return begin_exchange<send, receive, Int>(ends, to, from, comm, request);
-    count(Count::passed);
-    return down(out, outs, out_type, to.rank, to.tag, in, ins, in_type, from.rank, from.tag, comm,
-                request);
-}
-
-template <auto down, auto send, auto receive, class Int>
-int begin_replace(void *buffer, Int n, MPI_Datatype type, Peer to, Peer from, MPI_Comm comm,
-                  MPI_Request *request)
-{
-    flush();
-    if (!device_data(buffer, n, type)) {
-        count(Count::passed);
-        return down(buffer, n, type, to.rank, to.tag, from.rank, from.tag, comm, request);
-    }
-    using Arguments = Ends::Arguments<Int>;
-    const auto ends = std::make_shared<const Ends>(Arguments{buffer, n, type, to.rank},
-                                                   Arguments{buffer, n, type, from.rank});
-    return begin_exchange<send, receive, Int>(ends, to, from, comm, request);
-}
-#endif
 
 } // namespace
 
@@ -405,22 +519,22 @@ using namespace heddle::interpose;
 // ---- the calls ----------------------------------------------------------------------------------
 
 // The arguments of all sends and receives, `Int` being int, or MPI_Count where the name ends in _c.
-#define SEND(Name, Int)                                                                            \
+#define SEND(Name, way, Int)                                                                            \
     int MPI_##Name(const void *buffer, Int n, MPI_Datatype type, int to, int tag, MPI_Comm comm)   \
     {                                                                                              \
-        return send<PMPI_##Name>(buffer, n, type, to, tag, comm);                                  \
+        return send<PMPI_##Name, Way::way>(buffer, n, type, to, tag, comm);                                  \
     }
-#define BEGIN_SEND(Name, Int)                                                                      \
+#define BEGIN_SEND(Name, way, Int)                                                                      \
     int MPI_##Name(const void *buffer, Int n, MPI_Datatype type, int to, int tag, MPI_Comm comm,   \
                    MPI_Request *request)                                                           \
     {                                                                                              \
-        return begin_send<PMPI_##Name>(buffer, n, type, to, tag, comm, request);                   \
+        return begin_send<PMPI_##Name, Way::way>(buffer, n, type, to, tag, comm, request);                   \
     }
 #define SEND_INIT(Name, Int)                                                                       \
     int MPI_##Name(const void *buffer, Int n, MPI_Datatype type, int to, int tag, MPI_Comm comm,   \
                    MPI_Request *request)                                                           \
     {                                                                                              \
-        return make_persistent<PMPI_##Name, true>(buffer, n, type, to, tag, comm, request);        \
+        return make_persistent_send<PMPI_##Name>(buffer, n, type, to, tag, comm, request);        \
     }
 #define RECEIVES(Suffix, Int)                                                                      \
     int MPI_Recv##Suffix(void *buffer, Int n, MPI_Datatype type, int from, int tag, MPI_Comm comm, \
@@ -446,22 +560,29 @@ using namespace heddle::interpose;
     int MPI_Recv_init##Suffix(void *buffer, Int n, MPI_Datatype type, int from, int tag,           \
                               MPI_Comm comm, MPI_Request *request)                                 \
     {                                                                                              \
-        return make_persistent<PMPI_Recv_init##Suffix, false>(buffer, n, type, from, tag, comm,    \
+        return make_persistent_receive<PMPI_Recv_init##Suffix>(buffer, n, type, from, tag, comm,    \
                                                               request);                            \
     }
+#define BOTH_ENDS(Int)                                                                             \
+    const Arguments<Int> sent{const_cast<void *>(out), outs, out_type, {to, out_tag}, comm};       \
+    const Arguments<Int> received{in, ins, in_type, {from, in_tag}, comm}
+#define REPLACED_ENDS(Int)                                                                         \
+    const Arguments<Int> sent{buffer, n, type, {to, out_tag}, comm};                               \
+    const Arguments<Int> received{buffer, n, type, {from, in_tag}, comm}
 #define EXCHANGE(Name, Int)                                                                        \
     int MPI_##Name(const void *out, Int outs, MPI_Datatype out_type, int to, int out_tag,          \
                    void *in, Int ins, MPI_Datatype in_type, int from, int in_tag, MPI_Comm comm,   \
                    MPI_Status *status)                                                             \
     {                                                                                              \
-        return exchange_or_pass<PMPI_##Name>(out, outs, out_type, {to, out_tag}, in, ins, in_type, \
-                                             {from, in_tag}, comm, status);                        \
+        BOTH_ENDS(Int);                                                                            \
+        return exchange_or_pass<PMPI_##Name>(sent, received, status);                              \
     }
 #define REPLACE(Name, Int)                                                                         \
     int MPI_##Name(void *buffer, Int n, MPI_Datatype type, int to, int out_tag, int from,          \
                    int in_tag, MPI_Comm comm, MPI_Status *status)                                  \
     {                                                                                              \
-        return replace<PMPI_##Name>(buffer, n, type, {to, out_tag}, {from, in_tag}, comm, status); \
+        REPLACED_ENDS(Int);                                                                        \
+        return replace<PMPI_##Name>(sent, received, status);                                       \
     }
 
 #define EXCHANGE_NONBLOCKING(Suffix, Int)                                                          \
@@ -475,28 +596,26 @@ using namespace heddle::interpose;
                               int out_tag, void *in, Int ins, MPI_Datatype in_type, int from,      \
                               int in_tag, MPI_Comm comm, MPI_Request *request)                     \
     {                                                                                              \
-        return begin_exchange_or_pass<PMPI_Isendrecv##Suffix, PMPI_Isend##Suffix,                  \
-                                      PMPI_Irecv##Suffix>(                                         \
-            out, outs, out_type, {to, out_tag}, in, ins, in_type, {from, in_tag}, comm, request);  \
+        BOTH_ENDS(Int);                                                                            \
+        return begin_exchange_or_pass<PMPI_Isendrecv##Suffix>(sent, received, request);            \
     }                                                                                              \
     int MPI_Isendrecv_replace##Suffix(void *buffer, Int n, MPI_Datatype type, int to, int out_tag, \
                                       int from, int in_tag, MPI_Comm comm, MPI_Request *request)   \
     {                                                                                              \
-        return begin_replace<PMPI_Isendrecv_replace##Suffix, PMPI_Isend##Suffix,                   \
-                             PMPI_Irecv##Suffix>(buffer, n, type, {to, out_tag}, {from, in_tag},   \
-                                                 comm, request);                                   \
+        REPLACED_ENDS(Int);                                                                        \
+        return begin_replace<PMPI_Isendrecv_replace##Suffix>(sent, received, request);             \
     }
 
 #pragma GCC visibility push(default)
 extern "C" {
-SEND(Send, int)
-SEND(Ssend, int)
-SEND(Rsend, int)
-SEND(Bsend, int)
-BEGIN_SEND(Isend, int)
-BEGIN_SEND(Issend, int)
-BEGIN_SEND(Irsend, int)
-BEGIN_SEND(Ibsend, int)
+SEND(Send, any, int)
+SEND(Ssend, packed, int)
+SEND(Rsend, any, int)
+SEND(Bsend, packed, int)
+BEGIN_SEND(Isend, any, int)
+BEGIN_SEND(Issend, packed, int)
+BEGIN_SEND(Irsend, any, int)
+BEGIN_SEND(Ibsend, packed, int)
 SEND_INIT(Send_init, int)
 SEND_INIT(Ssend_init, int)
 SEND_INIT(Rsend_init, int)
@@ -506,14 +625,14 @@ EXCHANGE(Sendrecv, int)
 REPLACE(Sendrecv_replace, int)
 
 #if MPI_VERSION >= 4
-SEND(Send_c, MPI_Count)
-SEND(Ssend_c, MPI_Count)
-SEND(Rsend_c, MPI_Count)
-SEND(Bsend_c, MPI_Count)
-BEGIN_SEND(Isend_c, MPI_Count)
-BEGIN_SEND(Issend_c, MPI_Count)
-BEGIN_SEND(Irsend_c, MPI_Count)
-BEGIN_SEND(Ibsend_c, MPI_Count)
+SEND(Send_c, any, MPI_Count)
+SEND(Ssend_c, packed, MPI_Count)
+SEND(Rsend_c, any, MPI_Count)
+SEND(Bsend_c, packed, MPI_Count)
+BEGIN_SEND(Isend_c, any, MPI_Count)
+BEGIN_SEND(Issend_c, packed, MPI_Count)
+BEGIN_SEND(Irsend_c, any, MPI_Count)
+BEGIN_SEND(Ibsend_c, packed, MPI_Count)
 SEND_INIT(Send_init_c, MPI_Count)
 SEND_INIT(Ssend_init_c, MPI_Count)
 SEND_INIT(Rsend_init_c, MPI_Count)

@@ -54,8 +54,10 @@ void print_counters()
     };
     std::fprintf(stderr,
                  "heddle interpose [%d]: %lld calls passed down, %lld staged, "
+                 "%lld messages sent for the receiver to read, "
                  "%lld uses of types that could not be rebuilt\n",
-                 own_rank(), value(Count::passed), value(Count::staged), value(Count::not_rebuilt));
+                 own_rank(), value(Count::passed), value(Count::staged), value(Count::parcels),
+                 value(Count::not_rebuilt));
 }
 
 void complain_once(const char *text)

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Calls that may wait for other processes, and move no data of the program's. What is being packed
 // goes to MPI first: the other process may wait for that (operation.hpp).
+#include "interpose/held.hpp"
 #include "interpose/operation.hpp"
+#include "interpose/peers.hpp"
 #include "interpose/persistent.hpp"
 #include "interpose/report.hpp"
 
@@ -30,6 +32,25 @@ template <auto down, class... Arguments> int moved_on(Arguments... arguments)
     if (!is_idle())
         progress();
     return down(arguments...);
+}
+
+// Probes where envelopes may come (held.hpp).
+template <class Try> int once(Try try_now)
+{
+    if (!is_idle())
+        progress();
+    return try_now();
+}
+template <class Try> int repeated(Try try_now)
+{
+    int flag = 0, error = MPI_SUCCESS;
+    flush();
+    for (Patience patience; error == MPI_SUCCESS; patience.wait()) {
+        error = once([&] { return try_now(&flag); });
+        if (flag)
+            break;
+    }
+    return error;
 }
 
 } // namespace
@@ -124,19 +145,28 @@ int MPI_Intercomm_create_from_groups(MPI_Group local_group, int local_leader,
 // ---- Probes ----
 int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status)
 {
+    if (has_met_peers())
+        return repeated([=](int *flag) { return probe_now({source, tag, comm}, flag, status); });
     return flushed<PMPI_Probe>(source, tag, comm, status);
 }
 int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status)
 {
+    if (has_met_peers())
+        return repeated(
+            [=](int *flag) { return take_now({source, tag, comm}, flag, message, status); });
     return flushed<PMPI_Mprobe>(source, tag, comm, message, status);
 }
 int MPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
 {
+    if (has_met_peers())
+        return once([=] { return probe_now({source, tag, comm}, flag, status); });
     return moved_on<PMPI_Iprobe>(source, tag, comm, flag, status);
 }
 int MPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message,
                 MPI_Status *status)
 {
+    if (has_met_peers())
+        return once([=] { return take_now({source, tag, comm}, flag, message, status); });
     return moved_on<PMPI_Improbe>(source, tag, comm, flag, message, status);
 }
 

@@ -62,6 +62,28 @@ Error export_memory(const char *at, int64_t bytes, Exported &exported)
     return HEDDLE_SUCCESS;
 }
 
+static_assert(sizeof(Piece) <= sizeof(heddle_piece::internal));
+
+Error take_piece_near(const void *near, int64_t bytes, heddle_piece &its)
+{
+    gpu::Devices *const devices = gpu::Devices::open();
+    gpu::Device *const device = devices && may_export() ? devices->device_of(near) : nullptr;
+    if (!device || !can_export(*device, Mode::reference))
+        return HEDDLE_ERR_BUFFER;
+    Piece piece;
+    if (const Error e =
+            take_piece(*device, Mode::reference, static_cast<size_t>(bytes), false, piece))
+        return e == HEDDLE_ERR_NO_MEMORY ? e : Error(HEDDLE_ERR_BUFFER);
+    const Exported exported{process_id().process, bytes, piece.handle()};
+    its = {};
+    its.at = piece.at;
+    its.allocation = exported.handle.place.allocation;
+    its.offset = static_cast<int64_t>(exported.handle.place.at);
+    std::memcpy(its.exported.internal, &exported, sizeof exported);
+    std::memcpy(its.internal, &piece, sizeof piece);
+    return HEDDLE_SUCCESS;
+}
+
 // The one that a buffer's data are moved by; of host memory, one that is in use.
 gpu::Device *device_near(gpu::Devices &devices, const heddle_buffer *near)
 {
@@ -127,6 +149,22 @@ int heddle_export(const void *at, int64_t bytes, heddle_exported *exported)
         std::memcpy(exported->internal, &made, sizeof made);
         return HEDDLE_SUCCESS;
     });
+}
+
+int heddle_piece_take(int64_t bytes, const void *near, heddle_piece *piece)
+{
+    if (bytes <= 0 || !near || !piece)
+        return HEDDLE_ERR_ARG;
+    return gpu::answer([&] { return take_piece_near(near, bytes, *piece); });
+}
+
+void heddle_piece_give_back(const heddle_piece *piece)
+{
+    Piece its;
+    if (!piece)
+        return;
+    std::memcpy(static_cast<void *>(&its), piece->internal, sizeof its);
+    give_back(its);
 }
 
 int heddle_import_open(const heddle_exported *exported, const heddle_buffer *near,

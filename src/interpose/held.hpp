@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Receives and probes of a process that may get envelopes (parcel.hpp). A probe has to tell the
+// message's own size, so it takes what may be an envelope out of the MPI's queue. What it takes is
+// held here, and later receives and probes look here first. In any other process all calls go
+// straight to the MPI.
+#pragma once
+
+#include "interpose/handles.hpp"
+
+namespace heddle::interpose {
+
+// Where a message is to come from.
+struct Source {
+    int rank, tag;
+    MPI_Comm comm;
+};
+
+// A buffer as the MPI gets it.
+struct Target {
+    void *at;
+    int n;
+    MPI_Datatype type;
+};
+
+int receive(const Target &to, const Source &from, MPI_Status *status);
+int receive_matched(const Target &to, MPI_Message *message, MPI_Status *status);
+
+// What a probe has passed through another communicator has lost its source.
+constexpr int source_is_right = MPI_UNDEFINED;
+
+// `*source` becomes the rank that belongs in the status, or source_is_right.
+int begin_receive(const Target &to, const Source &from, MPI_Request *request, int *source);
+// The same by a persistent request, which has the same arguments, unless a held message fits.
+int start_receive(MPI_Request persistent, const Target &to, const Source &from,
+                  MPI_Request *request, int *source);
+int begin_receive_matched(const Target &to, MPI_Message *message, MPI_Request *request,
+                          int *source);
+
+// `*found` 0: there is none yet.
+int probe_now(const Source &from, int *found, MPI_Status *status);
+int take_now(const Source &from, int *found, MPI_Message *message, MPI_Status *status);
+
+// In MPI_Finalize.
+void forget_held();
+
+} // namespace heddle::interpose

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "interpose/parcel.hpp"
+
+#include "engine/immortal.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace heddle::interpose {
+
+// ---- the envelope -------------------------------------------------------------------------------
+
+Envelope::Wire Envelope::written() const
+{
+    Wire wire{};
+    std::memcpy(wire.data(), this, sizeof *this);
+    return wire;
+}
+
+Envelope Envelope::read(const std::byte *wire)
+{
+    Envelope envelope;
+    std::memcpy(&envelope, wire, sizeof envelope);
+    return envelope;
+}
+
+bool Envelope::is_one() const { return magic == interpose::magic(); }
+
+// ---- sent ---------------------------------------------------------------------------------------
+
+namespace {
+
+class Outbox {
+public:
+    Outbox()
+    {
+        for (int slot = Page::most_slots; slot > 0; --slot)
+            free_slots_.push_back(slot - 1);
+    }
+
+    std::mutex &mutex() { return mutex_; }
+
+    // All these with the lock held.
+
+    // The number that others know the piece's allocation by; or -1.
+    int number_of(const heddle_piece &piece)
+    {
+        const auto known = numbers_.find(piece.allocation);
+        if (known != numbers_.end())
+            return known->second;
+        if (numbers_.size() == Page::most_allocations)
+            return -1;
+        const auto number = static_cast<int>(numbers_.size());
+        own_page().offers[static_cast<size_t>(number)] = {piece.exported, piece.offset};
+        return numbers_[piece.allocation] = number;
+    }
+    // Takes a slot; or -1.
+    int take_slot()
+    {
+        take_back_what_is_read();
+        if (free_slots_.empty())
+            return -1;
+        const int slot = free_slots_.back();
+        free_slots_.pop_back();
+        state_of(slot).store(0, std::memory_order_relaxed);
+        return slot;
+    }
+    void give_back(const heddle_piece &piece, int slot)
+    {
+        heddle_piece_give_back(&piece);
+        free_slots_.push_back(slot);
+    }
+    void give_back_slot(int slot) { free_slots_.push_back(slot); }
+    void give_back_once_read(const heddle_piece &piece, int slot)
+    {
+        unread_.emplace_back(piece, slot);
+    }
+
+private:
+    static std::atomic<uint32_t> &state_of(int slot)
+    {
+        return own_page().read[static_cast<size_t>(slot)];
+    }
+    void take_back_what_is_read()
+    {
+        std::erase_if(unread_, [this](const auto &each) {
+            const bool is_read = state_of(each.second).load(std::memory_order_acquire) != 0;
+            if (is_read)
+                give_back(each.first, each.second);
+            return is_read;
+        });
+    }
+
+    std::mutex mutex_;
+    std::map<uint64_t, int> numbers_; // by allocation
+    std::vector<int> free_slots_;
+    std::vector<std::pair<heddle_piece, int>> unread_;
+};
+
+Outbox &outbox() { return immortal<Outbox>(); }
+
+// Whether the receiver has that allocation open. Otherwise it is asked to.
+bool is_open_at(Place to, int allocation)
+{
+    const uint32_t bit = uint32_t{1} << allocation;
+    const Page &its = *page_of(to);
+    if (its.opened[static_cast<size_t>(own_place())].load(std::memory_order_acquire) & bit)
+        return true;
+    own_page().asked[static_cast<size_t>(to)].fetch_or(bit, std::memory_order_release);
+    return false;
+}
+
+} // namespace
+
+Parcel::Parcel(const heddle_piece &piece, int slot, int64_t bytes, int allocation)
+    : piece_(piece),
+      slot_(slot),
+      wire_(Envelope{magic(), bytes, piece.offset, own_place(), allocation, slot}.written())
+{
+}
+
+std::unique_ptr<Parcel> Parcel::make(int64_t bytes, const void *near, Place to)
+{
+    if (bytes < least_bytes || bytes > most_bytes || to == nobody)
+        return nullptr;
+    heddle_piece piece;
+    const std::lock_guard lock(outbox().mutex());
+    const int slot = outbox().take_slot();
+    if (slot < 0)
+        return nullptr;
+    if (heddle_piece_take(bytes, near, &piece) != HEDDLE_SUCCESS) {
+        outbox().give_back_slot(slot);
+        return nullptr;
+    }
+    const int allocation = outbox().number_of(piece);
+    if (allocation < 0 || !is_open_at(to, allocation)) {
+        outbox().give_back(piece, slot);
+        return nullptr;
+    }
+    return std::unique_ptr<Parcel>(new Parcel(piece, slot, bytes, allocation));
+}
+
+Parcel::~Parcel()
+{
+    const std::lock_guard lock(outbox().mutex());
+    if (is_sent_)
+        outbox().give_back_once_read(piece_, slot_);
+    else
+        outbox().give_back(piece_, slot_);
+}
+
+// ---- received -----------------------------------------------------------------------------------
+
+namespace {
+
+// What is open of others' memory, by who and which.
+struct Inbox {
+    struct Opened {
+        heddle_import *import;
+        int64_t offset; // that the import begins at
+    };
+    std::mutex mutex;
+    std::map<std::pair<Place, int>, Opened> all;
+    std::array<uint32_t, most_places> tried{}; // allocations, by place
+};
+
+Inbox &inbox() { return immortal<Inbox>(); }
+
+// With the lock held.
+void open(Place owner, int allocation, const heddle_buffer &near)
+{
+    const Offer &offer = page_of(owner)->offers[static_cast<size_t>(allocation)];
+    heddle_import *import = nullptr;
+    if (heddle_import_open(&offer.exported, &near, &import) != HEDDLE_SUCCESS)
+        return;
+    inbox().all[{owner, allocation}] = {import, offer.offset};
+    own_page().opened[static_cast<size_t>(owner)].fetch_or(uint32_t{1} << allocation,
+                                                           std::memory_order_release);
+}
+
+} // namespace
+
+void open_offers(const Data &near)
+{
+    const std::lock_guard lock(inbox().mutex);
+    const auto own = static_cast<size_t>(own_place());
+    for (Place owner = 0; owner < place_count(); ++owner) {
+        const Page *const its = page_of(owner);
+        uint32_t &tried = inbox().tried[static_cast<size_t>(owner)];
+        uint32_t left = its ? its->asked[own].load(std::memory_order_acquire) & ~tried : 0;
+        if (left == 0)
+            continue;
+        const heddle_side side = near.side();
+        heddle_buffer buffer{};
+        buffer.size = sizeof buffer;
+        if (heddle_buffer_describe(&side, near.bytes(), &buffer) != HEDDLE_SUCCESS)
+            return;
+        tried |= left;
+        for (; left != 0; left &= left - 1)
+            open(owner, std::countr_zero(left), buffer);
+    }
+}
+
+void close_offers()
+{
+    const std::lock_guard lock(inbox().mutex);
+    for (const auto &[which, opened] : inbox().all)
+        heddle_import_release(opened.import);
+    inbox().all.clear();
+}
+
+Reading::Reading(const Envelope &envelope) : envelope_(envelope) {}
+
+void *Reading::at() const
+{
+    const std::lock_guard lock(inbox().mutex);
+    const auto found = inbox().all.find({envelope_.sender, envelope_.allocation});
+    if (found == inbox().all.end())
+        return nullptr;
+    const Inbox::Opened &opened = found->second;
+    return static_cast<std::byte *>(heddle_import_address(opened.import)) + envelope_.offset -
+           opened.offset;
+}
+
+Reading::~Reading()
+{
+    page_of(envelope_.sender)
+        ->read[static_cast<size_t>(envelope_.slot)]
+        .store(1, std::memory_order_release);
+}
+
+} // namespace heddle::interpose

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A message that its receiver reads out of the sender's device memory (the method peer). The sender
+// packs into memory that the receiver has open, and sends an envelope in the place of the data. So
+// neither end ever waits for the other, but as the MPI makes it wait.
+//
+//  sender                                    receiver
+//    [its memory is not open there]
+//    ask for that, in the page      =====>   a message ends: open what is asked for (once)
+//    === data, by the MPI ==============>    [this message goes the usual way]
+//
+//    pack into a piece of that memory
+//    === envelope, by the MPI ==========>    unpack out of the piece
+//    the piece is free              <=====   the slot says "read", in the sender's page
+#pragma once
+
+#include "interpose/data.hpp"
+#include "interpose/peers.hpp"
+
+#include <array>
+#include <memory>
+
+namespace heddle::interpose {
+
+struct Envelope {
+    Magic magic;
+    int64_t bytes;  // of the message
+    int64_t offset; // in the sender's allocation
+    int32_t sender, allocation, slot;
+
+    // As it travels. Few other messages have an odd length: what is probed for and has this one
+    // must be looked at.
+    static constexpr int64_t wire_bytes = 51;
+    using Wire = std::array<std::byte, wire_bytes>;
+    Wire written() const;
+    static Envelope read(const std::byte *wire);
+    bool is_one() const;
+};
+static_assert(sizeof(Envelope) <= Envelope::wire_bytes);
+
+// At the sender.
+class Parcel {
+public:
+    // Null where the message is to go the usual way: it is short or too long, the receiver has not
+    // opened the memory, or there is none left.
+    static std::unique_ptr<Parcel> make(int64_t bytes, const void *near, Place to);
+    Parcel(const Parcel &) = delete;
+    Parcel &operator=(const Parcel &) = delete;
+    // Gives the piece back: now, or once it has been read.
+    ~Parcel();
+
+    void *at() const { return piece_.at; }
+    const std::byte *wire() const { return wire_.data(); }
+    // The MPI gets the envelope.
+    void note_sent() { is_sent_ = true; }
+
+    // Shorter messages take no less time by another way. An estimate.
+    static constexpr int64_t least_bytes = 8 << 10;
+    // The pool makes room for two of the longest.
+    static constexpr int64_t most_bytes = 256 << 20;
+
+private:
+    Parcel(const heddle_piece &piece, int slot, int64_t bytes, int allocation);
+
+    heddle_piece piece_;
+    int slot_;
+    Envelope::Wire wire_;
+    bool is_sent_ = false;
+};
+
+// At the receiver: while it lives, the sender keeps the data.
+class Reading {
+public:
+    explicit Reading(const Envelope &envelope);
+    Reading(const Reading &) = delete;
+    Reading &operator=(const Reading &) = delete;
+    ~Reading();
+
+    int64_t bytes() const { return envelope_.bytes; }
+    // Null where that memory is not open.
+    void *at() const;
+
+private:
+    const Envelope envelope_;
+};
+
+// Opens what others ask this process to open, for the device of this buffer.
+void open_offers(const Data &near);
+// Closes all of it.
+void close_offers();
+
+} // namespace heddle::interpose

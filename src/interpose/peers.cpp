@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "interpose/peers.hpp"
+
+#include "interpose/data.hpp"
+#include "interpose/operation.hpp"
+
+#include "engine/immortal.hpp"
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <numeric>
+#include <random>
+#include <vector>
+
+namespace heddle::interpose {
+
+namespace {
+
+// What each process tells all others.
+struct Card {
+    heddle_process who;
+    heddle_shared_name page;
+    Magic magic; // rank 0's counts
+    int32_t takes_part;
+};
+
+struct Peers {
+    Magic magic{};
+    Place own = nobody;
+    bool threads = false;
+    heddle_shared *own_page = nullptr;
+    std::vector<heddle_shared *> pages; // by place; null: not open
+    std::vector<Place> places;          // by rank in MPI_COMM_WORLD
+    std::mutex mutex;                   // of what follows
+    int key = MPI_KEYVAL_INVALID;
+};
+
+Peers &peers() { return immortal<Peers>(); }
+
+std::atomic<bool> met{false};
+
+Page *page_at(const heddle_shared *shared)
+{
+    return static_cast<Page *>(heddle_shared_address(shared));
+}
+
+bool is_asked_for()
+{
+    const char *const said = std::getenv("HEDDLE_INTERPOSE_PEER");
+    return said && std::strcmp(said, "1") == 0;
+}
+
+Card own_card()
+{
+    std::random_device random;
+    Card card{};
+    heddle_process_self(&card.who);
+    for (uint64_t &each : card.magic)
+        each = uint64_t{random()} << 32 | random();
+    card.takes_part =
+        card.who.node != 0 && device_is_open() &&
+        heddle_shared_make(sizeof(Page), &card.page, &peers().own_page) == HEDDLE_SUCCESS;
+    return card;
+}
+
+// A process without the interposer would be waited for in vain.
+void give_up()
+{
+    std::fprintf(stderr, "heddle interpose: HEDDLE_INTERPOSE_PEER=1, but a process of "
+                         "MPI_COMM_WORLD has not answered in a minute. All of them must run under "
+                         "heddle-run --peer\n");
+    PMPI_Abort(MPI_COMM_WORLD, 2);
+}
+
+void wait_or_give_up(MPI_Request request)
+{
+    using Clock = std::chrono::steady_clock;
+    const Clock::time_point end = Clock::now() + std::chrono::minutes(1);
+    int done = 0;
+    for (Patience patience; !done; patience.wait()) {
+        PMPI_Test(&request, &done, MPI_STATUS_IGNORE);
+        if (!done && Clock::now() > end)
+            return give_up();
+    }
+}
+
+std::vector<Card> all_cards(const Card &own)
+{
+    int size = 0;
+    PMPI_Comm_size(MPI_COMM_WORLD, &size);
+    std::vector<Card> cards(static_cast<size_t>(size));
+    MPI_Request request = MPI_REQUEST_NULL;
+    PMPI_Iallgather(&own, sizeof own, MPI_BYTE, cards.data(), sizeof own, MPI_BYTE, MPI_COMM_WORLD,
+                    &request);
+    wait_or_give_up(request);
+    return cards;
+}
+
+// Gives each process of this node its place.
+void find_places(const std::vector<Card> &cards, const Card &own)
+{
+    Peers &all = peers();
+    for (const Card &card : cards) {
+        const auto next = static_cast<Place>(all.pages.size());
+        const bool is_here = card.takes_part && card.who.node == own.who.node;
+        const bool is_own = card.who.name == own.who.name;
+        if (!own.takes_part || !is_here || next == most_places) {
+            all.places.push_back(nobody);
+            continue;
+        }
+        heddle_shared *page = nullptr;
+        if (!is_own && heddle_shared_open(&card.page, &page) != HEDDLE_SUCCESS)
+            page = nullptr;
+        if (is_own)
+            all.own = next;
+        all.pages.push_back(page);
+        all.places.push_back(page ? next : nobody);
+    }
+}
+
+// ---- who is who in a communicator ---------------------------------------------------------------
+
+using Members = std::vector<Place>;
+
+int delete_members(MPI_Comm, int, void *members, void *)
+{
+    const std::unique_ptr<Members> gone(static_cast<Members *>(members));
+    return MPI_SUCCESS;
+}
+
+std::unique_ptr<Members> find_members(MPI_Comm comm)
+{
+    MPI_Group group = MPI_GROUP_NULL, world = MPI_GROUP_NULL;
+    int is_inter = 0, n = 0;
+    PMPI_Comm_test_inter(comm, &is_inter);
+    if (is_inter)
+        PMPI_Comm_remote_group(comm, &group);
+    else
+        PMPI_Comm_group(comm, &group);
+    PMPI_Comm_group(MPI_COMM_WORLD, &world);
+    PMPI_Group_size(group, &n);
+    std::vector<int> ranks(static_cast<size_t>(n)), in_world(static_cast<size_t>(n));
+    std::iota(ranks.begin(), ranks.end(), 0);
+    PMPI_Group_translate_ranks(group, n, ranks.data(), world, in_world.data());
+    PMPI_Group_free(&group);
+    PMPI_Group_free(&world);
+    auto members = std::make_unique<Members>();
+    for (const int rank : in_world)
+        members->push_back(rank == MPI_UNDEFINED ? nobody
+                                                 : peers().places[static_cast<size_t>(rank)]);
+    return members;
+}
+
+// They are an attribute of the communicator, and go with it.
+const Members *members_of(MPI_Comm comm)
+{
+    Peers &all = peers();
+    void *kept = nullptr;
+    int there = 0;
+    PMPI_Comm_get_attr(comm, all.key, &kept, &there);
+    if (there)
+        return static_cast<Members *>(kept);
+    const std::lock_guard lock(all.mutex); // two threads must not keep two
+    PMPI_Comm_get_attr(comm, all.key, &kept, &there);
+    if (there)
+        return static_cast<Members *>(kept);
+    std::unique_ptr<Members> made = find_members(comm);
+    if (PMPI_Comm_set_attr(comm, all.key, made.get()) != MPI_SUCCESS)
+        return nullptr;
+    return made.release(); // delete_members does it
+}
+
+} // namespace
+
+void meet_peers()
+{
+    if (!is_asked_for())
+        return;
+    Peers &all = peers();
+    int level = MPI_THREAD_SINGLE;
+    PMPI_Query_thread(&level);
+    all.threads = level == MPI_THREAD_MULTIPLE;
+    const Card own = own_card();
+    const std::vector<Card> cards = all_cards(own);
+    all.magic = cards.front().magic;
+    find_places(cards, own);
+    PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_members, &all.key, nullptr);
+    met.store(all.own != nobody);
+}
+
+void part_from_peers()
+{
+    Peers &all = peers();
+    if (all.places.empty())
+        return;
+    MPI_Request request = MPI_REQUEST_NULL;
+    PMPI_Ibarrier(MPI_COMM_WORLD, &request);
+    PMPI_Wait(&request, MPI_STATUS_IGNORE);
+    met.store(false);
+    for (heddle_shared *const page : all.pages)
+        heddle_shared_close(page);
+    heddle_shared_close(all.own_page);
+    all.pages.clear();
+    all.places.clear();
+}
+
+bool has_met_peers() { return met.load(std::memory_order_relaxed); }
+
+bool has_threads() { return peers().threads; }
+
+const Magic &magic() { return peers().magic; }
+
+Place own_place() { return peers().own; }
+
+int place_count() { return static_cast<int>(peers().pages.size()); }
+
+Page &own_page() { return *page_at(peers().own_page); }
+
+Page *page_of(Place place) { return page_at(peers().pages[static_cast<size_t>(place)]); }
+
+Place place_of(int rank, MPI_Comm comm)
+{
+    if (rank < 0 || comm == MPI_COMM_NULL)
+        return nobody;
+    const Members *const members = members_of(comm);
+    return members && static_cast<size_t>(rank) < members->size()
+               ? (*members)[static_cast<size_t>(rank)]
+               : nobody;
+}
+
+} // namespace heddle::interpose

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The processes of this node that take part in messages out of device memory (HEDDLE_INTERPOSE_PEER).
+// Each has a page of memory that the others have open. MPI_Init finds out who they are.
+#pragma once
+
+#include "interpose/handles.hpp"
+
+#include <heddle_message.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+
+namespace heddle::interpose {
+
+// Of a process on its node, counted in the order of MPI_COMM_WORLD.
+using Place = int;
+constexpr Place nobody = -1;
+constexpr int most_places = 256;
+
+// An allocation that others may open, by a piece of it.
+struct Offer {
+    heddle_exported exported;
+    int64_t offset; // of that piece
+};
+
+struct Page {
+    static constexpr int most_allocations = 32, most_slots = 1024;
+
+    // By process: which of the owner's allocations it is asked to open, and which of its own the
+    // owner has open. A bit for each.
+    std::array<std::atomic<uint32_t>, most_places> asked, opened;
+    // The owner's allocations. One is written before anybody is asked to open it.
+    std::array<Offer, most_allocations> offers;
+    // Messages of the owner's: 1 once its receiver has read it.
+    std::array<std::atomic<uint32_t>, most_slots> read;
+};
+static_assert(std::atomic<uint32_t>::is_always_lock_free);
+
+// By which all processes of the job know their envelopes.
+using Magic = std::array<uint64_t, 2>;
+
+// In MPI_Init: finds the others, if that is asked for. Every process of MPI_COMM_WORLD must be
+// asked; after a minute without one of them, the job ends.
+void meet_peers();
+// In MPI_Finalize, once all operations are done: waits until nobody reads this process's memory.
+void part_from_peers();
+
+// Envelopes may come, and each receive has to look.
+bool has_met_peers();
+// Two threads may receive at the same time.
+bool has_threads();
+
+// All these: only if has_met_peers().
+const Magic &magic();
+Place own_place();
+int place_count();
+Page &own_page();
+// Null where it could not be opened.
+Page *page_of(Place place);
+// Who is that rank of the communicator, or of an intercommunicator's other group. `nobody` where it
+// is this process, is on another node, or takes no part.
+Place place_of(int rank, MPI_Comm comm);
+
+} // namespace heddle::interpose
