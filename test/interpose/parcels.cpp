@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Messages that the receiver reads out of the sender's device memory (HEDDLE_INTERPOSE_PEER=1, as
+ * test/interpose/run sets it for this program): every way to send one meets every way to receive,
+ * to probe for and to cut off. HEDDLE_INTERPOSE_PEER unset: the same, by the MPI alone.
+ */
+#include "device_test.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <thread>
+
+using namespace device_test;
+
+enum { tag = 5, first_tag = 3, envelope_bytes = 51, most_slots = 1024 };
+
+static MPI_Comm comm;
+
+/* How rank 0 sends, and rank 1 receives. Both return MPI's result. */
+using Send = std::function<int(Buffer &)>;
+using Receive = std::function<int(Buffer &, MPI_Status &)>;
+
+static int by_isend(Buffer &b)
+{
+    MPI_Request request;
+    MPI_Isend(b.at(), 1, b.type(), 1, tag, comm, &request);
+    return MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+static int by_start(Buffer &b)
+{
+    MPI_Request request;
+    MPI_Send_init(b.at(), 1, b.type(), 1, tag, comm, &request);
+    MPI_Start(&request);
+    const int error = MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Request_free(&request);
+    return error;
+}
+static int by_exchange(Buffer &b)
+{
+    return MPI_Sendrecv(b.at(), 1, b.type(), 1, tag, nullptr, 0, MPI_BYTE, MPI_PROC_NULL, 0, comm,
+                        MPI_STATUS_IGNORE);
+}
+
+static const std::pair<const char *, Send> sends[] = {
+    {"Send", [](Buffer &b) { return MPI_Send(b.at(), 1, b.type(), 1, tag, comm); }},
+    {"Ssend", [](Buffer &b) { return MPI_Ssend(b.at(), 1, b.type(), 1, tag, comm); }},
+    {"Isend", by_isend},
+    {"Send_init", by_start},
+    {"Sendrecv", by_exchange}};
+
+static int into_recv(Buffer &b, MPI_Status &status)
+{
+    return MPI_Recv(b.at(), 1, b.type(), MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &status);
+}
+static int into_irecv(Buffer &b, MPI_Status &status)
+{
+    MPI_Request request;
+    MPI_Irecv(b.at(), 1, b.type(), 0, MPI_ANY_TAG, comm, &request);
+    return MPI_Wait(&request, &status);
+}
+static int into_start(Buffer &b, MPI_Status &status)
+{
+    MPI_Request request;
+    MPI_Recv_init(b.at(), 1, b.type(), MPI_ANY_SOURCE, tag, comm, &request);
+    MPI_Start(&request);
+    const int error = MPI_Wait(&request, &status);
+    MPI_Request_free(&request);
+    return error;
+}
+static int into_exchange(Buffer &b, MPI_Status &status)
+{
+    return MPI_Sendrecv(nullptr, 0, MPI_BYTE, MPI_PROC_NULL, 0, b.at(), 1, b.type(), 0, tag, comm,
+                        &status);
+}
+static int into_replaced(Buffer &b, MPI_Status &status)
+{
+    return MPI_Sendrecv_replace(b.at(), 1, b.type(), MPI_PROC_NULL, 0, 0, tag, comm, &status);
+}
+static int count_of(const MPI_Status &status)
+{
+    int count = -1;
+    MPI_Get_count(&status, MPI_DOUBLE, &count);
+    return count;
+}
+static int into_mrecv(Buffer &b, MPI_Status &status)
+{
+    MPI_Message message;
+    MPI_Mprobe(MPI_ANY_SOURCE, tag, comm, &message, &status);
+    check(count_of(status) == b.elements(), "Mprobe tells of " + std::to_string(count_of(status)));
+    return MPI_Mrecv(b.at(), 1, b.type(), &message, &status);
+}
+static int into_imrecv(Buffer &b, MPI_Status &status)
+{
+    MPI_Message message;
+    MPI_Request request;
+    int found = 0;
+    while (!found)
+        MPI_Improbe(0, MPI_ANY_TAG, comm, &found, &message, &status);
+    check(count_of(status) == b.elements(), "Improbe tells of " + std::to_string(count_of(status)));
+    MPI_Imrecv(b.at(), 1, b.type(), &message, &request);
+    return MPI_Wait(&request, &status);
+}
+/* A probe, and then what another way does. */
+static Receive probed(Receive then)
+{
+    return [then](Buffer &b, MPI_Status &status) {
+        MPI_Probe(MPI_ANY_SOURCE, tag, comm, &status);
+        check(count_of(status) == b.elements() && status.MPI_SOURCE == 0 && status.MPI_TAG == tag,
+              "Probe tells of " + std::to_string(count_of(status)));
+        return then(b, status);
+    };
+}
+
+static const std::pair<const char *, Receive> receives[] = {
+    {"Recv", into_recv},
+    {"Irecv", into_irecv},
+    {"Recv_init", into_start},
+    {"Sendrecv", into_exchange},
+    {"Sendrecv_replace", into_replaced},
+    {"Mrecv", into_mrecv},
+    {"Imrecv", into_imrecv},
+    {"Probe and Recv", probed(into_recv)},
+    {"Probe and Irecv", probed(into_irecv)},
+    {"Probe and Recv_init", probed(into_start)},
+    {"Probe and Sendrecv", probed(into_exchange)},
+    {"Probe and Sendrecv_replace", probed(into_replaced)},
+    {"Probe and Mrecv", probed(into_mrecv)},
+    {"Probe and Imrecv", probed(into_imrecv)}};
+
+static void every_way(const Layout &layout, gpu::Kind kind)
+{
+    for (const auto &[sent, send] : sends)
+        for (const auto &[received, receive] : receives) {
+            Buffer buffer(rank == 0 ? gpu::Kind::device : kind, layout);
+            const std::string what = std::string(sent) + " and " + received;
+            buffer.fill(rank);
+            if (rank == 0) {
+                check(send(buffer) == MPI_SUCCESS, what);
+                buffer.fill(99); /* it is the program's again */
+                MPI_Barrier(comm);
+                continue;
+            }
+            MPI_Status status;
+            if (rank == 1) {
+                check(receive(buffer, status) == MPI_SUCCESS, what);
+                check(status.MPI_SOURCE == 0 && status.MPI_TAG == tag &&
+                          count_of(status) == layout.elements(),
+                      what + ": the status tells " + std::to_string(count_of(status)) +
+                          " elements of rank " + std::to_string(status.MPI_SOURCE));
+                buffer.expect(0, 0, layout.elements());
+                buffer.verify(what);
+            }
+            MPI_Barrier(comm);
+        }
+}
+
+/* Neither end waits for the other but as the MPI makes it wait. */
+static void no_progress(const Layout &layout)
+{
+    Buffer buffer(gpu::Kind::device, layout);
+    MPI_Request request = MPI_REQUEST_NULL;
+    buffer.fill(rank);
+    if (rank == 1)
+        MPI_Irecv(buffer.at(), 1, buffer.type(), 0, tag, comm, &request);
+    if (rank == 0)
+        MPI_Send(buffer.at(), 1, buffer.type(), 1, tag, comm);
+    MPI_Barrier(comm);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    if (rank == 0)
+        MPI_Isend(buffer.at(), 1, buffer.type(), 1, tag, comm, &request);
+    MPI_Barrier(comm);
+    if (rank == 1)
+        MPI_Recv(buffer.at(), 1, buffer.type(), 0, tag, comm, MPI_STATUS_IGNORE);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    buffer.expect(rank == 1 ? 0 : rank, 0, layout.elements());
+    buffer.verify("beside a barrier");
+}
+
+/* What a probe takes out of the MPI's queue must not overtake what came before. Between the others
+ * come messages that are as long as an envelope, and shorter. */
+static void order(const Layout &layout)
+{
+    std::vector<char> bytes(envelope_bytes), other(envelope_bytes);
+    Buffer buffer(gpu::Kind::device, layout);
+    MPI_Status status;
+    std::vector<MPI_Request> sends(2, MPI_REQUEST_NULL);
+    int number = 7;
+    for (size_t i = 0; i < bytes.size(); ++i)
+        bytes[i] = static_cast<char>(i * 3 + 1);
+    buffer.fill(rank);
+    if (rank == 0) {
+        MPI_Send(&number, 1, MPI_INT, 1, first_tag, comm);
+        MPI_Send(bytes.data(), envelope_bytes, MPI_BYTE, 1, first_tag, comm);
+        MPI_Isend(buffer.at(), 1, buffer.type(), 1, tag, comm, &sends[0]);
+        MPI_Isend(buffer.at(), 1, buffer.type(), 1, first_tag, comm, &sends[1]);
+        MPI_Send(bytes.data(), envelope_bytes, MPI_BYTE, 1, tag, comm);
+        MPI_Waitall(2, sends.data(), MPI_STATUSES_IGNORE);
+    } else if (rank == 1) {
+        MPI_Probe(0, tag, comm, &status);
+        check(count_of(status) == layout.elements(), "a probe behind others");
+        MPI_Request request;
+        number = 0;
+        MPI_Irecv(&number, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &request);
+        MPI_Wait(&request, &status);
+        check(number == 7 && status.MPI_TAG == first_tag, "the first message was overtaken");
+        MPI_Recv(other.data(), envelope_bytes, MPI_BYTE, 0, MPI_ANY_TAG, comm, &status);
+        int n = 0;
+        MPI_Get_count(&status, MPI_BYTE, &n);
+        check(status.MPI_TAG == first_tag && status.MPI_SOURCE == 0 && n == envelope_bytes &&
+                  other == bytes,
+              "a message as long as an envelope");
+        MPI_Recv(buffer.at(), 1, buffer.type(), 0, first_tag, comm, &status);
+        MPI_Recv(buffer.at(), 1, buffer.type(), 0, MPI_ANY_TAG, comm, &status);
+        check(status.MPI_TAG == tag, "what was probed for was overtaken");
+        MPI_Message message;
+        std::fill(other.begin(), other.end(), 0);
+        MPI_Mprobe(0, MPI_ANY_TAG, comm, &message, &status);
+        MPI_Mrecv(other.data(), envelope_bytes, MPI_BYTE, &message, &status);
+        check(other == bytes && status.MPI_SOURCE == 0, "a matched message of that length");
+        buffer.expect(0, 0, layout.elements());
+        buffer.verify("in order");
+    }
+    MPI_Barrier(comm);
+}
+
+/* Receives that are too short, of any length. The next message finds its way nevertheless. */
+static void truncated(const Layout &layout)
+{
+    for (const int n : {1, 6, 7, 500})
+        for (const bool waits : {false, true})
+            for (const gpu::Kind kind : {gpu::Kind::device, gpu::Kind::pageable}) {
+                const std::string what = "a receive of " + std::to_string(n);
+                const Layout less = contiguous(n);
+                Buffer buffer(gpu::Kind::device, layout), cut(kind, less);
+                buffer.fill(rank);
+                if (rank == 0) {
+                    MPI_Send(buffer.at(), 1, buffer.type(), 1, tag, comm);
+                    MPI_Send(buffer.at(), 1, buffer.type(), 1, tag, comm);
+                } else if (rank == 1) {
+                    MPI_Request request;
+                    MPI_Status status;
+                    int error = MPI_SUCCESS, error_class = 0;
+                    if (waits) {
+                        MPI_Irecv(cut.at(), 1, cut.type(), 0, tag, comm, &request);
+                        error = MPI_Wait(&request, MPI_STATUS_IGNORE);
+                    } else {
+                        error = MPI_Recv(cut.at(), 1, cut.type(), 0, tag, comm, &status);
+                    }
+                    MPI_Error_class(error, &error_class);
+                    check(error_class == MPI_ERR_TRUNCATE, what + ": class " +
+                                                               std::to_string(error_class));
+                    MPI_Recv(buffer.at(), 1, buffer.type(), 0, tag, comm, MPI_STATUS_IGNORE);
+                    buffer.expect(0, 0, layout.elements());
+                    buffer.verify("behind " + what);
+                }
+                MPI_Barrier(comm);
+            }
+}
+
+/* More than there is room for: nobody has received any when the last is sent. */
+static void many(const Layout &layout)
+{
+    Buffer buffer(gpu::Kind::device, layout);
+    std::vector<MPI_Request> requests(most_slots + 50, MPI_REQUEST_NULL);
+    buffer.fill(rank);
+    if (rank == 0)
+        for (MPI_Request &each : requests)
+            MPI_Isend(buffer.at(), 1, buffer.type(), 1, tag, comm, &each);
+    MPI_Barrier(comm);
+    if (rank == 1) {
+        for (size_t i = 0; i < requests.size(); ++i) {
+            buffer.fill(1);
+            MPI_Recv(buffer.at(), 1, buffer.type(), 0, tag, comm, MPI_STATUS_IGNORE);
+            buffer.expect(0, 0, layout.elements());
+            if (i % 100 == 0 || i + 60 > requests.size())
+                buffer.verify("message " + std::to_string(i));
+        }
+    }
+    MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
+    MPI_Barrier(comm);
+}
+
+/* One thread probes, another one receives what that takes. */
+static void two_threads(const Layout &layout)
+{
+    int level = 0;
+    MPI_Query_thread(&level);
+    if (level < MPI_THREAD_MULTIPLE || rank > 1)
+        return;
+    Buffer buffer(gpu::Kind::device, layout);
+    buffer.fill(rank);
+    for (int i = 0; i < 40; ++i) {
+        if (rank == 0) {
+            MPI_Send(buffer.at(), 1, buffer.type(), 1, tag, comm);
+            continue;
+        }
+        std::thread other([] {
+            int found = 0;
+            for (int k = 0; k < 200; ++k)
+                MPI_Iprobe(0, MPI_ANY_TAG, comm, &found, MPI_STATUS_IGNORE);
+        });
+        MPI_Recv(buffer.at(), 1, buffer.type(), 0, tag, comm, MPI_STATUS_IGNORE);
+        other.join();
+    }
+    buffer.expect(0, 0, layout.elements());
+    buffer.verify("beside a thread that probes");
+}
+
+int main(int argc, char **argv)
+{
+    return run(argc, argv, [] {
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+        MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+        for (const MakeLayout make : every_layout)
+            for (const gpu::Kind kind : {gpu::Kind::device, gpu::Kind::pageable})
+                every_way(make(6000), kind);
+        for (const int n : {1500, 200000}) {
+            const Layout layout = strided(n);
+            no_progress(layout);
+            order(layout);
+            truncated(layout);
+            two_threads(layout);
+        }
+        many(strided(1100));
+        MPI_Comm_free(&comm);
+    });
+}
