@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "interpose/data.hpp"
 
-#include "interpose/parcel.hpp"
+#include "interpose/reference.hpp"
 #include "interpose/report.hpp"
 
 #include <algorithm>

@@ -28,10 +28,7 @@ struct Data {
     // What staging memory for it should be near to.
     const void *near() const;
     // The first byte. Only of dense data.
-    void *first() const
-    {
-        return static_cast<std::byte *>(buffer) + shape->info().true_lb;
-    }
+    void *first() const { return static_cast<std::byte *>(buffer) + shape->info().true_lb; }
     // They are dense, in memory that MPI takes.
     bool mpi_may_have_it() const;
 };

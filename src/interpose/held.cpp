@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "interpose/held.hpp"
 
-#include "interpose/parcel.hpp"
 #include "interpose/peers.hpp"
+#include "interpose/reference.hpp"
 
 #include "engine/immortal.hpp"
 
@@ -82,8 +82,7 @@ int take_from_mpi(const Source &from, int *found, Held &it)
 {
     it.comm = from.comm;
     it.source = source_is_right;
-    const int error =
-        PMPI_Improbe(from.rank, from.tag, from.comm, found, &it.message, &it.status);
+    const int error = PMPI_Improbe(from.rank, from.tag, from.comm, found, &it.message, &it.status);
     if (error == MPI_SUCCESS && *found && bytes_of(it.status) == Envelope::wire_bytes)
         look_into(it);
     return error;
@@ -176,9 +175,8 @@ int begin_in_mpi(const Target &to, const Source &from, MPI_Request *request)
 }
 
 // Takes a held message, or begins by `start`.
-template <class Start>
-int begin_or_take(const Target &to, const Source &from, MPI_Request *request, int *source,
-                  Start start)
+template <class Start> int begin_or_take(const Target &to, const Source &from, MPI_Request *request,
+                                         int *source, Start start)
 {
     MPI_Message message = MPI_MESSAGE_NULL;
     *source = source_is_right;
@@ -242,8 +240,7 @@ int receive_matched(const Target &to, MPI_Message *message, MPI_Status *status)
     return error;
 }
 
-int begin_receive_matched(const Target &to, MPI_Message *message, MPI_Request *request,
-                          int *source)
+int begin_receive_matched(const Target &to, MPI_Message *message, MPI_Request *request, int *source)
 {
     *source = source_is_right;
     if (has_met_peers()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Receives and probes of a process that may get envelopes (parcel.hpp). A probe has to tell the
+// Receives and probes of a process that may get envelopes (reference.hpp). A probe has to tell the
 // message's own size, so it takes what may be an envelope out of the MPI's queue. What it takes is
 // held here, and later receives and probes look here first. In any other process all calls go
 // straight to the MPI.

@@ -3,7 +3,7 @@
 #include "interpose/bindings.hpp"
 #include "interpose/held.hpp"
 #include "interpose/operation.hpp"
-#include "interpose/parcel.hpp"
+#include "interpose/reference.hpp"
 #include "interpose/report.hpp"
 #include "interpose/shape.hpp"
 
@@ -35,7 +35,7 @@ int MPI_Finalize()
 {
     finish_all();
     forget_held();
-    close_offers();
+    release_imports();
     part_from_peers();
     forget_shapes();
     free_what_waits();

@@ -28,8 +28,6 @@ interpose_sources = \
     src/interpose/operation.cpp \
     src/interpose/operation.hpp \
     src/interpose/packing.cpp \
-    src/interpose/parcel.cpp \
-    src/interpose/parcel.hpp \
     src/interpose/partitioned.cpp \
     src/interpose/peers.cpp \
     src/interpose/peers.hpp \
@@ -44,6 +42,8 @@ interpose_sources = \
     src/interpose/rebuild.cpp \
     src/interpose/rebuild.hpp \
     src/interpose/reductions.cpp \
+    src/interpose/reference.cpp \
+    src/interpose/reference.hpp \
     src/interpose/report.cpp \
     src/interpose/report.hpp \
     src/interpose/shape.cpp \

@@ -19,11 +19,11 @@ static_assert(sizeof end_of_notice == Notice::end_bytes);
 
 namespace {
 
-std::unique_ptr<Parcel> parcel_for(const Data &data, int to, MPI_Comm comm)
+std::unique_ptr<Reference> reference_for(const Data &data, int to, MPI_Comm comm)
 {
     const bool may_be =
-        has_met_peers() && data.bytes() >= Parcel::least_bytes && is_device_memory(data.near());
-    return may_be ? Parcel::make(data.bytes(), data.near(), place_of(to, comm)) : nullptr;
+        has_met_peers() && data.bytes() >= Reference::least_bytes && is_device_memory(data.near());
+    return may_be ? Reference::make(data.bytes(), data.near(), place_of(to, comm)) : nullptr;
 }
 
 Staging staging_for(const Data &data)
@@ -37,18 +37,18 @@ Outgoing::Outgoing(Data what) : data_(std::move(what)), staging_(staging_for(dat
 
 Outgoing::Outgoing(Data what, int to, MPI_Comm comm)
     : data_(std::move(what)),
-      parcel_(parcel_for(data_, to, comm)),
-      staging_(parcel_ ? Staging() : staging_for(data_))
+      reference_(reference_for(data_, to, comm)),
+      staging_(reference_ ? Staging() : staging_for(data_))
 {
 }
 
 const void *Outgoing::handed_on() const
 {
-    if (!parcel_)
+    if (!reference_)
         return staging_.at();
-    count(Count::parcels);
-    parcel_->note_sent();
-    return parcel_->wire();
+    count(Count::by_reference);
+    reference_->note_sent();
+    return reference_->wire();
 }
 
 // ---- received -----------------------------------------------------------------------------------
@@ -141,8 +141,8 @@ int Incoming::unpacking(MPI_Status &status, std::vector<heddle_move> &moves) con
         return MPI_ERR_OTHER;
     if (received > 0 && !in_place_)
         moves.push_back(unpack_move(data_, to_.at, received));
-    if (has_met_peers() && received >= Parcel::least_bytes && is_device_memory(data_.near()))
-        open_offers(data_);
+    if (has_met_peers() && received >= Reference::least_bytes && is_device_memory(data_.near()))
+        import_what_is_asked_for(data_);
     return MPI_SUCCESS;
 }
 

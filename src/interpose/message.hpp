@@ -5,7 +5,7 @@
 
 #include "interpose/held.hpp"
 #include "interpose/operation.hpp"
-#include "interpose/parcel.hpp"
+#include "interpose/reference.hpp"
 
 #include <memory>
 #include <utility>
@@ -27,16 +27,19 @@ public:
 
     bool failed() const { return staging_.failed(); }
     int64_t bytes() const { return data_.bytes(); }
-    heddle_move packing() const { return pack_move(data_, parcel_ ? parcel_->at() : staging_.at()); }
+    heddle_move packing() const
+    {
+        return pack_move(data_, reference_ ? reference_->at() : staging_.at());
+    }
     int pack() const { return transfer({packing()}); }
 
     // For the MPI. Once it is asked for, the MPI has it.
     const void *handed_on() const;
-    int64_t bytes_handed_on() const { return parcel_ ? Envelope::wire_bytes : bytes(); }
+    int64_t bytes_handed_on() const { return reference_ ? Envelope::wire_bytes : bytes(); }
 
 private:
     const Data data_;
-    const std::unique_ptr<Parcel> parcel_;
+    const std::unique_ptr<Reference> reference_;
     const Staging staging_;
 };
 

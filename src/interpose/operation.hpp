@@ -32,8 +32,8 @@ struct Steps {
     // Takes the place of the last of these calls where packing has failed. May be empty: then MPI
     // is not called at all.
     std::function<int(MPI_Request *)> issue_notice;
-    // What to unpack of a message or a collective that has ended so. May correct the status. Returns
-    // an error class. May be empty.
+    // What to unpack of a message or a collective that has ended so. May correct the status.
+    // Returns an error class. May be empty.
     std::function<int(MPI_Status &, std::vector<heddle_move> &)> unpack;
     // All is unpacked, or never will be. May be empty.
     std::function<void()> ended;

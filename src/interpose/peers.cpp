@@ -143,7 +143,7 @@ std::unique_ptr<Members> find_members(MPI_Comm comm)
         PMPI_Comm_group(comm, &group);
     PMPI_Comm_group(MPI_COMM_WORLD, &world);
     PMPI_Group_size(group, &n);
-    std::vector<int> ranks(static_cast<size_t>(n)), in_world(static_cast<size_t>(n));
+    std::vector<int> ranks(static_cast<size_t>(n)), in_world(static_cast<size_t>(n), MPI_UNDEFINED);
     std::iota(ranks.begin(), ranks.end(), 0);
     PMPI_Group_translate_ranks(group, n, ranks.data(), world, in_world.data());
     PMPI_Group_free(&group);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The processes of this node that take part in messages out of device memory (HEDDLE_INTERPOSE_PEER).
-// Each has a page of memory that the others have open. MPI_Init finds out who they are.
+// The processes of this node that take part in messages out of device memory
+// (HEDDLE_INTERPOSE_PEER). Each has a page of memory that the others have open. MPI_Init finds out
+// who they are.
 #pragma once
 
 #include "interpose/handles.hpp"
@@ -19,7 +20,7 @@ constexpr Place nobody = -1;
 constexpr int most_places = 256;
 
 // An allocation that others may open, by a piece of it.
-struct Offer {
+struct Export {
     heddle_exported exported;
     int64_t offset; // of that piece
 };
@@ -31,7 +32,7 @@ struct Page {
     // owner has open. A bit for each.
     std::array<std::atomic<uint32_t>, most_places> asked, opened;
     // The owner's allocations. One is written before anybody is asked to open it.
-    std::array<Offer, most_allocations> offers;
+    std::array<Export, most_allocations> exports;
     // Messages of the owner's: 1 once its receiver has read it.
     std::array<std::atomic<uint32_t>, most_slots> read;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sends and receives. What travels has the program's communicator and tag, and is packed: a process
-// without the interposer may be at the other end. Or it is an envelope (parcel.hpp).
+// without the interposer may be at the other end. Or it is an envelope (reference.hpp).
 #include "interpose/message.hpp"
 #include "interpose/persistent.hpp"
 #include "interpose/report.hpp"
@@ -71,9 +71,9 @@ template <auto down, class Int> int receive_untouched(void *buffer, Int n, MPI_D
                                 : raise(from.comm, MPI_ERR_TYPE);
 }
 
-template <auto down, class Int>
-int begin_receive_untouched(void *buffer, Int n, MPI_Datatype type, const Source &from,
-                            MPI_Request *request)
+template <auto down, class Int> int begin_receive_untouched(void *buffer, Int n, MPI_Datatype type,
+                                                            const Source &from,
+                                                            MPI_Request *request)
 {
     int source = source_is_right; // a message that has lost it is too long
     count(Count::passed);
@@ -209,10 +209,10 @@ public:
     }
     template <auto down> int begin(MPI_Request *request) const
     {
-        return is_staged() ? message_->begin(program_.source(), request)
-                           : begin_receive_untouched<down>(program_.buffer, program_.n,
-                                                           program_.type, program_.source(),
-                                                           request);
+        return is_staged()
+                   ? message_->begin(program_.source(), request)
+                   : begin_receive_untouched<down>(program_.buffer, program_.n, program_.type,
+                                                   program_.source(), request);
     }
 
 private:
@@ -245,9 +245,8 @@ int exchange(const Out<Int> &out, const In<Int> &in, MPI_Comm comm, MPI_Status *
     if (out.failed() || in.failed())
         return raise(comm, MPI_ERR_NO_MEM);
     const int not_packed = out.is_staged() ? out.message().pack() : MPI_SUCCESS;
-    const int begun = not_packed == MPI_SUCCESS
-                          ? out.template begin<Calls::begin_send>(&request)
-                          : out.begin_notice(notice, &request);
+    const int begun = not_packed == MPI_SUCCESS ? out.template begin<Calls::begin_send>(&request)
+                                                : out.begin_notice(notice, &request);
     if (begun != MPI_SUCCESS)
         return begun;
     const int received = in.template receive<Calls::receive>(status);
@@ -341,9 +340,8 @@ template <auto down, class Int> int begin_exchange_or_pass(const Arguments<Int> 
                 request);
 }
 
-template <auto down, class Int> int begin_replace(const Arguments<Int> &sent,
-                                                  const Arguments<Int> &received,
-                                                  MPI_Request *request)
+template <auto down, class Int>
+int begin_replace(const Arguments<Int> &sent, const Arguments<Int> &received, MPI_Request *request)
 {
     flush();
     std::optional<Data> data = replaced_data(sent);
@@ -362,9 +360,9 @@ template <auto down, class Int> int begin_replace(const Arguments<Int> &sent,
 
 // ---- nonblocking and persistent -----------------------------------------------------------------
 
-template <auto down, Way way, class Int>
-int begin_send(const void *buffer, Int n, MPI_Datatype type, int to, int tag, MPI_Comm comm,
-               MPI_Request *request)
+template <auto down, Way way, class Int> int begin_send(const void *buffer, Int n,
+                                                        MPI_Datatype type, int to, int tag,
+                                                        MPI_Comm comm, MPI_Request *request)
 {
     std::optional<Data> data = data_to(to, buffer, n, type);
     if (!data) {
@@ -436,9 +434,9 @@ template <auto down, class Int> int begin_matched_receive(void *buffer, Int n, M
 }
 
 // The data are packed at each start.
-template <auto down, class Int>
-int make_persistent_send(const void *buffer, Int n, MPI_Datatype type, int to, int tag,
-                         MPI_Comm comm, MPI_Request *request)
+template <auto down, class Int> int make_persistent_send(const void *buffer, Int n,
+                                                         MPI_Datatype type, int to, int tag,
+                                                         MPI_Comm comm, MPI_Request *request)
 {
     std::optional<Data> data = data_to(to, buffer, n, type);
     if (!data) {
@@ -463,9 +461,9 @@ int make_persistent_send(const void *buffer, Int n, MPI_Datatype type, int to, i
 }
 
 // Where envelopes may come, a start may find what a probe has taken.
-template <auto down, class Int>
-int make_persistent_receive_untouched(const Target &to, const Source &from, Int n,
-                                      MPI_Request *request)
+template <auto down, class Int> int make_persistent_receive_untouched(const Target &to,
+                                                                      const Source &from, Int n,
+                                                                      MPI_Request *request)
 {
     count(Count::passed);
     if (!may_receive(n, to.type))
@@ -484,9 +482,9 @@ int make_persistent_receive_untouched(const Target &to, const Source &from, Int 
     return MPI_SUCCESS;
 }
 
-template <auto down, class Int>
-int make_persistent_receive(void *buffer, Int n, MPI_Datatype type, int from, int tag,
-                            MPI_Comm comm, MPI_Request *request)
+template <auto down, class Int> int make_persistent_receive(void *buffer, Int n, MPI_Datatype type,
+                                                            int from, int tag, MPI_Comm comm,
+                                                            MPI_Request *request)
 {
     std::optional<Data> data = data_from(from, buffer, n, type);
     if (!data)
@@ -519,22 +517,22 @@ using namespace heddle::interpose;
 // ---- the calls ----------------------------------------------------------------------------------
 
 // The arguments of all sends and receives, `Int` being int, or MPI_Count where the name ends in _c.
-#define SEND(Name, way, Int)                                                                            \
+#define SEND(Name, way, Int)                                                                       \
     int MPI_##Name(const void *buffer, Int n, MPI_Datatype type, int to, int tag, MPI_Comm comm)   \
     {                                                                                              \
-        return send<PMPI_##Name, Way::way>(buffer, n, type, to, tag, comm);                                  \
+        return send<PMPI_##Name, Way::way>(buffer, n, type, to, tag, comm);                        \
     }
-#define BEGIN_SEND(Name, way, Int)                                                                      \
+#define BEGIN_SEND(Name, way, Int)                                                                 \
     int MPI_##Name(const void *buffer, Int n, MPI_Datatype type, int to, int tag, MPI_Comm comm,   \
                    MPI_Request *request)                                                           \
     {                                                                                              \
-        return begin_send<PMPI_##Name, Way::way>(buffer, n, type, to, tag, comm, request);                   \
+        return begin_send<PMPI_##Name, Way::way>(buffer, n, type, to, tag, comm, request);         \
     }
 #define SEND_INIT(Name, Int)                                                                       \
     int MPI_##Name(const void *buffer, Int n, MPI_Datatype type, int to, int tag, MPI_Comm comm,   \
                    MPI_Request *request)                                                           \
     {                                                                                              \
-        return make_persistent_send<PMPI_##Name>(buffer, n, type, to, tag, comm, request);        \
+        return make_persistent_send<PMPI_##Name>(buffer, n, type, to, tag, comm, request);         \
     }
 #define RECEIVES(Suffix, Int)                                                                      \
     int MPI_Recv##Suffix(void *buffer, Int n, MPI_Datatype type, int from, int tag, MPI_Comm comm, \
@@ -560,15 +558,15 @@ using namespace heddle::interpose;
     int MPI_Recv_init##Suffix(void *buffer, Int n, MPI_Datatype type, int from, int tag,           \
                               MPI_Comm comm, MPI_Request *request)                                 \
     {                                                                                              \
-        return make_persistent_receive<PMPI_Recv_init##Suffix>(buffer, n, type, from, tag, comm,    \
-                                                              request);                            \
+        return make_persistent_receive<PMPI_Recv_init##Suffix>(buffer, n, type, from, tag, comm,   \
+                                                               request);                           \
     }
 #define BOTH_ENDS(Int)                                                                             \
     const Arguments<Int> sent{const_cast<void *>(out), outs, out_type, {to, out_tag}, comm};       \
-    const Arguments<Int> received{in, ins, in_type, {from, in_tag}, comm}
+    const Arguments<Int> received { in, ins, in_type, {from, in_tag}, comm }
 #define REPLACED_ENDS(Int)                                                                         \
     const Arguments<Int> sent{buffer, n, type, {to, out_tag}, comm};                               \
-    const Arguments<Int> received{buffer, n, type, {from, in_tag}, comm}
+    const Arguments<Int> received { buffer, n, type, {from, in_tag}, comm }
 #define EXCHANGE(Name, Int)                                                                        \
     int MPI_##Name(const void *out, Int outs, MPI_Datatype out_type, int to, int out_tag,          \
                    void *in, Int ins, MPI_Datatype in_type, int from, int in_tag, MPI_Comm comm,   \

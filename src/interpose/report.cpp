@@ -54,9 +54,9 @@ void print_counters()
     };
     std::fprintf(stderr,
                  "heddle interpose [%d]: %lld calls passed down, %lld staged, "
-                 "%lld messages sent for the receiver to read, "
+                 "%lld messages sent by reference, "
                  "%lld uses of types that could not be rebuilt\n",
-                 own_rank(), value(Count::passed), value(Count::staged), value(Count::parcels),
+                 own_rank(), value(Count::passed), value(Count::staged), value(Count::by_reference),
                  value(Count::not_rebuilt));
 }
 

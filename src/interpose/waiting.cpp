@@ -152,8 +152,9 @@ int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status)
 int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status)
 {
     if (has_met_peers())
-        return repeated(
-            [=](int *flag) { return take_now({source, tag, comm}, flag, message, status); });
+        return repeated([=](int *flag) {
+            return take_now({source, tag, comm}, flag, message, status);
+        });
     return flushed<PMPI_Mprobe>(source, tag, comm, message, status);
 }
 int MPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status)

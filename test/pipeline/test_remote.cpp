@@ -6,6 +6,7 @@
 #include "two.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 
 using namespace pipeline_test;
 
@@ -88,6 +89,36 @@ TEST_CASE("what is open is read and written", "[remote]")
         }
         heddle_import_release(import);
     }
+}
+
+TEST_CASE("pieces of the pool are exported", "[remote]")
+{
+    const Switched on("reset");
+    const gpu::Memory device(device0, bytes), host(pageable, bytes);
+    heddle_piece first, second;
+    heddle_import *import = nullptr;
+    const heddle_buffer buffer = described(device);
+    REQUIRE(heddle_piece_take(bytes, device.at(), &first) == HEDDLE_SUCCESS);
+    REQUIRE(heddle_piece_take(bytes, device.at(), &second) == HEDDLE_SUCCESS);
+    CHECK(first.allocation > 0);
+    CHECK(first.allocation == second.allocation);
+    CHECK(static_cast<char *>(second.at) - static_cast<char *>(first.at) ==
+          second.offset - first.offset);
+    CHECK(std::abs(second.offset - first.offset) >= static_cast<int64_t>(bytes));
+    REQUIRE(heddle_import_open(&second.exported, &buffer, &import) == HEDDLE_SUCCESS);
+    CHECK(heddle_import_address(import) == second.at);
+    heddle_import_release(import);
+    heddle_piece_give_back(&second);
+    heddle_piece again;
+    REQUIRE(heddle_piece_take(bytes, device.at(), &again) == HEDDLE_SUCCESS);
+    CHECK(again.at == second.at);
+    heddle_piece_give_back(&again);
+    heddle_piece_give_back(&first);
+    CHECK(heddle_piece_take(bytes, host.at(), &first) == HEDDLE_ERR_BUFFER);
+    CHECK(heddle_piece_take(0, device.at(), &first) == HEDDLE_ERR_ARG);
+    CHECK(heddle_piece_take(bytes, nullptr, &first) == HEDDLE_ERR_ARG);
+    CHECK(heddle_piece_take(bytes, device.at(), nullptr) == HEDDLE_ERR_ARG);
+    heddle_piece_give_back(nullptr);
 }
 
 TEST_CASE("host memory is shared until all have opened it", "[remote]")

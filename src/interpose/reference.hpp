@@ -38,15 +38,15 @@ struct Envelope {
 static_assert(sizeof(Envelope) <= Envelope::wire_bytes);
 
 // At the sender.
-class Parcel {
+class Reference {
 public:
     // Null where the message is to go the usual way: it is short or too long, the receiver has not
     // opened the memory, or there is none left.
-    static std::unique_ptr<Parcel> make(int64_t bytes, const void *near, Place to);
-    Parcel(const Parcel &) = delete;
-    Parcel &operator=(const Parcel &) = delete;
+    static std::unique_ptr<Reference> make(int64_t bytes, const void *near, Place to);
+    Reference(const Reference &) = delete;
+    Reference &operator=(const Reference &) = delete;
     // Gives the piece back: now, or once it has been read.
-    ~Parcel();
+    ~Reference();
 
     void *at() const { return piece_.at; }
     const std::byte *wire() const { return wire_.data(); }
@@ -59,7 +59,7 @@ public:
     static constexpr int64_t most_bytes = 256 << 20;
 
 private:
-    Parcel(const heddle_piece &piece, int slot, int64_t bytes, int allocation);
+    Reference(const heddle_piece &piece, int slot, int64_t bytes, int allocation);
 
     heddle_piece piece_;
     int slot_;
@@ -84,8 +84,8 @@ private:
 };
 
 // Opens what others ask this process to open, for the device of this buffer.
-void open_offers(const Data &near);
+void import_what_is_asked_for(const Data &near);
 // Closes all of it.
-void close_offers();
+void release_imports();
 
 } // namespace heddle::interpose

@@ -247,8 +247,8 @@ static void truncated(const Layout &layout)
                         error = MPI_Recv(cut.at(), 1, cut.type(), 0, tag, comm, &status);
                     }
                     MPI_Error_class(error, &error_class);
-                    check(error_class == MPI_ERR_TRUNCATE, what + ": class " +
-                                                               std::to_string(error_class));
+                    check(error_class == MPI_ERR_TRUNCATE,
+                          what + ": class " + std::to_string(error_class));
                     MPI_Recv(buffer.at(), 1, buffer.type(), 0, tag, comm, MPI_STATUS_IGNORE);
                     buffer.expect(0, 0, layout.elements());
                     buffer.verify("behind " + what);

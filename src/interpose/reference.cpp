@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "interpose/parcel.hpp"
+#include "interpose/reference.hpp"
 
 #include "engine/immortal.hpp"
 
@@ -56,7 +56,7 @@ public:
         if (numbers_.size() == Page::most_allocations)
             return -1;
         const auto number = static_cast<int>(numbers_.size());
-        own_page().offers[static_cast<size_t>(number)] = {piece.exported, piece.offset};
+        own_page().exports[static_cast<size_t>(number)] = {piece.exported, piece.offset};
         return numbers_[piece.allocation] = number;
     }
     // Takes a slot; or -1.
@@ -117,14 +117,14 @@ bool is_open_at(Place to, int allocation)
 
 } // namespace
 
-Parcel::Parcel(const heddle_piece &piece, int slot, int64_t bytes, int allocation)
+Reference::Reference(const heddle_piece &piece, int slot, int64_t bytes, int allocation)
     : piece_(piece),
       slot_(slot),
       wire_(Envelope{magic(), bytes, piece.offset, own_place(), allocation, slot}.written())
 {
 }
 
-std::unique_ptr<Parcel> Parcel::make(int64_t bytes, const void *near, Place to)
+std::unique_ptr<Reference> Reference::make(int64_t bytes, const void *near, Place to)
 {
     if (bytes < least_bytes || bytes > most_bytes || to == nobody)
         return nullptr;
@@ -142,10 +142,10 @@ std::unique_ptr<Parcel> Parcel::make(int64_t bytes, const void *near, Place to)
         outbox().give_back(piece, slot);
         return nullptr;
     }
-    return std::unique_ptr<Parcel>(new Parcel(piece, slot, bytes, allocation));
+    return std::unique_ptr<Reference>(new Reference(piece, slot, bytes, allocation));
 }
 
-Parcel::~Parcel()
+Reference::~Reference()
 {
     const std::lock_guard lock(outbox().mutex());
     if (is_sent_)
@@ -174,18 +174,18 @@ Inbox &inbox() { return immortal<Inbox>(); }
 // With the lock held.
 void open(Place owner, int allocation, const heddle_buffer &near)
 {
-    const Offer &offer = page_of(owner)->offers[static_cast<size_t>(allocation)];
+    const Export &its_export = page_of(owner)->exports[static_cast<size_t>(allocation)];
     heddle_import *import = nullptr;
-    if (heddle_import_open(&offer.exported, &near, &import) != HEDDLE_SUCCESS)
+    if (heddle_import_open(&its_export.exported, &near, &import) != HEDDLE_SUCCESS)
         return;
-    inbox().all[{owner, allocation}] = {import, offer.offset};
+    inbox().all[{owner, allocation}] = {import, its_export.offset};
     own_page().opened[static_cast<size_t>(owner)].fetch_or(uint32_t{1} << allocation,
                                                            std::memory_order_release);
 }
 
 } // namespace
 
-void open_offers(const Data &near)
+void import_what_is_asked_for(const Data &near)
 {
     const std::lock_guard lock(inbox().mutex);
     const auto own = static_cast<size_t>(own_place());
@@ -206,7 +206,7 @@ void open_offers(const Data &near)
     }
 }
 
-void close_offers()
+void release_imports()
 {
     const std::lock_guard lock(inbox().mutex);
     for (const auto &[which, opened] : inbox().all)
