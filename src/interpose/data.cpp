@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "interpose/data.hpp"
 
-#include "interpose/reference.hpp"
 #include "interpose/report.hpp"
 
 #include <algorithm>
@@ -118,15 +117,6 @@ std::optional<Data> device_data(const void *buffer, int64_t count, MPI_Datatype 
 std::optional<Data> device_data_of_any_form(const void *buffer, int64_t count, MPI_Datatype type)
 {
     return find(buffer, count, type, true);
-}
-
-std::optional<Data> received_data(const void *buffer, int64_t count, MPI_Datatype type)
-{
-    if (!has_met_peers())
-        return device_data(buffer, count, type);
-    std::optional<Data> data = any_data(buffer, count, type);
-    return data && data->bytes() < Envelope::wire_bytes ? device_data(buffer, count, type)
-                                                        : std::move(data);
 }
 
 std::optional<Data> any_data(const void *buffer, int64_t count, MPI_Datatype type)

@@ -39,10 +39,6 @@ std::optional<Data> device_data(const void *buffer, int64_t count, MPI_Datatype 
 // The same, where MPI does not take what it gets as it is: packed data, a reduction.
 std::optional<Data> device_data_of_any_form(const void *buffer, int64_t count, MPI_Datatype type);
 
-// The same of a buffer that receives. Where envelopes may come (peers.hpp), host memory too, if it
-// has room for one.
-std::optional<Data> received_data(const void *buffer, int64_t count, MPI_Datatype type);
-
 // The same of a buffer in any memory.
 std::optional<Data> any_data(const void *buffer, int64_t count, MPI_Datatype type);
 

@@ -53,6 +53,15 @@ const void *Outgoing::handed_on() const
 
 // ---- received -----------------------------------------------------------------------------------
 
+std::optional<Data> received_data(const void *buffer, int64_t count, MPI_Datatype type)
+{
+    if (!has_met_peers())
+        return device_data(buffer, count, type);
+    std::optional<Data> data = any_data(buffer, count, type);
+    return data && data->bytes() < Envelope::wire_bytes ? device_data(buffer, count, type)
+                                                        : std::move(data);
+}
+
 Incoming::Incoming(Data what)
     : data_(std::move(what)),
       in_place_(data_.mpi_may_have_it()),

@@ -43,6 +43,10 @@ private:
     const Staging staging_;
 };
 
+// As device_data, of a buffer that receives. Where envelopes may come (peers.hpp), host memory too,
+// if it has room for one.
+std::optional<Data> received_data(const void *buffer, int64_t count, MPI_Datatype type);
+
 // A buffer that receives: staging memory stands for it, unless the MPI may write where it lies.
 class Incoming {
 public:

@@ -53,7 +53,8 @@ public:
     // The MPI gets the envelope.
     void note_sent() { is_sent_ = true; }
 
-    // Shorter messages take no less time by another way. An estimate.
+    // Shorter messages are as fast packed (two H100s: 1 KiB takes 19 us packed; 16 KiB 24 us
+    // packed, 21 us by reference).
     static constexpr int64_t least_bytes = 8 << 10;
     // The pool makes room for two of the longest.
     static constexpr int64_t most_bytes = 256 << 20;

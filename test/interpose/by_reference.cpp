@@ -257,6 +257,35 @@ static void truncated(const Layout &layout)
             }
 }
 
+/* Ranks of other communicators are other processes. */
+static void other_ranks(MPI_Comm other, int to, int from, const Layout &layout)
+{
+    Buffer buffer(gpu::Kind::device, layout);
+    MPI_Status status;
+    buffer.fill(rank);
+    if (rank == 0) {
+        MPI_Send(buffer.at(), 1, buffer.type(), to, tag, other);
+    } else if (rank == 1) {
+        MPI_Recv(buffer.at(), 1, buffer.type(), MPI_ANY_SOURCE, tag, other, &status);
+        check(status.MPI_SOURCE == from, "the source is " + std::to_string(status.MPI_SOURCE));
+        buffer.expect(0, 0, layout.elements());
+        buffer.verify("in another communicator");
+    }
+}
+
+static void other_communicators(const Layout &layout)
+{
+    MPI_Comm reversed, local, inter;
+    MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &reversed);
+    other_ranks(reversed, size - 2, size - 1, layout);
+    MPI_Comm_free(&reversed);
+    MPI_Comm_split(MPI_COMM_WORLD, rank == 0 ? 0 : 1, rank, &local);
+    MPI_Intercomm_create(local, 0, MPI_COMM_WORLD, rank == 0 ? 1 : 0, 9, &inter);
+    other_ranks(inter, 0, 0, layout);
+    MPI_Comm_free(&inter);
+    MPI_Comm_free(&local);
+}
+
 /* More than there is room for: nobody has received any when the last is sent. */
 static void many(const Layout &layout)
 {
@@ -317,6 +346,7 @@ int main(int argc, char **argv)
         for (const int n : {1500, 200000}) {
             const Layout layout = strided(n);
             no_progress(layout);
+            other_communicators(layout);
             order(layout);
             truncated(layout);
             two_threads(layout);
