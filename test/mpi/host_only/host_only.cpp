@@ -38,10 +38,11 @@ int send_and_receive(void *buf, bool sends)
     const int error = sends ? MPI_Send(buf, elements, MPI_DOUBLE, 0, tag, self)
                             : MPI_Recv(buf, elements, MPI_DOUBLE, 0, tag, self, MPI_STATUS_IGNORE);
     if (error != MPI_SUCCESS) { /* nobody came */
+        std::vector<double> anywhere(elements);
         if (sends)
             MPI_Cancel(&request);
         else
-            MPI_Recv(other(), elements, MPI_DOUBLE, 0, tag, self, MPI_STATUS_IGNORE);
+            MPI_Recv(anywhere.data(), elements, MPI_DOUBLE, 0, tag, self, MPI_STATUS_IGNORE);
     }
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     return error;
