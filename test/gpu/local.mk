@@ -15,6 +15,7 @@ test_gpu_sim_test_SOURCES = \
     test/gpu/sim_plugin.hpp \
     src/gpu/core/slabs.cpp \
     test/gpu/sim_test.cpp \
+    test/gpu/sim_test_pace.cpp \
     test/gpu/sim_test_slabs.cpp \
     test/gpu/sim_test_streams.cpp \
     test/gpu/sim_test_work.cpp

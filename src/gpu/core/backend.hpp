@@ -102,6 +102,14 @@ inline Layers contiguous_copy(void *to, const void *from, size_t bytes)
     return {to, bytes, 1, from, bytes, 1, bytes, 1, 1, false};
 }
 
+// What a driver tells of a device. 0 and empty: it does not say.
+struct Facts {
+    std::string name;
+    double memory_rate = 0; // GB/s of its memory, by the memory's clock and width
+    double link_rate = 0;   // GB/s each way between it and the host
+    int processors = 0;
+};
+
 class Backend {
 public:
     virtual ~Backend() = default;
@@ -110,6 +118,9 @@ public:
     virtual int device_count() const = 0;
     // A line about device `device`, for people: name, memory, where it sits.
     virtual std::string describe(int device) const = 0;
+
+    // What is known of it without a context on it.
+    virtual Facts facts(int device) const = 0;
 
     // The kind of memory that `ptr` points into; with `range`, also how far it reaches, where it is
     // not pageable. Creates no context and never fails: what is not known is host memory.
@@ -212,6 +223,6 @@ struct Host {
 // What a plug-in exports under this name, as extern "C". Returns null, and writes why into
 // `reason`, where there is no device to speak of. The object lives as long as the process.
 using OpenBackend = Backend *(*)(const Host &host, std::string &reason);
-#define HEDDLE_BACKEND_SYMBOL "heddle_open_backend_5"
+#define HEDDLE_BACKEND_SYMBOL "heddle_open_backend_6"
 
 } // namespace heddle::gpu

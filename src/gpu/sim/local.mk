@@ -24,6 +24,8 @@ src_gpu_sim_libheddle_sim_la_SOURCES = \
     src/gpu/sim/machine.hpp \
     src/gpu/sim/memory.cpp \
     src/gpu/sim/memory.hpp \
+    src/gpu/sim/pace.cpp \
+    src/gpu/sim/pace.hpp \
     src/gpu/sim/queue.cpp \
     src/gpu/sim/queue.hpp \
     src/gpu/sim/sim.h \

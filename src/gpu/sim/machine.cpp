@@ -215,6 +215,12 @@ Error Machine::stream_synchronize(int device, Stream stream)
 
 // ---- work ----
 
+bool Machine::is_own(int device, const void *ptr) const
+{
+    const auto found = memories_.find(reinterpret_cast<uintptr_t>(ptr));
+    return found && found->kind == MemoryKind::device && found->device == device;
+}
+
 Fault Machine::put_kernel(int device, Stream stream, Kernel kernel, std::vector<Work> works,
                           Done *done)
 {
@@ -222,15 +228,20 @@ Fault Machine::put_kernel(int device, Stream stream, Kernel kernel, std::vector<
     auto run = [this, device, kernel, works = std::move(works)]() -> Fault {
         if (Fault error = switches_.enter(Call::execute))
             return error;
+        const auto begin = Pace::Clock::now();
+        const Speeds speeds = switches_.speeds();
+        Effort effort;
         // The works of a batch have no order.
         const size_t shift =
             switches_.reorder() && !works.empty() ? switches_.random() % works.size() : 0;
         for (size_t i = 0; i < works.size(); ++i) {
             switches_.count_kernel(kernel);
-            if (Fault error =
-                    run_kernel(memories_, device, kernel, works[(i + shift) % works.size()]))
+            const Work &work = works[(i + shift) % works.size()];
+            add(effort, effort_of(work, speeds));
+            if (Fault error = run_kernel(memories_, device, kernel, work))
                 return error;
         }
+        paces_[static_cast<size_t>(device)].wait(begin, effort, speeds);
         return {};
     };
     return queues_.put(device, stream, std::move(run), as_sim(done));
@@ -320,8 +331,15 @@ Error Machine::copy(int device, Stream stream, const Layers &copy, Done *done)
     auto run = [this, device, copy]() -> Fault {
         if (Fault error = switches_.enter(Call::execute))
             return error;
-        return run_copy(memories_, device, {switches_.peer_copy(), switches_.pageable_copy()},
-                        copy);
+        const auto begin = Pace::Clock::now();
+        if (Fault error = run_copy(memories_, device,
+                                   {switches_.peer_copy(), switches_.pageable_copy()}, copy))
+            return error;
+        const Speeds speeds = switches_.speeds();
+        paces_[static_cast<size_t>(device)].wait(
+            begin, effort_of(copy, is_own(device, copy.from), is_own(device, copy.to), speeds),
+            speeds);
+        return {};
     };
     return report(queues_.put(device, stream, std::move(run), as_sim(done)));
 }

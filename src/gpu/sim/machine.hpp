@@ -3,6 +3,7 @@
 #pragma once
 
 #include "gpu/sim/memory.hpp"
+#include "gpu/sim/pace.hpp"
 #include "gpu/sim/queue.hpp"
 #include "gpu/sim/switches.hpp"
 
@@ -20,6 +21,7 @@ public:
     const char *name() const override;
     int device_count() const override { return memories_.devices(); }
     std::string describe(int device) const override;
+    Facts facts(int) const override { return {.name = "simulated device"}; }
     Memory query(const void *ptr, bool range) const override;
     bool reaches(int device, int peer) const override;
     bool combines(heddle_op op, heddle_predefined basic) const override;
@@ -72,12 +74,14 @@ private:
     // Every call on a device asks first: must it fail, is there such a device, does it still work?
     Fault enter(Call call, int device);
     Fault enter_end(Call call, int device);
+    bool is_own(int device, const void *ptr) const;
     Fault put_kernel(int device, Stream stream, Kernel kernel, std::vector<Work> works, Done *done);
 
     Host host_{};
     Switches switches_;
     Memories memories_;
     Queues queues_;
+    std::array<Pace, 8> paces_; // of as many devices as there may be
     std::atomic<int64_t> launched_{0};
 };
 

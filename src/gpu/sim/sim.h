@@ -48,6 +48,15 @@ extern "C" {
  *   reorder=0|1        0: first come, first served (default). 1: which of several streams goes on
  *                      is random, as is each delay, up to delay_us; a stream keeps its order.
  *   seed=N             of all that is random
+ *   launch_ns=N        a kernel takes N nanoseconds to begin. This and the next five make the device
+ *                      as slow as they say, by the clock: what runs ends no sooner. 0: as fast as
+ *                      the processor carries it out (default).
+ *   copy_ns=N          a copy takes N nanoseconds to begin
+ *   link_mb=N          MB/s (10^6 bytes) each way between a device and all memory that is not its
+ *                      own. Kernels and copies that go the same way share it.
+ *   memory_mb=N        MB/s of a device's memory, bytes read and written
+ *   row_ns=N           a copy takes N nanoseconds more for each of its rows, if it has several
+ *   block_ns=N         a kernel takes N nanoseconds more for each block or run of a layout
  *   device_memory=N    most bytes that Backend::allocate has given out at any time, on each device;
  *                      beyond that HEDDLE_ERR_NO_MEMORY. -1: no limit (default).
  *                      heddle_sim_malloc does not count.

@@ -2,6 +2,7 @@
 #include "gpu/sim/switches.hpp"
 
 #include <charconv>
+#include <iterator>
 #include <optional>
 #include <string>
 
@@ -61,6 +62,14 @@ std::string_view next_word(std::string_view &text)
     return word;
 }
 
+// The switches that make a device slow.
+constexpr struct {
+    std::string_view name;
+    int64_t Speeds::*value;
+} speed_names[] = {{"launch_ns", &Speeds::launch_ns}, {"copy_ns", &Speeds::copy_ns},
+                   {"link_mb", &Speeds::link_mb},     {"memory_mb", &Speeds::memory_mb},
+                   {"row_ns", &Speeds::row_ns},       {"block_ns", &Speeds::block_ns}};
+
 Fault nonsense(std::string_view word)
 {
     return {HEDDLE_ERR_ARG, "sim: no such switch: " + std::string(word)};
@@ -72,6 +81,7 @@ struct Switches::Settings {
     bool reset = false;
     std::optional<int64_t> delay_us, reorder, seed, device_memory, pinned_memory, peer_copy,
         pageable_copy, dones;
+    std::array<std::optional<int64_t>, std::size(speed_names)> speeds;
     std::vector<Failure> failures;
 };
 
@@ -146,6 +156,9 @@ Fault Switches::parse_word(std::string_view word, Settings &settings)
         return set(settings.pageable_copy, 0, 1);
     if (name == "dones")
         return set(settings.dones, 0, 1);
+    for (size_t i = 0; i < std::size(speed_names); ++i)
+        if (name == speed_names[i].name)
+            return set(settings.speeds[i], 0, int64_t{1} << 40);
     return nonsense(word);
 }
 
@@ -195,6 +208,7 @@ void Switches::apply(const Settings &settings)
         pageable_copy_ = true;
         dones_ = true;
         random_ = 0;
+        speeds_ = {};
         failures_.clear();
         for (auto &count : calls_)
             count = 0;
@@ -214,6 +228,9 @@ void Switches::apply(const Settings &settings)
     set(peer_copy_, settings.peer_copy);
     set(pageable_copy_, settings.pageable_copy);
     set(dones_, settings.dones);
+    for (size_t i = 0; i < std::size(speed_names); ++i)
+        speeds_.*speed_names[i].value = settings.speeds[i].value_or(speeds_.*speed_names[i].value);
+    slow_ = speeds_ != Speeds{};
     failures_.insert(failures_.end(), settings.failures.begin(), settings.failures.end());
     may_fail_ = !failures_.empty();
 }

@@ -39,6 +39,13 @@ enum class Call : uint8_t {
     count
 };
 
+// How slow a device is: nanoseconds and MB/s. 0: as fast as the processor carries it out.
+struct Speeds {
+    int64_t launch_ns = 0, copy_ns = 0, link_mb = 0, memory_mb = 0, row_ns = 0, block_ns = 0;
+
+    bool operator==(const Speeds &) const = default;
+};
+
 class Switches {
 public:
     // An error where the text makes no sense.
@@ -57,6 +64,13 @@ public:
     int64_t count(std::string_view name) const;
 
     int64_t delay_us() const { return delay_us_; }
+    Speeds speeds() const
+    {
+        if (!slow_)
+            return {};
+        const std::lock_guard lock(mutex_);
+        return speeds_;
+    }
     bool reorder() const { return reorder_; }
     int64_t device_memory() const { return device_memory_; }
     int64_t pinned_memory() const { return pinned_memory_; }
@@ -90,7 +104,9 @@ private:
     std::atomic<bool> dones_{true};
     std::atomic<uint64_t> random_{0};
     std::atomic<bool> may_fail_{false};
-    std::mutex mutex_; // guards failures_
+    std::atomic<bool> slow_{false};
+    mutable std::mutex mutex_; // guards speeds_ and failures_
+    Speeds speeds_;
     std::vector<Failure> failures_;
     std::array<std::atomic<int64_t>, static_cast<size_t>(Call::count)> calls_{};
     std::array<std::atomic<int64_t>, static_cast<size_t>(Kernel::count)> kernels_{};

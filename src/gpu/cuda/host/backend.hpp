@@ -25,6 +25,7 @@ public:
     const char *name() const override { return "cuda"; }
     int device_count() const override;
     std::string describe(int device) const override;
+    Facts facts(int device) const override;
 
     Memory query(const void *ptr, bool range) const override;
     bool reaches(int device, int peer) const override;

@@ -46,6 +46,7 @@ public:
     bool in_use() const;
 
     std::string describe() const;
+    const std::string &name() const { return name_; }
     const std::string &bus_id() const { return bus_id_; }
     const CUuuid &uuid() const { return uuid_; } // the same in all processes
     CUdevice handle() const { return handle_; }
