@@ -540,6 +540,23 @@ HEDDLE_API int heddle_transfer_on_stream(const heddle_move *moves, int64_t n, vo
  * serves alone, more slowly. Errors: ARG, TYPE, FREED, NOT_COMMITTED, OVERFLOW, NO_MEMORY. */
 HEDDLE_API int heddle_type_device_memory(const heddle_type *type, int64_t *bytes);
 
+/* ---- the performance model ---------------------------------------------------------------------
+ *
+ * heddle_transfer takes the method that a model expects to be the soonest. The model's tables were
+ * measured: HEDDLE_TUNING names some of this machine's, which heddle-tune writes. heddle_info says
+ * which are used. Source: papers 002 and 004 (docs/design.md, section 10). */
+
+/* Forces the method of the calling thread's transfers from now on, where it can do what is asked.
+ * For measurements: HEDDLE_METHOD does so for the whole process. `method` is one of its words; null
+ * ends it. Errors: ARG (no such method). */
+HEDDLE_API int heddle_force_method(const char *method);
+
+/* How long a blocking transfer should take by a method, one of HEDDLE_METHOD's words: `*seconds`.
+ * Opens the plug-in, as a transfer does. Moves nothing, but a type's description may be uploaded.
+ * Errors: as heddle_transfer; ARG (no such method), NO_DEVICE, RANGE (the method cannot do it, or
+ * the tables say nothing of it). */
+HEDDLE_API int heddle_expect(const heddle_move *move, const char *method, double *seconds);
+
 /* ---- staging memory -------------------------------------------------------------------------- */
 
 /* Host memory for what is on its way to or from a device: `bytes` bytes, 64-byte aligned. `near`,

@@ -28,6 +28,8 @@ struct Gpu::Driver {
     Result (*memory_info)(size_t *, size_t *) = nullptr;
     Result (*allocate)(Address *, size_t) = nullptr;
     Result (*free)(Address) = nullptr;
+    Result (*allocate_host)(void **, size_t, unsigned) = nullptr;
+    Result (*free_host)(void *) = nullptr;
     Result (*fill)(Address, unsigned char, size_t) = nullptr;
     Result (*copy)(Address, Address, size_t, void *) = nullptr;
     Result (*stream_create)(void **, unsigned) = nullptr;
@@ -79,7 +81,9 @@ struct Gpu::Driver {
                find(set_current, "cuCtxSetCurrent", reason) &&
                find(memory_info, "cuMemGetInfo_v2", reason) &&
                find(allocate, "cuMemAlloc_v2", reason) && find(free, "cuMemFree_v2", reason) &&
-               find(fill, "cuMemsetD8_v2", reason) && find(copy, "cuMemcpyDtoDAsync_v2", reason) &&
+               find(allocate_host, "cuMemHostAlloc", reason) &&
+               find(free_host, "cuMemFreeHost", reason) && find(fill, "cuMemsetD8_v2", reason) &&
+               find(copy, "cuMemcpyDtoDAsync_v2", reason) &&
                find(stream_create, "cuStreamCreate", reason) &&
                find(stream_destroy, "cuStreamDestroy_v2", reason) &&
                find(event_create, "cuEventCreate", reason) &&
@@ -125,6 +129,8 @@ Gpu::~Gpu()
 {
     for (const Address each : allocated_)
         driver_->free(each);
+    for (void *const each : pinned_)
+        driver_->free_host(each);
 }
 
 std::unique_ptr<Gpu> Gpu::open(std::string &reason)
@@ -152,6 +158,15 @@ void *Gpu::allocate(size_t bytes)
     allocated_.push_back(address);
     driver_->fill(address, 0x5a, bytes);
     return reinterpret_cast<void *>(address);
+}
+
+void *Gpu::allocate_pinned(size_t bytes)
+{
+    void *at = nullptr;
+    if (driver_->allocate_host(&at, bytes, 0) != 0)
+        return nullptr;
+    pinned_.push_back(at);
+    return at;
 }
 
 bool Gpu::copy(void *to, const void *from, size_t bytes, std::string &reason)

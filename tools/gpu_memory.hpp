@@ -21,6 +21,8 @@ public:
 
     // Null where there is not enough. It lives as long as this object and is filled with a pattern.
     void *allocate(size_t bytes);
+    // The same of pinned memory of the host, which is not filled.
+    void *allocate_pinned(size_t bytes);
     void *stream() const;
     // Each false with the reason where the driver reports an error.
     bool copy(void *to, const void *from, size_t bytes, std::string &reason);
@@ -32,6 +34,7 @@ private:
     explicit Gpu(std::unique_ptr<Driver> driver);
     std::unique_ptr<Driver> driver_;
     std::vector<unsigned long long> allocated_;
+    std::vector<void *> pinned_;
 };
 
 } // namespace heddle::tools

@@ -35,16 +35,35 @@ if INTERPOSE
 dist_bin_SCRIPTS = tools/heddle-run
 endif
 
+# What measures transfers, for heddle-tune, bench/choice and their tests.
+noinst_LTLIBRARIES += tools/libtune.la
+tools_libtune_la_SOURCES = \
+    tools/gpu_memory.cpp \
+    tools/gpu_memory.hpp \
+    tools/handle.hpp \
+    tools/information.hpp \
+    tools/trial.cpp \
+    tools/trial.hpp \
+    tools/tune_cases.cpp \
+    tools/tune_cases.hpp \
+    tools/tune_measure.cpp \
+    tools/tune_measure.hpp \
+    tools/tune_memory.cpp \
+    tools/tune_memory.hpp
+
 if BUILD_EXPLAIN
-bin_PROGRAMS += tools/heddle-explain
+bin_PROGRAMS += tools/heddle-explain tools/heddle-tune
 endif
+tools_heddle_tune_SOURCES = \
+    tools/tune.cpp \
+    tools/tune_table.cpp \
+    tools/tune_table.hpp
+tools_heddle_tune_LDADD = tools/libtune.la tools/libexplain.la libheddle.la -ldl
+
 tools_heddle_explain_SOURCES = \
     tools/explain.cpp \
     tools/facts.cpp \
     tools/facts.hpp \
-    tools/gpu_memory.cpp \
-    tools/gpu_memory.hpp \
-    tools/information.hpp \
     tools/measure.cpp \
     tools/measure.hpp \
     tools/report.cpp \
@@ -54,4 +73,4 @@ tools_heddle_explain_SOURCES = \
     tools/sectors.hpp \
     tools/settings.cpp \
     tools/settings.hpp
-tools_heddle_explain_LDADD = tools/libexplain.la libheddle.la -ldl
+tools_heddle_explain_LDADD = tools/libtune.la tools/libexplain.la libheddle.la -ldl

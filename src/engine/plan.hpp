@@ -44,7 +44,7 @@ inline uint8_t widest_word(uint64_t bits)
 struct Attachment {
     virtual ~Attachment() = default;
 };
-enum class Attached : uint8_t { images, reaches, count };
+enum class Attached : uint8_t { images, reaches, decisions, count };
 
 struct Plan {
     Image image;                  // of the bytes alone; its labels are right where `typed` is null

@@ -2,6 +2,7 @@
 # Transfers on any memory: the part of libheddle that stands on the engine and behind which the plug-ins stand.
 gpu_sources = \
     src/gpu/api/info.cpp \
+    src/gpu/api/model.cpp \
     src/gpu/api/scratch.cpp \
     src/gpu/api/scratch.hpp \
     src/gpu/api/staging.cpp \
@@ -49,11 +50,24 @@ gpu_sources = \
     src/gpu/memory/location.hpp \
     src/gpu/memory/pointer_cache.cpp \
     src/gpu/memory/pointer_cache.hpp \
+    src/gpu/model/builtin.hpp \
+    src/gpu/model/builtin_tables.cpp \
+    src/gpu/model/grid.cpp \
+    src/gpu/model/grid.hpp \
+    src/gpu/model/question.hpp \
+    src/gpu/model/read_tables.cpp \
+    src/gpu/model/read_tables.hpp \
+    src/gpu/model/table_for.cpp \
+    src/gpu/model/table_for.hpp \
+    src/gpu/model/tables.cpp \
+    src/gpu/model/tables.hpp \
     src/gpu/transfer/bounced.cpp \
     src/gpu/transfer/by_runs.cpp \
     src/gpu/transfer/combined.cpp \
     src/gpu/transfer/copy_cache.cpp \
     src/gpu/transfer/copy_cache.hpp \
+    src/gpu/transfer/decisions.cpp \
+    src/gpu/transfer/decisions.hpp \
     src/gpu/transfer/direct.cpp \
     src/gpu/transfer/fold.cpp \
     src/gpu/transfer/kernel_side.cpp \

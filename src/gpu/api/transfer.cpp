@@ -181,7 +181,7 @@ Error prepare_one(const heddle_move &asked, std::span<const Known> known, One &o
 bool transfer_again(const heddle_move &asked, Error &error)
 {
     CachedCopy *const same = CachedCopy::find(asked);
-    if (!same)
+    if (!same || is_forced_here())
         return false;
     bool refused;
     error = run_copy(same->device(), same->copy(), refused);
@@ -215,7 +215,7 @@ Error transfer_one(const heddle_move &asked)
         log_choice(one.move, {method, one.direct.reason}, nullptr);
     bool refused;
     const Error e = run_copy(device, copy, refused);
-    if (!e)
+    if (!e && !is_forced_here())
         CachedCopy::note(asked, method, device, copy);
     return e;
 }

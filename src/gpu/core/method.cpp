@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "gpu/core/method.hpp"
 
+#include <algorithm>
 #include <iterator>
 
 namespace heddle::gpu {
@@ -14,5 +15,11 @@ static_assert(std::size(method_names) == static_cast<size_t>(Method::count));
 } // namespace
 
 const char *method_name(Method method) { return method_names[static_cast<size_t>(method)]; }
+
+Method method_named(std::string_view name)
+{
+    const auto *const found = std::find(std::begin(method_names), std::end(method_names), name);
+    return static_cast<Method>(found - std::begin(method_names));
+}
 
 } // namespace heddle::gpu

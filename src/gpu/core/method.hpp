@@ -4,6 +4,8 @@
 
 #include "gpu/core/work.hpp"
 
+#include <string_view>
+
 namespace heddle::gpu {
 
 enum class Method : uint8_t {
@@ -18,5 +20,7 @@ enum class Method : uint8_t {
 };
 
 const char *method_name(Method method);
+// The method of that name; count: there is none.
+Method method_named(std::string_view name);
 
 } // namespace heddle::gpu

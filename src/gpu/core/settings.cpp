@@ -196,6 +196,7 @@ Settings read_settings()
     s.method = forced("HEDDLE_METHOD", method_name);
     s.kernel = forced("HEDDLE_KERNEL", kernel_name);
     s.copy_engine = *choice_of("HEDDLE_COPY_ENGINE") == 1;
+    s.tuning = value_of("HEDDLE_TUNING");
     s.slab_limit = static_cast<size_t>(number_of("HEDDLE_SLAB_LIMIT"));
     s.chunk = std::clamp(number_of("HEDDLE_CHUNK"), int64_t{64}, int64_t{1} << 40);
     s.message_chunk = number_of("HEDDLE_MESSAGE_CHUNK");

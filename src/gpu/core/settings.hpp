@@ -19,6 +19,7 @@ struct Settings {
     Method method;      // HEDDLE_METHOD; count: none is forced
     Kernel kernel;      // HEDDLE_KERNEL; count: none is forced
     bool copy_engine;   // HEDDLE_COPY_ENGINE
+    std::string tuning; // HEDDLE_TUNING; empty: none
     size_t slab_limit;  // HEDDLE_SLAB_LIMIT
     int64_t chunk;      // HEDDLE_CHUNK
 

@@ -25,6 +25,10 @@ constexpr Setting table[] = {
      "size.",
      "Where the program's own kernels fill the GPU: copy engines are slower, but do not wait for "
      "them."},
+    {"HEDDLE_TUNING", SettingKind::text, "the path of a file", "(none)",
+     "A table of this machine, as heddle-tune writes it. Methods are chosen by it. Without one, "
+     "Heddle takes the table that comes with it, in proportion to the GPU's memory and link.",
+     "On GPUs and hosts other than those that bench/results names: run heddle-tune once."},
     {"HEDDLE_SLAB_LIMIT", SettingKind::number, bytes, "256M",
      "Staging memory for each device: so much of its own memory, so much pinned memory, and as "
      "much again of each for other processes. Transfers that find none take a slower way.",

@@ -4,6 +4,7 @@
 #include "gpu/core/devices.hpp"
 #include "gpu/core/log.hpp"
 #include "gpu/core/settings.hpp"
+#include "gpu/transfer/decisions.hpp"
 
 #include <algorithm>
 #include <string>
@@ -11,6 +12,9 @@
 namespace heddle::gpu {
 
 namespace {
+
+using model::Methods;
+using model::set_of;
 
 std::array<std::atomic<int64_t>, static_cast<size_t>(Method::count)> methods_chosen;
 std::array<std::atomic<int64_t>, static_cast<size_t>(Kernel::count)> kernels_used;
@@ -37,37 +41,10 @@ template <size_t N> std::array<int64_t, N> values(const std::array<std::atomic<i
     return v;
 }
 
-// ---- the built-in table (one H200, PCIe 5; bench/results/gpu.md) ----
+thread_local Method forced_here = Method::count;
 
-// From these sizes on, to and from the host, a slab on the device and the copy engine beat a kernel
-// whose accesses to the host are irregular. They at least equal a kernel whose accesses are
-// regular. And they leave the GPU to the application, while a kernel holds it for as long as the
-// link takes. Blocks of 8 bytes take the kernel too long for that.
-constexpr int64_t staged_least_bytes = int64_t{4} << 20;
-constexpr int64_t strided_staged_least_bytes = int64_t{16} << 20;
-constexpr int64_t strided_staged_least_block = 16;
-// With blocks shorter than this, unpacking by chunks is no faster than one kernel, and packing is
-// faster only from the size below on.
-constexpr int64_t short_block_bytes = 32;
-constexpr int64_t short_block_staged_least_bytes = int64_t{32} << 20;
-// Records that are unpacked out of the host's memory are read from there in pieces that overlap.
-constexpr int64_t records_staged_least_bytes = int64_t{2} << 20;
-// To and from the host, the copy engine takes 1.2 ns a row more than the link takes for the bytes.
-// Short rows that are written into the device's memory take more. A kernel takes 2 us more to
-// begin, and a sixth more for all bytes. The next three constants say this in bytes over the link:
-// for each row; for each short row, divided by its length; and at once. Large amounts of shorter
-// rows than the fourth are better packed into slabs first.
-constexpr int64_t engine_row_overhead_bytes = 75;
-constexpr int64_t engine_short_row_overhead_bytes = 512;
-constexpr int64_t engine_head_start_bytes = 128 << 10;
-constexpr int64_t engine_long_row_bytes = 256;
-constexpr int64_t engine_most_pitch_bytes = INT32_MAX; // at most
-// Host memory in shorter runs than this is packed by the host.
-constexpr int64_t host_run_least_bytes = 256;
-// A kernel does a contiguous copy within a device this small sooner, because a flag tells its end.
-// Between devices the copy engine is 2 us ahead (H200, 64 KiB: 7.6 us and 9.8). If there are
-// several transfers, those this small go into one kernel wherever they lead.
-constexpr int64_t kernel_copy_most_bytes = int64_t{1} << 20;
+constexpr int64_t engine_most_pitch_bytes = INT32_MAX;
+
 // What the copy engines can express: whole blocks at one stride, or whole layers of them that are
 // as far apart as some number of blocks.
 bool is_of_blocks(const Side &s, int64_t bytes)
@@ -80,22 +57,6 @@ bool is_of_blocks(const Side &s, int64_t bytes)
     const int64_t pitch = s.dim[0].stride;
     return whole &&
            (s.dims == 1 || (outer.stride >= s.dim[0].count * pitch && outer.stride % pitch == 0));
-}
-
-// Whether blocks to or from the host are sooner copied by an engine than by a kernel.
-bool engine_is_sooner(int64_t block, int64_t bytes, bool to_host)
-{
-    const int64_t row =
-        engine_row_overhead_bytes + (to_host ? 0 : engine_short_row_overhead_bytes / block);
-    return bytes / block * row <= bytes + engine_head_start_bytes &&
-           (bytes < strided_staged_least_bytes || block >= engine_long_row_bytes);
-}
-
-// Whether a kernel would read or write host memory in pieces too short for the link.
-bool scatters_on_host(const End &end)
-{
-    return end.memory.kind == MemoryKind::pinned && !end.dense() &&
-           end.plan->bytes / end.plan->runs < host_run_least_bytes;
 }
 
 bool can(Method method, const Move &m, const Work *work)
@@ -127,45 +88,66 @@ bool can_on_stream(Method method)
     return method == Method::copy_engine || method == Method::blocks || method == Method::kernel;
 }
 
-// Whether to go by chunks, which `m` can.
-bool staging_pays(const Move &m, const Work &work)
-{
-    const Side &s = m.to.dense() ? work.from : work.to;
-    const Backend &backend = m.device->backend();
-    switch (backend.kernel_for(m.device->ordinal(), work, Settings::get().kernel)) {
-    case Kernel::strided:
-    case Kernel::sparse:
-        return s.block >= short_block_bytes
-                   ? m.bytes >= strided_staged_least_bytes
-                   : m.to.dense() && s.block >= strided_staged_least_block &&
-                         m.bytes >= short_block_staged_least_bytes;
-    case Kernel::records:
-        return m.bytes >= (m.to.dense() ? staged_least_bytes : records_staged_least_bytes);
-    default:
-        return m.bytes >= staged_least_bytes;
-    }
-}
-
 // A device's memory that the one which is to move it reaches over a link.
 bool lies_elsewhere(const Place &memory, const Device &device)
 {
     return memory.kind == MemoryKind::device && !memory.lies_on(device.ordinal());
 }
 
-Choice copy_or_kernel(const Move &m, bool alone, bool on_stream, bool pinned)
+// Contiguous data.
+Choice copy_or_kernel(const Move &m, const Work &work, bool alone, bool on_stream)
 {
-    const auto linked = [&] {
-        return lies_elsewhere(m.from.memory, *m.device) || lies_elsewhere(m.to.memory, *m.device);
-    };
+    const bool linked =
+        lies_elsewhere(m.from.memory, *m.device) || lies_elsewhere(m.to.memory, *m.device);
     if (Settings::get().copy_engine)
         return {Method::copy_engine, "HEDDLE_COPY_ENGINE"};
-    if (m.bytes > kernel_copy_most_bytes)
-        return {Method::copy_engine, "contiguous"};
     if (!alone)
-        return {Method::kernel, "contiguous, short, and shares a launch"};
-    if (pinned || on_stream || linked())
+        return m.bytes <= tables_of(*m.device).together_most_bytes
+                   ? Choice{Method::kernel, "contiguous, short, and shares a launch"}
+                   : Choice{Method::copy_engine, "contiguous"};
+    if (linked || on_stream)
         return {Method::copy_engine, "contiguous, over a link or on a stream"};
-    return {Method::kernel, "contiguous, short, within a device"};
+    const Methods both = set_of(Method::copy_engine) | set_of(Method::kernel);
+    if (soonest(m, work, both) == Method::kernel)
+        return {Method::kernel, "contiguous: the model expects a kernel to be sooner"};
+    return {Method::copy_engine, "contiguous: the model expects a copy engine to be sooner"};
+}
+
+// What could carry out a layout that lies on the host, or is packed there.
+Methods candidates(const Move &m, const Work &work, bool alone, bool on_stream)
+{
+    Methods all = set_of(Method::kernel);
+    // Several works share a launch; several copies share nothing.
+    if ((alone || m.bytes > tables_of(*m.device).together_most_bytes) &&
+        can(Method::blocks, m, &work))
+        all |= set_of(Method::blocks);
+    if (on_stream)
+        return all;
+    if (can(Method::staged, m, &work))
+        all |= set_of(Method::staged);
+    const auto is_layout_on_host = [](const End &end) {
+        return end.memory.kind == MemoryKind::pinned && !end.dense();
+    };
+    if (is_layout_on_host(m.from) || is_layout_on_host(m.to))
+        all |= set_of(Method::bounced);
+    return all;
+}
+
+Choice by_model(const Move &m, const Work &work, bool alone, bool on_stream)
+{
+    const Methods among = candidates(m, work, alone, on_stream);
+    if (among == set_of(Method::kernel))
+        return {Method::kernel, "nothing else can do it there"};
+    switch (soonest(m, work, among)) {
+    case Method::blocks:
+        return {Method::blocks, "the model expects the copy engine's blocks to be the soonest"};
+    case Method::staged:
+        return {Method::staged, "the model expects packing in chunks to be the soonest"};
+    case Method::bounced:
+        return {Method::bounced, "the model expects packing on the host to be the soonest"};
+    default:
+        return {Method::kernel, "the model expects a kernel to be the soonest"};
+    }
 }
 
 Choice best_method(const Move &m, const Work *work, bool alone, bool on_stream)
@@ -176,28 +158,15 @@ Choice best_method(const Move &m, const Work *work, bool alone, bool on_stream)
         return {Method::combined, "no device can do the operator"};
     if (!work)
         return {Method::bounced, "no device reaches both ends, or has room for the layout"};
+    if (can(Method::copy_engine, m, work))
+        return copy_or_kernel(m, *work, alone, on_stream);
+    if (Settings::get().copy_engine && can(Method::blocks, m, work))
+        return {Method::blocks, "HEDDLE_COPY_ENGINE"};
     const bool pinned =
         m.from.memory.kind == MemoryKind::pinned || m.to.memory.kind == MemoryKind::pinned;
-    const bool asked = Settings::get().copy_engine;
-    if (can(Method::copy_engine, m, work))
-        return copy_or_kernel(m, alone, on_stream, pinned);
-    if (!asked && !pinned) // what follows is of the host's memory
+    if (!pinned)
         return {Method::kernel, "a layout in devices' memory"};
-    if ((asked || alone || m.bytes > kernel_copy_most_bytes) && can(Method::blocks, m, work)) {
-        const int64_t block = m.to.dense() ? work->from.block : work->to.block;
-        if (asked)
-            return {Method::blocks, "HEDDLE_COPY_ENGINE"};
-        if (engine_is_sooner(block, m.bytes, m.to.memory.kind == MemoryKind::pinned))
-            return {Method::blocks, "blocks to or from the host that a copy engine moves sooner"};
-    }
-    if (on_stream)
-        return {Method::kernel, "on a stream"};
-    if (scatters_on_host(m.from) || scatters_on_host(m.to))
-        return {Method::bounced, "short runs in host memory"};
-    const bool large = m.bytes >= records_staged_least_bytes; // the least of them all
-    if (large && can(Method::staged, m, work) && staging_pays(m, *work))
-        return {Method::staged, "much to or from the host, packed in chunks"};
-    return {Method::kernel, "little to or from the host"};
+    return by_model(m, *work, alone, on_stream);
 }
 
 const char *name_of(MemoryKind kind)
@@ -226,14 +195,26 @@ Choices::~Choices() { tell(methods_chosen, method_, Method::count); }
 
 Choice Choices::method(const Move &m, const Work *work, bool alone, bool on_stream)
 {
-    const Method forced = Settings::get().method;
+    const Method forced = forced_method();
     const bool as_forced =
         forced != Method::count && can(forced, m, work) && (!on_stream || can_on_stream(forced));
     const Choice choice =
-        as_forced ? Choice{forced, "HEDDLE_METHOD"} : best_method(m, work, alone, on_stream);
+        as_forced ? Choice{forced, is_forced_here() ? "heddle_force_method" : "HEDDLE_METHOD"}
+                  : best_method(m, work, alone, on_stream);
     tell(methods_chosen, method_, choice.method);
     return choice;
 }
+
+bool is_forced_here() { return forced_here != Method::count; }
+
+Method forced_method()
+{
+    return forced_here != Method::count ? forced_here : Settings::get().method;
+}
+
+void force_method(Method method) { forced_here = method; }
+
+bool can_do(Method method, const Move &move, const Work *work) { return can(method, move, work); }
 
 void Choices::again(Method method) { tell(methods_chosen, method_, method); }
 

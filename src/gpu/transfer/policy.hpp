@@ -43,6 +43,15 @@ private:
     Tally<Method> method_;
 };
 
+// The method that is forced, by the calling thread or else by HEDDLE_METHOD; count: none is.
+Method forced_method();
+// Whether the calling thread forces one.
+bool is_forced_here();
+// Forces one for the calling thread's transfers; count ends that.
+void force_method(Method method);
+// Whether a method can carry out a transfer. `work` as above.
+bool can_do(Method method, const Move &move, const Work *work);
+
 // Counts the kernels that launches were carried out by.
 void count_kernels(std::span<const Launch> launches);
 

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gpu/model/grid.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace heddle::gpu::model {
+namespace {
+
+std::vector<double> logarithms(const std::vector<int64_t> &numbers)
+{
+    std::vector<double> all;
+    for (const int64_t each : numbers)
+        all.push_back(std::log2(static_cast<double>(each)));
+    return all;
+}
+
+bool ascends(const std::vector<int64_t> &axis)
+{
+    return !axis.empty() && axis[0] > 0 &&
+           std::adjacent_find(axis.begin(), axis.end(), std::greater_equal<>()) == axis.end();
+}
+
+// Where a value lies on an axis: behind which entry, and how far on to the next one.
+struct Position {
+    size_t low, high;
+    double part;
+};
+
+Position position(const std::vector<double> &axis, double value)
+{
+    if (value <= axis.front())
+        return {0, 0, 0};
+    const size_t last = axis.size() - 1;
+    if (value >= axis.back())
+        return {last, last, 0};
+    const auto above =
+        static_cast<size_t>(std::upper_bound(axis.begin(), axis.end(), value) - axis.begin());
+    return {above - 1, above, (value - axis[above - 1]) / (axis[above] - axis[above - 1])};
+}
+
+} // namespace
+
+bool Grid::is_sound(const std::vector<int64_t> &bytes, const std::vector<int64_t> &blocks,
+                    const std::vector<double> &seconds)
+{
+    return ascends(bytes) && ascends(blocks) && seconds.size() == bytes.size() * blocks.size() &&
+           std::all_of(seconds.begin(), seconds.end(),
+                       [](double each) { return std::isfinite(each) && each > 0; });
+}
+
+Grid::Grid(const std::vector<int64_t> &bytes, const std::vector<int64_t> &blocks,
+           const std::vector<double> &seconds)
+    : log_bytes_(logarithms(bytes)), log_blocks_(logarithms(blocks))
+{
+    for (const double each : seconds)
+        log_seconds_.push_back(std::log2(each));
+}
+
+double Grid::at(int64_t bytes, int64_t block) const
+{
+    if (empty())
+        return std::numeric_limits<double>::infinity();
+    const double log_bytes = std::log2(static_cast<double>(std::max<int64_t>(bytes, 1)));
+    const double log_block = std::log2(static_cast<double>(std::max<int64_t>(block, 1)));
+    const Position row = position(log_bytes_, log_bytes), column = position(log_blocks_, log_block);
+    const auto along = [&](size_t r) {
+        return std::lerp(log_at(r, column.low), log_at(r, column.high), column.part);
+    };
+    const double beyond = std::max(0.0, log_bytes - log_bytes_.back());
+    return std::exp2(std::lerp(along(row.low), along(row.high), row.part) + beyond);
+}
+
+void Grid::scale(double factor)
+{
+    const size_t columns = log_blocks_.size();
+    for (size_t i = log_seconds_.size(); i-- > 0;) {
+        const double least = std::exp2(log_seconds_[i % columns]);
+        const double rest = std::max(0.0, std::exp2(log_seconds_[i]) - least);
+        if (i >= columns) // the first row is what all others are measured by
+            log_seconds_[i] = std::log2(least + factor * rest);
+    }
+}
+
+} // namespace heddle::gpu::model

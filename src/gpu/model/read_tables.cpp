@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gpu/model/read_tables.hpp"
+
+#if HAVE_JSON
+#include <nlohmann/json.hpp>
+
+#include <fstream>
+#include <string_view>
+#endif
+
+namespace heddle::gpu::model {
+
+#if HAVE_JSON
+
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr size_t most_entries = 1 << 16; // of a grid; a table has some hundred
+
+// The number of a name among `names`; their count where it is none of them.
+template <size_t N> size_t index_of(const char *const (&names)[N], const Json &name)
+{
+    size_t i = 0;
+    while (i < N && !(name.is_string() && name.get_ref<const std::string &>() == names[i]))
+        ++i;
+    return i;
+}
+
+bool read_axis(const Json &from, std::vector<int64_t> &axis)
+{
+    if (!from.is_array() || from.size() > most_entries)
+        return false;
+    for (const Json &each : from) {
+        if (!each.is_number_integer())
+            return false;
+        axis.push_back(each.get<int64_t>());
+    }
+    return true;
+}
+
+bool read_times(const Json &from, std::vector<double> &seconds)
+{
+    if (!from.is_array() || from.size() > most_entries)
+        return false;
+    for (const Json &row : from) {
+        if (!row.is_array() || seconds.size() + row.size() > most_entries)
+            return false;
+        for (const Json &each : row) {
+            if (!each.is_number())
+                return false;
+            seconds.push_back(1e-6 * each.get<double>());
+        }
+    }
+    return true;
+}
+
+bool read_grid(const Json &from, Tables &tables)
+{
+    const auto member = [&](const char *name) {
+        const auto found = from.find(name);
+        return found == from.end() ? Json() : *found;
+    };
+    const Json name = member("method");
+    const Method method =
+        name.is_string() ? method_named(name.get_ref<const std::string &>()) : Method::count;
+    const auto pattern = static_cast<Pattern>(index_of(pattern_names, member("pattern")));
+    const auto path = static_cast<Path>(index_of(path_names, member("path")));
+    std::vector<int64_t> bytes, blocks;
+    std::vector<double> seconds;
+    if (method == Method::count || pattern == Pattern::count || path == Path::count ||
+        !read_axis(member("bytes"), bytes) || !read_axis(member("blocks"), blocks) ||
+        !read_times(member("us"), seconds) || !Grid::is_sound(bytes, blocks, seconds))
+        return false;
+    tables.grid(method, pattern, path) = Grid(bytes, blocks, seconds);
+    return true;
+}
+
+std::string read_all(const Json &from, Tables &tables)
+{
+    const auto version = from.find("heddle_tuning");
+    if (version == from.end() || !version->is_number_integer())
+        return "it is no table of heddle-tune";
+    if (*version != tables_version)
+        return "its form is version " + version->dump() + ", not " +
+               std::to_string(tables_version) + "; run heddle-tune again";
+    const auto device = from.find("device"), grids = from.find("grids"),
+               together = from.find("together_most_bytes");
+    if (device == from.end() || !device->is_string() || grids == from.end() || !grids->is_array() ||
+        grids->empty())
+        return "it has no device, or no grids";
+    tables.device = *device;
+    if (together != from.end()) {
+        if (!together->is_number_integer() || *together < 0)
+            return "its together_most_bytes is no number of bytes";
+        tables.together_most_bytes = *together;
+    }
+    for (size_t i = 0; i < grids->size(); ++i)
+        if (!(*grids)[i].is_object() || !read_grid((*grids)[i], tables))
+            return "its grid " + std::to_string(i) + " makes no sense";
+    return "";
+}
+
+} // namespace
+
+std::string read_tables(const std::string &file, Tables &tables)
+{
+    std::ifstream in(file, std::ios::binary);
+    Json parsed;
+    try {
+        if (!in)
+            return "it cannot be read";
+        parsed = Json::parse(in, nullptr, false);
+    } catch (const std::ios_base::failure &) { // a folder
+        return "it cannot be read";
+    }
+    if (parsed.is_discarded() || !parsed.is_object())
+        return "it is no JSON object";
+    Tables fresh;
+    const std::string wrong = read_all(parsed, fresh);
+    if (!wrong.empty())
+        return wrong;
+    fresh.origin = file;
+    tables = std::move(fresh);
+    return "";
+}
+
+#else
+
+std::string read_tables(const std::string &, Tables &)
+{
+    return "this Heddle was built without nlohmann-json";
+}
+
+#endif
+
+} // namespace heddle::gpu::model

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The performance model (papers 002 and 004, section 5.5): the expected time of each method, from
+// tables that were measured, and the method that is expected to be the soonest. Pure functions.
+#pragma once
+
+#include "gpu/model/grid.hpp"
+#include "gpu/model/question.hpp"
+
+#include <array>
+#include <string>
+
+namespace heddle::gpu::model {
+
+// What was measured of one device and its link with the host.
+class Tables {
+public:
+    std::string device; // its name, as the driver has it
+    std::string origin; // for people: where the tables come from
+    // Several contiguous copies of one call share a kernel up to this size, for each copy costs the
+    // engine a start of its own.
+    int64_t together_most_bytes = int64_t{1} << 20;
+
+    const Grid &grid(Method method, Pattern pattern, Path path) const
+    {
+        return grids_[index(method, pattern, path)];
+    }
+    Grid &grid(Method method, Pattern pattern, Path path)
+    {
+        return grids_[index(method, pattern, path)];
+    }
+
+    // Seconds; infinity where nothing is known of it.
+    double expected(Method method, const Question &question) const;
+    // The soonest of `among`. A kernel over the link must be 2 % sooner than an engine: it holds
+    // the GPU for as long as the link takes. Method::count where nothing is known of any.
+    Method best(const Question &question, Methods among) const;
+
+private:
+    static size_t index(Method method, Pattern pattern, Path path)
+    {
+        return (static_cast<size_t>(method) * static_cast<size_t>(Pattern::count) +
+                static_cast<size_t>(pattern)) *
+                   static_cast<size_t>(Path::count) +
+               static_cast<size_t>(path);
+    }
+
+    std::array<Grid, static_cast<size_t>(Method::count) * static_cast<size_t>(Pattern::count) *
+                         static_cast<size_t>(Path::count)>
+        grids_;
+};
+
+} // namespace heddle::gpu::model

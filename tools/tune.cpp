@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// heddle-tune: measures this machine, and writes the table by which Heddle chooses methods.
+#include "tune_table.hpp"
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+
+namespace {
+
+using namespace heddle::tools;
+using Clock = std::chrono::steady_clock;
+
+constexpr const char *description =
+    "Measures this machine: how long each way of moving data between its GPU and its host takes,\n"
+    "by layout, amount and block length. Writes a table that HEDDLE_TUNING names afterwards.\n";
+
+constexpr const char *footer = R"(
+Nothing else should run on the GPU and on its cores meanwhile. Each time is the median of a trial
+whose samples look independent and identically distributed. A trial that does not is repeated, up
+to ten times, and then reported.
+
+Examples:
+  heddle-tune --out machine.json              # the whole table, in less than five minutes
+  heddle-tune --quick --out machine.json      # a coarser one, in less than one
+  HEDDLE_TUNING=$PWD/machine.json mpiexec -n 2 ./program
+  heddle-tune --check machine.json            # is the machine as it was?
+
+Exit status: 0 done; with --check: the machine is as the table says, to 10 %. 1 with --check: it is
+not. 2 something failed, or the command line is wrong.)";
+
+struct Options {
+    std::string out, check;
+    TuneOptions tune;
+};
+
+struct Shown {
+    Clock::time_point begin = Clock::now();
+    void operator()(const std::string &step) const
+    {
+        const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+        std::fprintf(stderr, "heddle-tune: %5.1f s  %s\n", seconds, step.c_str());
+    }
+};
+
+int check(const Options &options)
+{
+    std::ifstream in(options.check);
+    const auto table = nlohmann::ordered_json::parse(in, nullptr, false);
+    if (!in.is_open() || table.is_discarded())
+        throw std::runtime_error(options.check + " cannot be read as JSON");
+    Bench bench;
+    if (table.value("device", "") != bench.device())
+        throw std::runtime_error(options.check + " is of " + table.value("device", "nothing") +
+                                 ", and this is " + bench.device());
+    const Comparison found = compare(bench, table, options.tune, Shown());
+    std::printf("%d entries measured again. Now's time and the table's, the larger by the smaller: "
+                "median %.3f, nine of ten below %.3f, most %.3f (%s)\n",
+                found.entries, found.median, found.ninth, found.most, found.worst.c_str());
+    constexpr double as_it_was = 1.1;
+    return found.median <= as_it_was ? 0 : 1;
+}
+
+int measure(const Options &options)
+{
+    const Shown shown;
+    Bench bench;
+    const auto table = tune(bench, options.tune, shown);
+    std::ofstream file;
+    if (options.out != "-") {
+        file.open(options.out);
+        if (!file)
+            throw std::runtime_error(options.out + " cannot be written");
+    }
+    std::ostream &out = options.out == "-" ? std::cout : file;
+    write_table(out, table);
+    if (!out.flush())
+        throw std::runtime_error(options.out + " cannot be written");
+    const auto &failed = table.at("not_iid");
+    shown(std::to_string(table.at("entries").get<int64_t>()) + " entries, " +
+          std::to_string(table.at("trials").get<int64_t>()) + " trials; " +
+          std::to_string(failed.size()) + " entries without a trial that looks i.i.d.");
+    for (size_t i = 0; i < failed.size() && i < 10; ++i)
+        shown("  not i.i.d.: " + failed[i].get<std::string>());
+    return 0;
+}
+
+int run(int argc, char **argv)
+{
+    Options options;
+    int samples = 0;
+    CLI::App app(description, "heddle-tune");
+    app.footer(footer);
+    auto *out =
+        app.add_option("-o,--out", options.out, "Write the table there; - is standard output");
+    auto *check_option = app.add_option("--check", options.check,
+                                        "Compare a table with this machine, and write nothing");
+    check_option->excludes(out);
+    app.add_flag("--quick", options.tune.quick, "Fewer entries, and fewer samples of each");
+    app.add_option("--most", options.tune.most_bytes,
+                   "No amounts above so many bytes (default 67108864)")
+        ->check(CLI::Range(int64_t{4096}, int64_t{1} << 30));
+    app.add_option("--samples", samples, "Samples of a trial (default 21, with --quick 11)")
+        ->check(CLI::Range(5, 1000));
+    app.set_version_flag("--version", std::string("heddle-tune ") + heddle_version());
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError &error) {
+        return app.exit(error) == 0 ? 0 : 2;
+    }
+    options.tune.trials.samples = samples ? samples : options.tune.quick ? 11 : 21;
+    options.tune.trials.enough = options.tune.quick ? 0.02 : 0.1;
+    if (!options.check.empty())
+        return check(options);
+    if (options.out.empty()) {
+        std::cerr << "heddle-tune: give --out or --check; --help shows how\n";
+        return 2;
+    }
+    return measure(options);
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+    try {
+        return run(argc, argv);
+    } catch (const std::exception &error) {
+        std::fprintf(stderr, "heddle-tune: %s\n", error.what());
+        return 2;
+    }
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Times of blocking transfers by forced methods.
+#pragma once
+
+#include "trial.hpp"
+#include "tune_cases.hpp"
+#include "tune_memory.hpp"
+
+#include <optional>
+
+namespace heddle::tools {
+
+// The buffers of the measurements: large enough for all of them, and made once.
+class Bench {
+public:
+    // Throws std::runtime_error where there is no device.
+    Bench();
+
+    std::string device() const { return memory_->device(); }
+    // Seconds of a call that moves the layout the way that `path` says, by the forced method.
+    // Nothing where the method cannot do it. `copies` of them in one call, next to each other.
+    // Throws where a transfer fails.
+    std::optional<Measurement> time(const Layout &layout, Path path, const char *method,
+                                    const TrialOptions &options, int copies = 1);
+    // The method that is chosen where none is forced, by its name.
+    std::string chosen(const Layout &layout, Path path);
+    // Seconds of one call: by `method`, or as chosen where it is null.
+    double once(const Layout &layout, Path path, const char *method);
+    // Seconds that the model expects, if it does.
+    std::optional<double> expected(const Layout &layout, Path path, const char *method);
+
+private:
+    std::vector<heddle_move> moves(const Layout &layout, Path path, int copies);
+    char *buffer(bool on_device, size_t which, int64_t bytes);
+
+    struct Buffer {
+        void *at = nullptr;
+        int64_t bytes = 0;
+    };
+    std::unique_ptr<TuneMemory> memory_;
+    Buffer buffers_[2][2]; // pinned or on the device; for layouts or packed
+};
+
+} // namespace heddle::tools

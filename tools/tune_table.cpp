@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tune_table.hpp"
+
+#include "gpu/model/question.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <ctime>
+#include <ostream>
+#include <stdexcept>
+
+namespace heddle::tools {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using gpu::model::path_names;
+using gpu::model::pattern_names;
+
+constexpr int version = 1;             // of the form
+constexpr int64_t most_runs = 1 << 20; // irregular types of more take too long to make
+
+struct Counts {
+    int64_t entries = 0, trials = 0;
+    std::vector<std::string> not_iid;
+};
+
+const char *name(Pattern pattern) { return pattern_names[static_cast<size_t>(pattern)]; }
+const char *name(Path path) { return path_names[static_cast<size_t>(path)]; }
+
+std::string words(const char *method, Pattern pattern, Path path, int64_t bytes, int64_t block)
+{
+    return std::string(method) + " " + name(pattern) + " " + name(path) + " " +
+           std::to_string(bytes) + " in " + std::to_string(block);
+}
+
+// To four digits, and no more than four behind the point.
+double rounded(double us)
+{
+    const double digits = std::clamp(3 - std::floor(std::log10(us)), 0.0, 4.0);
+    const double unit = std::pow(10.0, digits);
+    return std::max(std::round(us * unit), 1.0) / unit;
+}
+
+// The times of a grid, in us: [method][bytes][block]; 0: not measured.
+using Times = std::vector<std::vector<std::vector<double>>>;
+
+// An entry that cannot be measured is like its neighbour: of a smaller amount in proportion, or of
+// the next smaller block. False where there is none at all.
+bool fill(std::vector<std::vector<double>> &times, const std::vector<int64_t> &bytes)
+{
+    const size_t columns = times[0].size();
+    for (size_t r = 0; r < times.size(); ++r)
+        for (size_t c = 0; c < columns; ++c)
+            if (times[r][c] == 0 && r > 0)
+                times[r][c] = times[r - 1][c] * static_cast<double>(bytes[r]) /
+                              static_cast<double>(bytes[r - 1]);
+    for (size_t r = times.size(); r-- > 0;)
+        for (size_t c = 0; c < columns; ++c) {
+            if (times[r][c] == 0 && c > 0)
+                times[r][c] = times[r][c - 1];
+            if (times[r][c] == 0 && r + 1 < times.size())
+                times[r][c] = times[r + 1][c];
+        }
+    return std::all_of(times.begin(), times.end(), [](const std::vector<double> &row) {
+        return std::all_of(row.begin(), row.end(), [](double each) { return each > 0; });
+    });
+}
+
+Json grid_of(const GridPlan &plan, const char *method, const std::vector<std::vector<double>> &us)
+{
+    Json rows = Json::array();
+    for (const std::vector<double> &row : us) {
+        Json numbers = Json::array();
+        for (const double each : row)
+            numbers.push_back(rounded(each));
+        rows.push_back(numbers);
+    }
+    return {{"method", method},    {"pattern", name(plan.pattern)}, {"path", name(plan.path)},
+            {"bytes", plan.bytes}, {"blocks", plan.blocks},         {"us", rows}};
+}
+
+bool fits(Pattern pattern, int64_t bytes, int64_t block)
+{
+    return block <= bytes && (pattern != Pattern::runs || bytes / block <= most_runs);
+}
+
+void add_grids(Bench &bench, const GridPlan &plan, const TuneOptions &options, Json &grids,
+               Counts &counts)
+{
+    Times times(plan.methods.size(),
+                std::vector<std::vector<double>>(plan.bytes.size(),
+                                                 std::vector<double>(plan.blocks.size())));
+    for (size_t r = 0; r < plan.bytes.size(); ++r)
+        for (size_t c = 0; c < plan.blocks.size(); ++c) {
+            const int64_t bytes = plan.bytes[r], block = plan.blocks[c];
+            if (!fits(plan.pattern, bytes, block))
+                continue;
+            const Layout layout = layout_of(plan.pattern, bytes, block);
+            for (size_t m = 0; m < plan.methods.size(); ++m) {
+                const auto measured =
+                    bench.time(layout, plan.path, plan.methods[m], options.trials);
+                if (!measured)
+                    continue;
+                // as if it were the whole amount
+                times[m][r][c] = 1e6 * measured->median * static_cast<double>(bytes) /
+                                 static_cast<double>(layout.bytes);
+                ++counts.entries;
+                counts.trials += measured->trials;
+                if (!measured->iid)
+                    counts.not_iid.push_back(
+                        words(plan.methods[m], plan.pattern, plan.path, bytes, block));
+            }
+        }
+    for (size_t m = 0; m < plan.methods.size(); ++m)
+        if (fill(times[m], plan.bytes))
+            grids.push_back(grid_of(plan, plan.methods[m], times[m]));
+}
+
+// Up to which size several copies of one call are sooner in one kernel than by the copy engine,
+// whichever way they go. A kernel must be 2 % sooner: it holds the GPU.
+int64_t together_most(Bench &bench, const TuneOptions &options)
+{
+    constexpr double sooner = 0.98;
+    int64_t most = 0;
+    for (const int64_t bytes : together_sizes(options.most_bytes)) {
+        const Layout layout = layout_of(Pattern::dense, bytes, bytes);
+        for (const Path path : {Path::pack, Path::to_host, Path::from_host}) {
+            const auto time = [&](const char *method) {
+                const auto measured =
+                    bench.time(layout, path, method, options.trials, copies_together);
+                return measured ? measured->median : INFINITY;
+            };
+            if (!(time("kernel") <= sooner * time("copy_engine")))
+                return most;
+        }
+        most = bytes;
+    }
+    return most;
+}
+
+std::string today()
+{
+    char text[32];
+    const std::time_t now = std::time(nullptr);
+    std::tm parts{};
+    return std::strftime(text, sizeof text, "%Y-%m-%d", gmtime_r(&now, &parts)) ? text : "";
+}
+
+} // namespace
+
+Json tune(Bench &bench, const TuneOptions &options, const Progress &progress)
+{
+    const std::vector<GridPlan> plans = grid_plans(options.quick, options.most_bytes);
+    Json grids = Json::array();
+    Counts counts;
+    for (size_t i = 0; i < plans.size(); ++i) {
+        progress("grid " + std::to_string(i + 1) + " of " + std::to_string(plans.size()) + ": " +
+                 name(plans[i].pattern) + " " + name(plans[i].path));
+        add_grids(bench, plans[i], options, grids, counts);
+    }
+    progress("contiguous copies that share a call");
+    const int64_t together = together_most(bench, options);
+    return {{"heddle_tuning", version},
+            {"device", bench.device()},
+            {"made", today()},
+            {"heddle", heddle_version()},
+            {"quick", options.quick},
+            {"entries", counts.entries},
+            {"trials", counts.trials},
+            {"not_iid", counts.not_iid},
+            {"together_most_bytes", together},
+            {"grids", grids}};
+}
+
+namespace {
+
+template <size_t N> size_t index_of(const char *const (&names)[N], const std::string &name)
+{
+    const auto found = std::find(std::begin(names), std::end(names), name);
+    if (found == std::end(names))
+        throw std::runtime_error("the table names \"" + name + "\", which nobody knows");
+    return static_cast<size_t>(found - std::begin(names));
+}
+
+struct Entry {
+    std::string method;
+    Pattern pattern;
+    Path path;
+    int64_t bytes, block;
+    double us;
+};
+
+// A few of each grid: every third block of the least, a middle and the largest amount.
+std::vector<Entry> some_entries(const Json &table, int64_t most_bytes)
+{
+    std::vector<Entry> entries;
+    for (const Json &grid : table.at("grids")) {
+        const auto pattern = static_cast<Pattern>(index_of(pattern_names, grid.at("pattern")));
+        const auto path = static_cast<Path>(index_of(path_names, grid.at("path")));
+        const size_t rows = grid.at("bytes").size(), columns = grid.at("blocks").size();
+        for (size_t r = 0; r < rows; r += std::max<size_t>((rows - 1) / 2, 1))
+            for (size_t c = 0; c < columns; c += 3) {
+                const int64_t bytes = grid.at("bytes").at(r), block = grid.at("blocks").at(c);
+                if (bytes <= most_bytes && fits(pattern, bytes, block))
+                    entries.push_back({grid.at("method"), pattern, path, bytes, block,
+                                       grid.at("us").at(r).at(c)});
+            }
+    }
+    return entries;
+}
+
+} // namespace
+
+Comparison compare(Bench &bench, const Json &table, const TuneOptions &options,
+                   const Progress &progress)
+{
+    std::vector<double> ratios;
+    Comparison found;
+    const std::vector<Entry> entries = some_entries(table, options.most_bytes);
+    for (size_t i = 0; i < entries.size(); ++i) {
+        const Entry &each = entries[i];
+        if (i % 50 == 0)
+            progress("entry " + std::to_string(i + 1) + " of " + std::to_string(entries.size()));
+        const Layout layout = layout_of(each.pattern, each.bytes, each.block);
+        const auto measured = bench.time(layout, each.path, each.method.c_str(), options.trials);
+        if (!measured)
+            continue;
+        const double now = 1e6 * measured->median * static_cast<double>(each.bytes) /
+                           static_cast<double>(layout.bytes);
+        ratios.push_back(std::max(now / each.us, each.us / now));
+        if (ratios.back() > found.most) {
+            found.most = ratios.back();
+            found.worst =
+                words(each.method.c_str(), each.pattern, each.path, each.bytes, each.block);
+        }
+    }
+    if (ratios.empty())
+        throw std::runtime_error("nothing of the table could be measured");
+    std::sort(ratios.begin(), ratios.end());
+    found.entries = static_cast<int>(ratios.size());
+    found.median = ratios[ratios.size() / 2];
+    found.ninth = ratios[ratios.size() * 9 / 10];
+    return found;
+}
+
+void write_table(std::ostream &out, const Json &table)
+{
+    out << "{\n";
+    for (const auto &[key, value] : table.items())
+        if (key != "grids")
+            out << " " << Json(key) << ": " << value << ",\n";
+    out << " \"grids\": [";
+    const char *between = "\n";
+    for (const Json &grid : table.at("grids")) {
+        out << between << "  {";
+        for (const auto &[key, value] : grid.items())
+            if (key != "us")
+                out << Json(key) << ": " << value << ", ";
+        out << "\n   \"us\": [";
+        const char *comma = "";
+        for (const Json &row : grid.at("us")) {
+            out << comma << "\n    " << row;
+            comma = ",";
+        }
+        out << "]}";
+        between = ",\n";
+    }
+    out << "\n ]\n}\n";
+}
+
+} // namespace heddle::tools

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Makes a table of this machine, and compares one with the machine as it is now.
+#pragma once
+
+#include "tune_measure.hpp"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <functional>
+#include <iosfwd>
+
+namespace heddle::tools {
+
+// Told of each step, for people: "grid 3 of 30: ...".
+using Progress = std::function<void(const std::string &)>;
+
+struct TuneOptions {
+    bool quick = false;
+    int64_t most_bytes = int64_t{64} << 20;
+    TrialOptions trials;
+};
+
+// Measures a whole table, in the form that src/gpu/model/read_tables.hpp describes.
+nlohmann::ordered_json tune(Bench &bench, const TuneOptions &options, const Progress &progress);
+
+struct Comparison {
+    int entries = 0;
+    double median = 0;          // of now's times by the table's, each so that it is 1 or more
+    double ninth = 0, most = 0; // nine of ten are no larger; the largest
+    std::string worst;          // where
+};
+
+// Measures some entries of each grid of a table again. Throws std::runtime_error where the table
+// makes no sense.
+Comparison compare(Bench &bench, const nlohmann::ordered_json &table, const TuneOptions &options,
+                   const Progress &progress);
+
+// Writes it as JSON with a grid's row a line.
+void write_table(std::ostream &out, const nlohmann::ordered_json &table);
+
+} // namespace heddle::tools
