@@ -17,7 +17,7 @@ flags = -std=c++20 -fwrapv $(level) -g1 -fno-omit-frame-pointer -I$(root)/includ
 
 object = $(patsubst $(root)/%.cpp,objects/%.o,$(1))
 engine = $(wildcard $(root)/src/engine/*.cpp)
-gpu_rooms = $(foreach room,core image memory transfer api,$(wildcard $(root)/src/gpu/$(room)/*.cpp))
+gpu_rooms = $(foreach room,core model image memory transfer api,$(wildcard $(root)/src/gpu/$(room)/*.cpp))
 pipeline_rooms = $(wildcard $(root)/src/pipeline/*.cpp $(root)/src/pipeline/*/*.cpp)
 oracle = $(wildcard $(root)/test/unit/oracle/*.cpp)
 fuzzers = $(filter-out seeds,$(basename $(notdir $(wildcard $(root)/test/fuzz/*.cpp))))
@@ -30,6 +30,7 @@ unit: $(call object,$(engine) $(oracle) $(wildcard $(root)/test/unit/*.cpp))
 property: $(call object,$(engine) $(oracle) $(wildcard $(root)/test/unit/property/*.cpp))
 gpu: $(call object,$(engine) $(oracle) $(gpu_rooms) $(root)/test/unit/property/shrink.cpp \
 	$(filter-out %/cuda_test.cpp %/cuda_test_numa.cpp %/sim_test.cpp %/sim_test_streams.cpp %/sim_test_work.cpp \
+	%/sim_test_pace.cpp %/model_test.cpp \
 	%/sim_plugin.cpp, $(wildcard $(root)/test/gpu/*.cpp)))
 pipeline: $(call object,$(engine) $(oracle) $(gpu_rooms) $(pipeline_rooms) $(wildcard $(root)/test/pipeline/*.cpp) \
 	$(patsubst %,$(root)/test/gpu/%.cpp,cuda_memory device_memory mirror random_case simulation))

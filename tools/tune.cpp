@@ -13,6 +13,7 @@
 namespace {
 
 using namespace heddle::tools;
+using heddle::gpu::model::pattern_names;
 using Clock = std::chrono::steady_clock;
 
 constexpr const char *description =
@@ -104,6 +105,10 @@ int run(int argc, char **argv)
     app.add_option("--most", options.tune.most_bytes,
                    "No amounts above so many bytes (default 67108864)")
         ->check(CLI::Range(int64_t{4096}, int64_t{1} << 30));
+    app.add_option("--only", options.tune.only, "Only these patterns of layouts, such as strided")
+        ->check(CLI::IsMember(
+            std::vector<std::string>(std::begin(pattern_names), std::end(pattern_names))))
+        ->delimiter(',');
     app.add_option("--samples", samples, "Samples of a trial (default 21, with --quick 11)")
         ->check(CLI::Range(5, 1000));
     app.set_version_flag("--version", std::string("heddle-tune ") + heddle_version());

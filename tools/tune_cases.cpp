@@ -113,7 +113,7 @@ std::vector<GridPlan> grid_plans(bool quick, int64_t most_bytes)
                                {4 * Ki, 16 * Ki, 64 * Ki, 256 * Ki, 512 * Ki, Mi, 2 * Mi, 4 * Mi,
                                 8 * Mi, 16 * Mi, 32 * Mi, 64 * Mi});
     const Numbers within =
-        sizes({4 * Ki, 256 * Ki, 2 * Mi, 32 * Mi},
+        sizes({4 * Ki, 64 * Ki, 512 * Ki, 2 * Mi, 32 * Mi},
               {Ki, 16 * Ki, 64 * Ki, 256 * Ki, 512 * Ki, Mi, 2 * Mi, 4 * Mi, 16 * Mi, 64 * Mi});
     const Numbers host = sizes({4 * Ki, 128 * Ki, 4 * Mi},
                                {4 * Ki, 32 * Ki, 128 * Ki, 512 * Ki, 2 * Mi, 8 * Mi, 16 * Mi});

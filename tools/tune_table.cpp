@@ -152,7 +152,11 @@ std::string today()
 
 Json tune(Bench &bench, const TuneOptions &options, const Progress &progress)
 {
-    const std::vector<GridPlan> plans = grid_plans(options.quick, options.most_bytes);
+    std::vector<GridPlan> plans = grid_plans(options.quick, options.most_bytes);
+    std::erase_if(plans, [&](const GridPlan &plan) {
+        return !options.only.empty() && std::find(options.only.begin(), options.only.end(),
+                                                  name(plan.pattern)) == options.only.end();
+    });
     Json grids = Json::array();
     Counts counts;
     for (size_t i = 0; i < plans.size(); ++i) {

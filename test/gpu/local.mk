@@ -23,6 +23,16 @@ test_gpu_sim_test_CXXFLAGS = $(AM_CXXFLAGS) -pthread
 test_gpu_sim_test_LDFLAGS = $(AM_LDFLAGS) -pthread
 test_gpu_sim_test_LDADD = -ldl
 
+# The performance model, which looks inside libheddle.
+check_PROGRAMS += test/gpu/model_test
+TESTS += test/gpu/model_test
+test_gpu_model_test_SOURCES = \
+    test/gpu/model_test.cpp \
+    test/gpu/named.cpp \
+    test/gpu/named.hpp
+test_gpu_model_test_CPPFLAGS = $(AM_CPPFLAGS) $(JSON_CPPFLAGS) -DTABLES='"$(abs_top_srcdir)/share/heddle"'
+test_gpu_model_test_LDADD = libgpu.la -ldl
+
 # Of the CUDA plug-in, what needs no CUDA.
 if HAVE_HWLOC
 check_PROGRAMS += test/gpu/cuda_test

@@ -346,7 +346,9 @@ void log_of_choices()
         "]: transfer of 1000 bytes from device 0 (dense) to device 0 (dense): ";
     const auto with = [&](const char *end) { return std::string(ends) + end + "\n"; };
     expect(logged("policy", "", "methods_kernel"),
-           with("method kernel, kernel strided: contiguous, short, within a device").c_str());
+           with("method kernel, kernel strided: contiguous: the model expects a kernel to be "
+                "sooner")
+               .c_str());
     expect(logged("policy", "copy_engine", "methods_copy_engine"),
            with("method copy_engine: HEDDLE_METHOD").c_str());
     expect(logged("policy", "bounced", "methods_bounced"),

@@ -35,7 +35,7 @@ public:
                 warn(warning);
             before = warning;
             if (logs(Topic::info))
-                log_line(Topic::info, "device %d: tables: %s", i, all_.back().origin.c_str());
+                log_line(Topic::info, "tables of device %d: %s", i, all_.back().origin.c_str());
         }
     }
     const model::Tables &of(int device) const { return all_[static_cast<size_t>(device)]; }

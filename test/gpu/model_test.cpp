@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The performance model: its tables, their files, and what a decision costs. Usage:
+ * model_test [FOLDER-OF-TABLES [NAME]], with HEDDLE_DEVICE the simulated device's plug-in.
+ */
+#include "gpu/model/builtin.hpp"
+#include "gpu/model/read_tables.hpp"
+#include "gpu/model/table_for.hpp"
+#include "gpu/transfer/decisions.hpp"
+#include "gpu/transfer/task.hpp"
+#include "named.hpp"
+
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <unistd.h>
+
+namespace {
+
+using namespace heddle;
+using namespace heddle::gpu;
+using namespace heddle::gpu::model;
+using ::gpu::fail;
+using ::gpu::same;
+using ::gpu::text;
+
+std::string folder = TABLES;
+
+void about(double value, double expected, const char *what)
+{
+    if (!(std::abs(value - expected) <= 1e-9 * std::abs(expected)))
+        fail(what, ": ", value, ", not ", expected);
+}
+
+void between_entries()
+{
+    const Grid grid({100, 10000}, {4, 64}, {1e-6, 4e-6, 100e-6, 400e-6});
+    about(grid.at(100, 4), 1e-6, "an entry");
+    about(grid.at(10000, 64), 400e-6, "another");
+    about(grid.at(1000, 4), 10e-6, "half way in bytes");
+    about(grid.at(100, 16), 2e-6, "half way in blocks");
+    about(grid.at(1000, 16), 20e-6, "in the middle");
+    about(grid.at(1, 1), 1e-6, "below the least");
+    about(grid.at(20000, 1 << 20), 800e-6, "twice the largest amount");
+    same(Grid().at(1, 1), static_cast<double>(INFINITY), "an empty table");
+    Grid scaled = grid;
+    scaled.scale(2);
+    about(scaled.at(100, 4), 1e-6, "the constant part stays");
+    about(scaled.at(10000, 4), 199e-6, "the rest doubles");
+}
+
+void sound_tables()
+{
+    same(Grid::is_sound({1, 2}, {1}, {1, 2}), true, "a sound one");
+    same(Grid::is_sound({2, 2}, {1}, {1, 2}), false, "bytes that do not ascend");
+    same(Grid::is_sound({0, 2}, {1}, {1, 2}), false, "no bytes at all");
+    same(Grid::is_sound({1, 2}, {1}, {1}), false, "too few times");
+    same(Grid::is_sound({1, 2}, {1}, {1, 0}), false, "a time of 0");
+    same(Grid::is_sound({1, 2}, {1}, {1, NAN}), false, "a time that is no number");
+    same(Grid::is_sound({}, {1}, {}), false, "nothing");
+}
+
+/* Where the curves cross, the choice changes. */
+void the_soonest()
+{
+    Tables tables;
+    const auto set = [&](Method method, double few, double many) {
+        tables.grid(method, Pattern::strided, Path::to_host) =
+            Grid({1000, 1000000}, {8}, {few, many});
+    };
+    set(Method::kernel, 10e-6, 1000e-6); /* equal at 31623 bytes */
+    set(Method::blocks, 100e-6, 100e-6);
+    const Methods both = set_of(Method::kernel) | set_of(Method::blocks);
+    const auto number = [](Method method) { return static_cast<int>(method); };
+    const auto best = [&](Pattern pattern, int64_t bytes, Methods among) {
+        return method_name(tables.best({pattern, Path::to_host, bytes, 8}, among));
+    };
+    using Name = std::string;
+    same(Name(best(Pattern::strided, 30000, both)), Name("kernel"), "below the crossing");
+    same(Name(best(Pattern::strided, 33000, both)), Name("blocks"), "above the crossing");
+    same(Name(best(Pattern::runs, 30000, both)), Name("kernel"), "a pattern like it");
+    same(Name(best(Pattern::strided, 30000, set_of(Method::blocks))), Name("blocks"),
+         "what can be done");
+    same(number(tables.best({Pattern::strided, Path::to_host, 30000, 8}, set_of(Method::staged))),
+         number(Method::count), "nothing is known");
+    set(Method::blocks, 10.1e-6, 1010e-6); /* 1 % later than a kernel that holds the GPU */
+    same(Name(best(Pattern::strided, 30000, both)), Name("blocks"), "nearly equal");
+}
+
+/* What is compiled in is what the files say. */
+void built_in_tables()
+{
+    Tables read;
+    same(read_tables(folder + "/h100-pcie5.json", read), std::string(), "share/heddle");
+    const Tables built = made(h100_pcie5);
+    same(built.device, read.device, "device");
+    same(built.together_most_bytes, read.together_most_bytes, "together_most_bytes");
+    int grids = 0;
+    for (unsigned m = 0; m < static_cast<unsigned>(Method::count); ++m)
+        for (unsigned p = 0; p < static_cast<unsigned>(Pattern::count); ++p)
+            for (unsigned w = 0; w < static_cast<unsigned>(Path::count); ++w) {
+                const Grid &ours = built.grid(Method(m), Pattern(p), Path(w)),
+                           &theirs = read.grid(Method(m), Pattern(p), Path(w));
+                same(ours.empty(), theirs.empty(), "the same grids");
+                grids += ours.empty() ? 0 : 1;
+                for (const int64_t bytes : {4096, 70000, 5 << 20})
+                    for (const int64_t block : {8, 300, 5000})
+                        if (!ours.empty() &&
+                            std::abs(ours.at(bytes, block) / theirs.at(bytes, block) - 1) > 1e-6)
+                            fail("grid ", m, " ", p, " ", w, " differs");
+            }
+    if (grids < 40)
+        fail("only ", grids, " grids");
+}
+
+void devices_get_tables()
+{
+    std::string warning;
+    const Tables h100 = tables_for({"NVIDIA H100 80GB HBM3", 3352, 63, 132}, "", warning);
+    same(h100.origin, std::string("built in, measured on NVIDIA H100 80GB HBM3"), "an H100's");
+    const Tables slow = tables_for({"NVIDIA A2", 200, 15.75, 10}, "", warning);
+    same(warning, std::string(), "no warning");
+    const Question large{Pattern::dense, Path::to_host, 64 << 20, 1};
+    const double ratio =
+        slow.expected(Method::copy_engine, large) / h100.expected(Method::copy_engine, large);
+    if (ratio < 3.9 || ratio > 4)
+        fail("a link of a quarter takes ", ratio, " times as long");
+    const Question within{Pattern::strided, Path::pack, 64 << 20, 1024};
+    const double memory =
+        slow.expected(Method::kernel, within) / h100.expected(Method::kernel, within);
+    if (memory < 10 || memory > 3352 / 200.0)
+        fail("slow memory takes ", memory, " times as long");
+}
+
+struct Written {
+    explicit Written(const std::string &text)
+    {
+        std::snprintf(name, sizeof name, "/tmp/model_test.XXXXXX");
+        const int file = mkstemp(name);
+        if (file < 0 || write(file, text.data(), text.size()) < 0)
+            fail("no file can be written");
+        close(file);
+    }
+    Written(const Written &) = delete;
+    ~Written() { unlink(name); }
+    char name[64];
+};
+
+void files_without_sense()
+{
+    const std::string good =
+        R"({"heddle_tuning": 1, "device": "X", "grids": [{"method": "kernel", "pattern": "strided",)"
+        R"( "path": "to_host", "bytes": [10, 20], "blocks": [8], "us": [[1.5], [2]]}]})";
+    Tables tables;
+    same(read_tables(Written(good).name, tables), std::string(), "a good file");
+    about(tables.expected(Method::kernel, {Pattern::strided, Path::to_host, 10, 8}), 1.5e-6,
+          "what it says");
+    const auto refuses = [&](const char *what, const char *with, const char *words) {
+        std::string bad = good;
+        const size_t at = bad.find(what);
+        if (at == bad.npos)
+            fail("no ", what);
+        bad.replace(at, std::string(what).size(), with);
+        const std::string why = read_tables(Written(bad).name, tables);
+        if (why.find(words) == why.npos)
+            fail(with, " in the place of ", what, ": \"", why, "\"");
+        same(tables.device, std::string("X"), "the tables stay");
+    };
+    refuses("]}]}", "", "no JSON object");
+    refuses("\"heddle_tuning\": 1", "\"heddle_tuning\": 2", "version 2");
+    refuses("heddle_tuning", "other", "no table");
+    refuses("\"X\"", "3", "no device");
+    refuses("[{\"method\"", "[3, {\"method\"", "grid 0");
+    refuses("kernel", "magic", "grid 0");
+    refuses("strided", "striped", "grid 0");
+    refuses("to_host", "to_moon", "grid 0");
+    refuses("[10, 20]", "[20, 10]", "grid 0");
+    refuses("[10, 20]", "\"much\"", "grid 0");
+    refuses("[8]", "[8, 16]", "grid 0");
+    refuses("1.5", "-1.5", "grid 0");
+    refuses("1.5", "\"long\"", "grid 0");
+    refuses("[[1.5], [2]]", "[1.5, 2]", "grid 0");
+    same(read_tables("/nonexistent", tables), std::string("it cannot be read"), "no file");
+    same(read_tables("/tmp", tables), std::string("it cannot be read"), "a folder");
+    std::string warning;
+    const Written foreign(good);
+    const Tables instead = tables_for({"Y", 0, 0, 0}, foreign.name, warning);
+    same(warning,
+         text("HEDDLE_TUNING=", foreign.name, " is ignored: it was measured on X, and this is Y"),
+         "a foreign file");
+    same(instead.device, std::string(h100_pcie5.device), "the built-in tables instead");
+}
+
+/* A transfer of blocks from the device to pinned memory, as the policy sees it. */
+struct Transfer {
+    explicit Transfer(int64_t blocks)
+    {
+        Devices *const devices = Devices::open();
+        if (!devices)
+            throw ::gpu::Skip("no simulated device");
+        Backend &backend = devices->backend();
+        const auto bytes = static_cast<size_t>(blocks * 64);
+        if (backend.allocate(0, 4 * bytes, &user) || backend.allocate_pinned(0, bytes, &packed))
+            fail("no memory");
+        heddle_type_hvector(blocks, 64, 256, heddle_type_predefined(HEDDLE_BYTE), &type);
+        heddle_type_commit(type);
+        const heddle_move asked{{user, 1, type, 0},
+                                {packed, blocks * 64, heddle_type_predefined(HEDDLE_BYTE), 0},
+                                blocks * 64,
+                                HEDDLE_OP_REPLACE};
+        MemoryMap map(&backend, false);
+        if (check_move(asked, move))
+            fail("the move is refused");
+        place_move(move, devices, map);
+        direct = std::make_unique<Direct>(&move, Method::kernel);
+        if (make_work(move, direct->work))
+            fail("no work is made");
+    }
+    Transfer(const Transfer &) = delete;
+    ~Transfer()
+    {
+        Backend &backend = Devices::open()->backend();
+        static_cast<void>(backend.free(0, user));
+        static_cast<void>(backend.free_pinned(0, packed));
+        heddle_type_release(type);
+    }
+
+    void *user = nullptr, *packed = nullptr;
+    heddle_type *type = nullptr;
+    Move move;
+    std::unique_ptr<Direct> direct;
+};
+
+constexpr Methods all_methods = set_of(Method::kernel) | set_of(Method::blocks) |
+                                set_of(Method::staged) | set_of(Method::bounced);
+
+void decisions_are_remembered()
+{
+    const Transfer one(1000);
+    const int64_t before = decisions_made();
+    const Method first = soonest(one.move, one.direct->work, all_methods);
+    same(decisions_made() - before, int64_t{1}, "the model is asked");
+    same(soonest(one.move, one.direct->work, all_methods) == first, true, "the same again");
+    same(decisions_made() - before, int64_t{1}, "and is not asked again");
+    soonest(one.move, one.direct->work, set_of(Method::kernel));
+    same(decisions_made() - before, int64_t{2}, "it is asked anew");
+    const Transfer other(2000); /* a plan of its own */
+    soonest(other.move, other.direct->work, all_methods);
+    same(decisions_made() - before, int64_t{3}, "of another plan");
+}
+
+/* The least nanoseconds a call, of many short measurements: others may run on this processor. */
+template <class Call> double nanoseconds(Call call)
+{
+    using Clock = std::chrono::steady_clock;
+    constexpr int calls = 200;
+    double least = 1e9;
+    for (int i = 0; i < 500; ++i) {
+        const auto begin = Clock::now();
+        for (int k = 0; k < calls; ++k)
+            call();
+        least = std::min(
+            least, std::chrono::duration<double, std::nano>(Clock::now() - begin).count() / calls);
+    }
+    return least;
+}
+
+void decisions_are_cheap()
+{
+#if !defined(__OPTIMIZE__) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    throw ::gpu::Skip("not optimized");
+#else
+    const Transfer one(1000);
+    volatile int sink = 0;
+    const double hit = nanoseconds(
+        [&] { sink = static_cast<int>(soonest(one.move, one.direct->work, all_methods)); });
+    const Tables &tables = tables_of(*one.move.device);
+    const double miss = nanoseconds([&] {
+        sink = static_cast<int>(tables.best(question_of(one.move, one.direct->work), all_methods));
+    });
+    std::printf("a hit takes %.1f ns, a miss %.0f ns\n", hit, miss);
+    if (hit > 10 || miss > 1000)
+        fail("a hit takes ", hit, " ns (at most 10), a miss ", miss, " (at most 1000)");
+#endif
+}
+
+const ::gpu::AddTests tests{{"between entries", between_entries},
+                            {"sound tables", sound_tables},
+                            {"the soonest", the_soonest},
+                            {"built-in tables", built_in_tables},
+                            {"devices get tables", devices_get_tables},
+                            {"files without sense", files_without_sense},
+                            {"decisions are remembered", decisions_are_remembered},
+                            {"decisions are cheap", decisions_are_cheap}};
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+    if (argc > 1)
+        folder = argv[1];
+    ::gpu::Tally tally;
+    ::gpu::run_named(argc > 2 ? argv[2] : "", tally);
+    std::printf("%s\n", tally.line().c_str());
+    return tally.failed == 0 && tally.passed > 0 ? 0 : 1;
+}
