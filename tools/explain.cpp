@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // heddle-explain: what Heddle makes of a type.
+#include "information.hpp"
 #include "report.hpp"
 #include "settings.hpp"
 
@@ -41,7 +42,7 @@ Exit status: 0 explained, 1 the type is wrong, 2 the command line or the file is
 struct Options {
     std::string text, file;
     int64_t count = 1;
-    bool json = false, whole = false, no_measure = false, settings = false;
+    bool json = false, whole = false, no_measure = false, settings = false, measure = false;
 };
 
 int failed(const Options &options, const TextError &error)
@@ -67,6 +68,25 @@ bool read(Options &options)
     }
 }
 
+// What device 0's tables are, from the line "device 0: ...; tables: ...; slabs: ...".
+std::string tables_in(const std::string &text)
+{
+    const std::string begin = "; tables: ";
+    const size_t at = text.find(begin);
+    if (at == std::string::npos)
+        return {};
+    const size_t first = at + begin.size();
+    return text.substr(first, text.find("; slabs: ", first) - first);
+}
+
+void measure_all(const Options &options, Report &report)
+{
+    report.measured = measure(report.built->type, report.facts, report.not_measured);
+    report.methods =
+        method_times(report.built->type, report.facts, options.measure, report.no_methods);
+    report.tables = tables_in(information());
+}
+
 int explain(const Options &options)
 {
     const auto parsed = parse(options.text);
@@ -79,6 +99,9 @@ int explain(const Options &options)
                   .facts = {},
                   .measured = {},
                   .not_measured = {},
+                  .methods = {},
+                  .no_methods = {},
+                  .tables = {},
                   .whole = options.whole};
     auto facts = facts_of(report.built->type, options.count);
     if (auto *error = std::get_if<TextError>(&facts)) {
@@ -89,7 +112,7 @@ int explain(const Options &options)
     if (options.no_measure)
         report.not_measured = "--no-measure";
     else
-        report.measured = measure(report.built->type, report.facts, report.not_measured);
+        measure_all(options, report);
     (options.json ? print_json : print_text)(std::cout, report);
     return std::cout.flush() ? 0 : 2;
 }
@@ -108,6 +131,8 @@ int run(int argc, char **argv)
     app.add_flag("--json", options.json, "Write JSON");
     app.add_flag("--whole", options.whole, "Write long arrays and layouts in full");
     app.add_flag("--no-measure", options.no_measure, "Leave devices alone");
+    app.add_flag("--measure", options.measure, "Time each method that can do it, too")
+        ->excludes("--no-measure");
     app.add_flag("--settings", options.settings,
                  "Write the table of Heddle's settings, in Markdown, instead");
     app.set_version_flag("--version", std::string("heddle-explain ") + heddle_version());

@@ -64,8 +64,11 @@ tools_heddle_explain_SOURCES = \
     tools/explain.cpp \
     tools/facts.cpp \
     tools/facts.hpp \
+    tools/information.hpp \
     tools/measure.cpp \
     tools/measure.hpp \
+    tools/methods.cpp \
+    tools/methods.hpp \
     tools/report.cpp \
     tools/report.hpp \
     tools/report_json.cpp \

@@ -89,6 +89,34 @@ void print_time(std::ostream &out, const char *what, const Timing &timing, const
     out << '\n';
 }
 
+std::string microseconds(const std::optional<double> &seconds)
+{
+    return seconds ? format("%12.2f us", 1e6 * *seconds) : std::string(14, ' ') + "-";
+}
+
+void print_methods(std::ostream &out, const Report &report)
+{
+    if (report.methods.empty()) {
+        if (!report.no_methods.empty())
+            out << "no methods: " << report.no_methods << '\n';
+        return;
+    }
+    if (!report.tables.empty())
+        out << "tables         " << report.tables << '\n';
+    out << "methods (a blocking call; * is chosen)   expected       measured\n";
+    const std::string *last = nullptr;
+    for (const MethodTime &each : report.methods) {
+        const bool same = last && *last == each.way;
+        std::string line = "  " + (same ? "" : each.way);
+        line.resize(23, ' ');
+        line += (each.chosen ? "* " : "  ") + each.method;
+        line.resize(37, ' ');
+        out << line << microseconds(each.expected) << microseconds(each.measured) << '\n';
+        last = &each.way;
+    }
+    out << '\n';
+}
+
 } // namespace
 
 void print_text(std::ostream &out, const Report &report)
@@ -121,6 +149,7 @@ void print_text(std::ostream &out, const Report &report)
     if (facts.touched)
         out << "touched        " << bytes(*facts.touched) << " in sectors of " << sector << '\n';
     out << '\n';
+    print_methods(out, report);
     if (!report.measured) {
         out << "not measured: " << report.not_measured << '\n';
         return;

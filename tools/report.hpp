@@ -3,6 +3,7 @@
 #pragma once
 
 #include "measure.hpp"
+#include "methods.hpp"
 
 #include <iosfwd>
 
@@ -13,7 +14,10 @@ struct Report {
     Facts facts;
     std::optional<Measured> measured;
     std::string not_measured; // why, where it was not
-    bool whole = false;       // long arrays and layouts in full
+    std::vector<MethodTime> methods;
+    std::string no_methods; // why there are none
+    std::string tables;     // which the model uses; empty without a device
+    bool whole = false;     // long arrays and layouts in full
 };
 
 void print_text(std::ostream &out, const Report &report);

@@ -54,6 +54,17 @@ void print_json(std::ostream &out, const Report &report)
         json["measured"] = nullptr;
         json["not_measured"] = report.not_measured;
     }
+    json["methods"] = nlohmann::ordered_json::array();
+    const auto seconds = [](const std::optional<double> &time) {
+        return time ? nlohmann::ordered_json(*time) : nlohmann::ordered_json(nullptr);
+    };
+    for (const MethodTime &each : report.methods)
+        json["methods"].push_back({{"way", each.way},
+                                   {"method", each.method},
+                                   {"chosen", each.chosen},
+                                   {"expected_seconds", seconds(each.expected)},
+                                   {"measured_seconds", seconds(each.measured)}});
+    json["tables"] = report.tables;
     out << json.dump(1) << '\n';
 }
 

@@ -31,8 +31,8 @@ const Source choices([](Counts &counts) {
     add(counts, "kernels",
         "transfers, or pieces of them, by this kernel, of which one launch may carry out several",
         kernel_counts(), [](size_t i) { return kernel_name(static_cast<Kernel>(i)); });
-    counts.push_back({"model", "decisions", "times that the model was asked for a method",
-                      decisions_made()});
+    counts.push_back(
+        {"model", "decisions", "times that the model was asked for a method", decisions_made()});
     const Devices *const devices = Devices::if_open();
     counts.push_back({"launches", "kernels", "kernels that were started",
                       devices ? devices->backend().launched() : 0});
@@ -75,9 +75,8 @@ std::string info()
     for (int i = 0; devices && i < devices->count(); ++i) {
         const Device &d = devices->device(i);
         text += "device " + std::to_string(i) + ": " + devices->backend().describe(i) +
-                "; slabs: " + std::to_string(d.memory.held()) +
-                " bytes, pinned: " + std::to_string(d.pinned.held()) + " bytes; tables: " +
-                tables_of(d).origin + "\n";
+                "; tables: " + tables_of(d).origin + "; slabs: " + std::to_string(d.memory.held()) +
+                " bytes, pinned: " + std::to_string(d.pinned.held()) + " bytes\n";
     }
     std::string_view group;
     for (const Count &count : all_counts()) {
