@@ -9,6 +9,8 @@ namespace heddle::tools {
 namespace {
 
 constexpr int64_t Ki = 1 << 10, Mi = 1 << 20;
+// Short blocks lie in sectors of the device's memory of their own, as in the columns of a matrix.
+constexpr int64_t least_stride_bytes = 512;
 
 void must(int status)
 {
@@ -85,7 +87,8 @@ Layout layout_of(Pattern pattern, int64_t bytes, int64_t block, int64_t spread)
 {
     switch (pattern) {
     case Pattern::strided:
-        return strided(bytes, block, (spread ? spread : 2) * block);
+        return strided(bytes, block,
+                       spread ? spread * block : std::max(2 * block, least_stride_bytes));
     case Pattern::odd: // too sparse for records
         return strided(bytes, block, (spread ? spread : 5) * block);
     case Pattern::records:
@@ -119,7 +122,7 @@ std::vector<GridPlan> grid_plans(bool quick, int64_t most_bytes)
                                {4 * Ki, 32 * Ki, 128 * Ki, 512 * Ki, 2 * Mi, 8 * Mi, 16 * Mi});
     const Numbers strided =
         pick({8, 32, 128, 512, 2 * Ki, 32 * Ki},
-             {4, 8, 16, 32, 64, 128, 192, 256, 384, 512, 768, Ki, 2 * Ki, 8 * Ki, 64 * Ki});
+             {4, 8, 16, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, Ki, 2 * Ki, 8 * Ki, 64 * Ki});
     const Numbers odd = pick({9, 37, 301, 3001}, {5, 9, 21, 37, 75, 151, 301, 601, 3001, 20001});
     const Numbers records = pick({9, 37, 301}, {3, 5, 9, 21, 37, 75, 151, 301, 601, 1001});
     const Numbers runs =

@@ -118,21 +118,20 @@ void add_grids(Bench &bench, const GridPlan &plan, const TuneOptions &options, J
             grids.push_back(grid_of(plan, plan.methods[m], times[m]));
 }
 
-// Up to which size several copies of one call are sooner in one kernel than by the copy engine,
-// whichever way they go. A kernel must be 2 % sooner: it holds the GPU.
-int64_t together_most(Bench &bench, const TuneOptions &options)
+// Up to which size several copies of one call are sooner in one kernel than by the copy engine, on
+// each of the paths.
+int64_t together_most(Bench &bench, const TuneOptions &options, const std::vector<Path> &paths)
 {
-    constexpr double sooner = 0.98;
     int64_t most = 0;
     for (const int64_t bytes : together_sizes(options.most_bytes)) {
         const Layout layout = layout_of(Pattern::dense, bytes, bytes);
-        for (const Path path : {Path::pack, Path::to_host, Path::from_host}) {
+        for (const Path path : paths) {
             const auto time = [&](const char *method) {
                 const auto measured =
                     bench.time(layout, path, method, options.trials, copies_together);
                 return measured ? measured->median : INFINITY;
             };
-            if (!(time("kernel") <= sooner * time("copy_engine")))
+            if (!(time("kernel") < time("copy_engine")))
                 return most;
         }
         most = bytes;
@@ -165,7 +164,8 @@ Json tune(Bench &bench, const TuneOptions &options, const Progress &progress)
         add_grids(bench, plans[i], options, grids, counts);
     }
     progress("contiguous copies that share a call");
-    const int64_t together = together_most(bench, options);
+    const int64_t together = together_most(bench, options, {Path::pack}),
+                  over_link = together_most(bench, options, {Path::to_host, Path::from_host});
     return {{"heddle_tuning", version},
             {"device", bench.device()},
             {"made", today()},
@@ -175,6 +175,7 @@ Json tune(Bench &bench, const TuneOptions &options, const Progress &progress)
             {"trials", counts.trials},
             {"not_iid", counts.not_iid},
             {"together_most_bytes", together},
+            {"together_link_most_bytes", over_link},
             {"grids", grids}};
 }
 

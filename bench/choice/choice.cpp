@@ -52,7 +52,7 @@ std::vector<Case> all_cases(int64_t most_bytes)
     const std::vector<Kind> kinds{
         {Pattern::dense, {1}, {0}, {to_host, from_host, pack}},
         {Pattern::strided,
-         {12, 24, 48, 96, 224, 320, 448, 640, 900, 1500, 5000},
+         {12, 24, 40, 80, 112, 224, 320, 448, 640, 900, 1500, 5000},
          {3},
          {to_host, from_host}},
         {Pattern::strided, {20, 300, 840}, {7}, {to_host, from_host}},

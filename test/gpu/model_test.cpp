@@ -96,6 +96,7 @@ void built_in_tables()
     const Tables built = made(h100_pcie5);
     same(built.device, read.device, "device");
     same(built.together_most_bytes, read.together_most_bytes, "together_most_bytes");
+    same(built.together_link_most_bytes, read.together_link_most_bytes, "over the link");
     int grids = 0;
     for (unsigned m = 0; m < static_cast<unsigned>(Method::count); ++m)
         for (unsigned p = 0; p < static_cast<unsigned>(Pattern::count); ++p)
@@ -179,6 +180,7 @@ void files_without_sense()
     refuses("[10, 20]", "\"much\"", "grid 0");
     refuses("[8]", "[8, 16]", "grid 0");
     refuses("1.5", "-1.5", "grid 0");
+    refuses("\"grids\"", "\"together_most_bytes\": -1, \"grids\"", "no number of bytes");
     refuses("1.5", "\"long\"", "grid 0");
     refuses("[[1.5], [2]]", "[1.5, 2]", "grid 0");
     same(read_tables("/nonexistent", tables), std::string("it cannot be read"), "no file");

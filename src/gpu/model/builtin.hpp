@@ -21,7 +21,7 @@ struct Constant {
 
 struct Builtin {
     const char *device;
-    int64_t together_most_bytes;
+    int64_t together_most_bytes, together_link_most_bytes;
     std::span<const Constant> grids;
 };
 

@@ -76,6 +76,18 @@ bool read_grid(const Json &from, Tables &tables)
     return true;
 }
 
+// A number that may be missing.
+bool read_bytes(const Json &from, const char *name, int64_t &bytes)
+{
+    const auto found = from.find(name);
+    if (found == from.end())
+        return true;
+    if (!found->is_number_integer() || *found < 0)
+        return false;
+    bytes = *found;
+    return true;
+}
+
 std::string read_all(const Json &from, Tables &tables)
 {
     const auto version = from.find("heddle_tuning");
@@ -84,17 +96,14 @@ std::string read_all(const Json &from, Tables &tables)
     if (*version != tables_version)
         return "its form is version " + version->dump() + ", not " +
                std::to_string(tables_version) + "; run heddle-tune again";
-    const auto device = from.find("device"), grids = from.find("grids"),
-               together = from.find("together_most_bytes");
+    const auto device = from.find("device"), grids = from.find("grids");
     if (device == from.end() || !device->is_string() || grids == from.end() || !grids->is_array() ||
         grids->empty())
         return "it has no device, or no grids";
     tables.device = *device;
-    if (together != from.end()) {
-        if (!together->is_number_integer() || *together < 0)
-            return "its together_most_bytes is no number of bytes";
-        tables.together_most_bytes = *together;
-    }
+    if (!read_bytes(from, "together_most_bytes", tables.together_most_bytes) ||
+        !read_bytes(from, "together_link_most_bytes", tables.together_link_most_bytes))
+        return "a size in it is no number of bytes";
     for (size_t i = 0; i < grids->size(); ++i)
         if (!(*grids)[i].is_object() || !read_grid((*grids)[i], tables))
             return "its grid " + std::to_string(i) + " makes no sense";

@@ -2,6 +2,7 @@
 // Tables as a file holds them, in JSON (heddle-tune writes such files):
 //
 //   {"heddle_tuning": 1, "device": "...", "together_most_bytes": N,
+//    "together_link_most_bytes": N,
 //    "grids": [{"method": "...", "pattern": "...", "path": "...",
 //               "bytes": [...], "blocks": [...], "us": [[...], ...]}, ...]}
 //

@@ -46,6 +46,7 @@ Tables made(const Builtin &from)
     Tables tables;
     tables.device = from.device;
     tables.together_most_bytes = from.together_most_bytes;
+    tables.together_link_most_bytes = from.together_link_most_bytes;
     for (const Constant &each : from.grids) {
         std::vector<double> seconds;
         for (const float us : each.us)

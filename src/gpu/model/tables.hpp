@@ -17,8 +17,9 @@ public:
     std::string device; // its name, as the driver has it
     std::string origin; // for people: where the tables come from
     // Several contiguous copies of one call share a kernel up to this size, for each copy costs the
-    // engine a start of its own.
+    // engine a start of its own: within a device, and over its link with the host.
     int64_t together_most_bytes = int64_t{1} << 20;
+    int64_t together_link_most_bytes = int64_t{1} << 20;
 
     const Grid &grid(Method method, Pattern pattern, Path path) const
     {

@@ -94,6 +94,18 @@ bool lies_elsewhere(const Place &memory, const Device &device)
     return memory.kind == MemoryKind::device && !memory.lies_on(device.ordinal());
 }
 
+bool is_pinned(const Move &m)
+{
+    return m.from.memory.kind == MemoryKind::pinned || m.to.memory.kind == MemoryKind::pinned;
+}
+
+// Up to which size one of several moves shares a launch, though an engine could do it.
+int64_t together_most(const Move &m)
+{
+    const model::Tables &tables = tables_of(*m.device);
+    return is_pinned(m) ? tables.together_link_most_bytes : tables.together_most_bytes;
+}
+
 // Contiguous data.
 Choice copy_or_kernel(const Move &m, const Work &work, bool alone, bool on_stream)
 {
@@ -102,7 +114,7 @@ Choice copy_or_kernel(const Move &m, const Work &work, bool alone, bool on_strea
     if (Settings::get().copy_engine)
         return {Method::copy_engine, "HEDDLE_COPY_ENGINE"};
     if (!alone)
-        return m.bytes <= tables_of(*m.device).together_most_bytes
+        return m.bytes <= together_most(m)
                    ? Choice{Method::kernel, "contiguous, short, and shares a launch"}
                    : Choice{Method::copy_engine, "contiguous"};
     if (linked || on_stream)
@@ -118,8 +130,7 @@ Methods candidates(const Move &m, const Work &work, bool alone, bool on_stream)
 {
     Methods all = set_of(Method::kernel);
     // Several works share a launch; several copies share nothing.
-    if ((alone || m.bytes > tables_of(*m.device).together_most_bytes) &&
-        can(Method::blocks, m, &work))
+    if ((alone || m.bytes > together_most(m)) && can(Method::blocks, m, &work))
         all |= set_of(Method::blocks);
     if (on_stream)
         return all;
@@ -162,9 +173,7 @@ Choice best_method(const Move &m, const Work *work, bool alone, bool on_stream)
         return copy_or_kernel(m, *work, alone, on_stream);
     if (Settings::get().copy_engine && can(Method::blocks, m, work))
         return {Method::blocks, "HEDDLE_COPY_ENGINE"};
-    const bool pinned =
-        m.from.memory.kind == MemoryKind::pinned || m.to.memory.kind == MemoryKind::pinned;
-    if (!pinned)
+    if (!is_pinned(m))
         return {Method::kernel, "a layout in devices' memory"};
     return by_model(m, *work, alone, on_stream);
 }

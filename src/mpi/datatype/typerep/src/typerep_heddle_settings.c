@@ -62,6 +62,19 @@ cvars:
         contiguous data and blocks at one stride or two go to the copy engines,
         whatever their size. Values: 0, 1. Default: 0.
 
+    - name        : MPIR_CVAR_HEDDLE_TUNING
+      category    : HEDDLE
+      type        : string
+      default     : ""
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        What the environment variable HEDDLE_TUNING says otherwise. A table of
+        this machine, as heddle-tune writes it. Methods are chosen by it.
+        Without one, Heddle takes the table that comes with it, in proportion to
+        the GPU's memory and link. Values: the path of a file. Default: none.
+
     - name        : MPIR_CVAR_HEDDLE_SLAB_LIMIT
       category    : HEDDLE
       type        : string
@@ -219,6 +232,7 @@ void MPII_heddle_settings_init(void)
         {"HEDDLE_METHOD", MPIR_CVAR_HEDDLE_METHOD},
         {"HEDDLE_KERNEL", MPIR_CVAR_HEDDLE_KERNEL},
         {"HEDDLE_COPY_ENGINE", MPIR_CVAR_HEDDLE_COPY_ENGINE},
+        {"HEDDLE_TUNING", MPIR_CVAR_HEDDLE_TUNING},
         {"HEDDLE_SLAB_LIMIT", MPIR_CVAR_HEDDLE_SLAB_LIMIT},
         {"HEDDLE_CHUNK", MPIR_CVAR_HEDDLE_CHUNK},
         {"HEDDLE_MESSAGE_CHUNK", MPIR_CVAR_HEDDLE_MESSAGE_CHUNK},
