@@ -69,7 +69,7 @@ void the_soonest()
         tables.grid(method, Pattern::strided, Path::to_host) =
             Grid({1000, 1000000}, {8}, {few, many});
     };
-    set(Method::kernel, 10e-6, 1000e-6); /* equal at 31623 bytes */
+    set(Method::kernel, 10e-6, 1000e-6); /* 3 % later than the other at 33056 bytes */
     set(Method::blocks, 100e-6, 100e-6);
     const Methods both = set_of(Method::kernel) | set_of(Method::blocks);
     const auto number = [](Method method) { return static_cast<int>(method); };
@@ -78,14 +78,14 @@ void the_soonest()
     };
     using Name = std::string;
     same(Name(best(Pattern::strided, 30000, both)), Name("kernel"), "below the crossing");
-    same(Name(best(Pattern::strided, 33000, both)), Name("blocks"), "above the crossing");
+    same(Name(best(Pattern::strided, 34000, both)), Name("blocks"), "above the crossing");
     same(Name(best(Pattern::runs, 30000, both)), Name("kernel"), "a pattern like it");
     same(Name(best(Pattern::strided, 30000, set_of(Method::blocks))), Name("blocks"),
          "what can be done");
     same(number(tables.best({Pattern::strided, Path::to_host, 30000, 8}, set_of(Method::staged))),
          number(Method::count), "nothing is known");
-    set(Method::blocks, 10.1e-6, 1010e-6); /* 1 % later than a kernel that holds the GPU */
-    same(Name(best(Pattern::strided, 30000, both)), Name("blocks"), "nearly equal");
+    set(Method::blocks, 9.9e-6, 990e-6);
+    same(Name(best(Pattern::strided, 30000, both)), Name("kernel"), "nearly equal");
 }
 
 /* What is compiled in is what the files say. */

@@ -25,7 +25,7 @@ struct Builtin {
     std::span<const Constant> grids;
 };
 
-// Measured on an H100, PCIe 5 (share/heddle/h100-pcie5.json).
+// The median of two H100s, PCIe 5 (share/heddle/h100-pcie5.json).
 extern const Builtin h100_pcie5;
 
 Tables made(const Builtin &from);

@@ -15,7 +15,8 @@ namespace heddle::gpu::model {
 class Tables {
 public:
     std::string device; // its name, as the driver has it
-    std::string origin; // for people: where the tables come from
+    std::string origin; // where the tables come from, for people
+
     // Several contiguous copies of one call share a kernel up to this size, for each copy costs the
     // engine a start of its own: within a device, and over its link with the host.
     int64_t together_most_bytes = int64_t{1} << 20;
@@ -32,8 +33,8 @@ public:
 
     // Seconds; infinity where nothing is known of it.
     double expected(Method method, const Question &question) const;
-    // The soonest of `among`. A kernel over the link must be 2 % sooner than an engine: it holds
-    // the GPU for as long as the link takes. Method::count where nothing is known of any.
+    // The soonest of `among`. Method::count where nothing is known of any. Blocks and stages must
+    // be 3 % sooner than a kernel.
     Method best(const Question &question, Methods among) const;
 
 private:

@@ -48,9 +48,9 @@ extern "C" {
  *   reorder=0|1        0: first come, first served (default). 1: which of several streams goes on
  *                      is random, as is each delay, up to delay_us; a stream keeps its order.
  *   seed=N             of all that is random
- *   launch_ns=N        a kernel takes N nanoseconds to begin. This and the next five make the device
- *                      as slow as they say, by the clock: what runs ends no sooner. 0: as fast as
- *                      the processor carries it out (default).
+ *   launch_ns=N        a kernel takes N nanoseconds to begin. This and the next five make
+ *                      the device as slow as they say, by the clock: what runs ends no sooner.
+ *                      0: as fast as the processor carries it out (default).
  *   copy_ns=N          a copy takes N nanoseconds to begin
  *   link_mb=N          MB/s (10^6 bytes) each way between a device and all memory that is not its
  *                      own. Kernels and copies that go the same way share it.
