@@ -11,6 +11,7 @@ namespace {
 std::vector<double> logarithms(const std::vector<int64_t> &numbers)
 {
     std::vector<double> all;
+    all.reserve(numbers.size());
     for (const int64_t each : numbers)
         all.push_back(std::log2(static_cast<double>(each)));
     return all;
@@ -54,6 +55,7 @@ Grid::Grid(const std::vector<int64_t> &bytes, const std::vector<int64_t> &blocks
            const std::vector<double> &seconds)
     : log_bytes_(logarithms(bytes)), log_blocks_(logarithms(blocks))
 {
+    log_seconds_.reserve(seconds.size());
     for (const double each : seconds)
         log_seconds_.push_back(std::log2(each));
 }

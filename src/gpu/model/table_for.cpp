@@ -49,6 +49,7 @@ Tables made(const Builtin &from)
     tables.together_link_most_bytes = from.together_link_most_bytes;
     for (const Constant &each : from.grids) {
         std::vector<double> seconds;
+        seconds.reserve(each.us.size());
         for (const float us : each.us)
             seconds.push_back(1e-6 * static_cast<double>(us));
         tables.grid(each.method, each.pattern, each.path) =
