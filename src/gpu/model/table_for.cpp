@@ -5,6 +5,7 @@
 #include "gpu/model/read_tables.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace heddle::gpu::model {
 namespace {
@@ -14,7 +15,7 @@ const Facts h100{"NVIDIA H100", 3352, 63, 132};
 
 double ratio(double ours, double theirs) { return theirs > 0 ? ours / theirs : 1; }
 
-std::string rounded(double number) { return std::to_string(static_cast<int64_t>(number + 0.5)); }
+std::string rounded(double number) { return std::to_string(std::lround(number)); }
 
 // Tables of the H100 for a GPU that is not one. What takes a constant time stays; the rest grows
 // as the memory or the link is slower. Within a device a kernel is bound by the memory or by its

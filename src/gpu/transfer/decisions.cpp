@@ -85,7 +85,7 @@ uint64_t size_class(int64_t bytes)
 int64_t middle_of_class(int64_t bytes)
 {
     const auto b = static_cast<uint64_t>(bytes);
-    const int power = std::bit_width(b) - 1;
+    const auto power = static_cast<int>(std::bit_width(b)) - 1;
     if (power < 3)
         return bytes;
     const uint64_t least = b >> (power - 2) << (power - 2);
