@@ -148,7 +148,7 @@ struct Written {
     char name[64];
 };
 
-void files_without_sense()
+void tables_without_sense()
 {
     const std::string good =
         R"({"heddle_tuning": 1, "device": "X", "grids": [{"method": "kernel", "pattern": "strided",)"
@@ -292,7 +292,7 @@ const ::gpu::AddTests tests{{"between entries", between_entries},
                             {"the soonest", the_soonest},
                             {"built-in tables", built_in_tables},
                             {"devices get tables", devices_get_tables},
-                            {"files without sense", files_without_sense},
+                            {"tables without sense", tables_without_sense},
                             {"decisions are remembered", decisions_are_remembered},
                             {"decisions are cheap", decisions_are_cheap}};
 
