@@ -53,12 +53,15 @@ static inline heddle_type *MPII_heddle_type(MPI_Datatype datatype)
     return likely(dtp != NULL) ? MPII_heddle_handle(dtp) : NULL;
 }
 
-/* Whether a buffer's data is in device or managed memory, so that heddle_transfer moves it. Without
- * an open device plug-in the test is one load. */
+/* Whether heddle_transfer has devices to move data of. Without an open device plug-in the test is
+ * one load. */
+#define MPII_HEDDLE_HAS_DEVICES                                                                    \
+    (ENABLE_GPU || (!MPIR_TYPEREP_TAKES_DEVICES && MPIR_Typerep_device_is_near))
+
+/* Whether a buffer's data is in device or managed memory, so that heddle_transfer moves it. */
 static inline bool MPII_heddle_on_device(const void *buf, MPI_Datatype datatype)
 {
-    return (ENABLE_GPU || (!MPIR_TYPEREP_TAKES_DEVICES && MPIR_Typerep_device_is_near)) &&
-           MPIR_Typerep_is_on_device(buf, datatype);
+    return MPII_HEDDLE_HAS_DEVICES && MPIR_Typerep_is_on_device(buf, datatype);
 }
 
 /* Takes what the engine warns of, for MPIR_Typerep_post_init to print. */

@@ -153,8 +153,8 @@ int MPIR_Typerep_pack_or_tell(const void *buf, MPI_Aint count, MPI_Datatype data
 /* At the end of MPI_Init: tells what was found wrong with the settings,
  * and opens what is asked below. */
 void MPIR_Typerep_post_init(void);
-/* Where MPI takes host memory only, device memory can be packed, and all else refuses it: an error
- * instead of a crash. */
+/* Where MPI takes host memory only, device memory can be packed, and written to files; all else
+ * refuses it: an error instead of a crash. */
 extern bool MPIR_Typerep_device_is_near ATTRIBUTE((visibility("hidden")));
 bool MPIR_Typerep_is_device_memory(const void *buf, MPI_Datatype datatype);
 
@@ -198,7 +198,11 @@ bool MPIR_Typerep_is_device_memory(const void *buf, MPI_Datatype datatype);
 
 #if MPIR_TYPEREP_TAKES_DEVICES
 #define MPIR_TYPEREP_ERRTEST_HOST(buf, count, datatype, err)
+#define MPIR_TYPEREP_IS_PACKED_FROM(buf, datatype) 0
 #else
+/* A device's buffer, which MPI_Pack and MPI_Unpack take nevertheless. */
+#define MPIR_TYPEREP_IS_PACKED_FROM(buf, datatype)                                                 \
+    (unlikely(MPIR_Typerep_device_is_near) && MPIR_Typerep_is_device_memory(buf, datatype))
 #define MPIR_TYPEREP_ERRTEST_HOST(buf, count, datatype, err)                                       \
     if (unlikely(MPIR_Typerep_device_is_near) && (count) > 0 &&                                    \
         MPIR_Typerep_is_device_memory(buf, datatype)) {                                            \

@@ -8,7 +8,7 @@
 
 #if MPICH_DATATYPE_ENGINE == MPICH_DATATYPE_ENGINE_HEDDLE
 
-int MPIR_Staging_is_open(void) { return ENABLE_GPU; }
+int MPIR_Staging_is_open(void) { return MPII_HEDDLE_HAS_DEVICES; }
 
 int MPIR_Staging_is_needed(const void *buf, MPI_Datatype datatype)
 {
