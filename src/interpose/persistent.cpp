@@ -78,7 +78,8 @@ int start_persistent(MPI_Request handle)
         steps = table().find(handle)->steps;
     }
     MPI_Request outer = MPI_REQUEST_NULL;
-    const int error = begin(steps, false, &outer);
+    // A receive must not be behind what another thread packs: the next receive would overtake it.
+    const int error = begin(steps, steps->pack.empty(), &outer);
     const std::lock_guard lock(table().mutex);
     table().find(handle)->outer = outer;
     return error;
