@@ -42,7 +42,7 @@ struct Table {
     std::list<Again> again;
     std::unordered_map<HandleKey, int> sources; // of messages that the program has, and that went
                                                 // through `self`
-    MPI_Comm self = MPI_COMM_NULL;
+    MPI_Comm self = MPI_COMM_NULL; // the program's must be left alone
 };
 
 Table &table() { return immortal<Table>(); }
@@ -63,8 +63,6 @@ void forget_what_has_come()
 void look_into(Held &it)
 {
     Table &all = table();
-    if (all.self == MPI_COMM_NULL)
-        PMPI_Comm_dup(MPI_COMM_SELF, &all.self);
     forget_what_has_come();
     Again &again = all.again.emplace_back();
     constexpr int bytes = static_cast<int>(Envelope::wire_bytes);
@@ -111,10 +109,22 @@ std::list<Held>::iterator find(const Source &from)
                         [&](const Held &each) { return each.fits(from); });
 }
 
-void remember_source(MPI_Message message, int source)
+// The program takes a held message: if it has come through `self`, its errors are still those of the
+// program's communicator. What is received later than the next is taken has the next one's handler.
+void inherit_handler(const Held &it)
 {
-    if (source != source_is_right)
-        table().sources[key_of(message)] = source;
+    MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+    if (it.source == source_is_right || PMPI_Comm_get_errhandler(it.comm, &handler) != MPI_SUCCESS)
+        return;
+    PMPI_Comm_set_errhandler(table().self, handler);
+    if (handler != MPI_ERRORS_ARE_FATAL && handler != MPI_ERRORS_RETURN)
+        PMPI_Errhandler_free(&handler);
+}
+
+void remember_source(const Held &it)
+{
+    if (it.source != source_is_right)
+        table().sources[key_of(it.message)] = it.source;
 }
 
 int forget_source(MPI_Message message)
@@ -159,6 +169,7 @@ public:
         const auto it = find(from);
         if (it == table().held.end())
             return false;
+        inherit_handler(*it);
         *message = it->message;
         *source = it->source;
         table().held.erase(it);
@@ -288,10 +299,25 @@ int take_now(const Source &from, int *found, MPI_Message *message, MPI_Status *s
                error != MPI_SUCCESS || !*found) {
         return error;
     }
+    inherit_handler(taken);
     *message = taken.message;
-    remember_source(taken.message, taken.source);
+    remember_source(taken);
     tell(taken.status, status);
     return MPI_SUCCESS;
+}
+
+void prepare_to_hold()
+{
+    if (has_met_peers())
+        PMPI_Comm_dup(MPI_COMM_SELF, &table().self);
+}
+
+void forget_held(MPI_Comm comm)
+{
+    if (!has_met_peers())
+        return;
+    const Matching matching;
+    std::erase_if(table().held, [&](const Held &each) { return each.comm == comm; });
 }
 
 void forget_held()

@@ -40,6 +40,10 @@ int begin_receive_matched(const Target &to, MPI_Message *message, MPI_Request *r
 int probe_now(const Source &from, int *found, MPI_Status *status);
 int take_now(const Source &from, int *found, MPI_Message *message, MPI_Status *status);
 
+// In MPI_Init, behind meet_peers, before the program can attach anything to MPI_COMM_SELF.
+void prepare_to_hold();
+// The program frees this communicator, and a later one may have its handle.
+void forget_held(MPI_Comm comm);
 // In MPI_Finalize.
 void forget_held();
 

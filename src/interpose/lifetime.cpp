@@ -9,15 +9,27 @@
 
 using namespace heddle::interpose;
 
+namespace {
+
+// Behind PMPI_Init.
+void start(int error)
+{
+    if (error == MPI_SUCCESS) {
+        meet_peers();
+        prepare_to_hold();
+    }
+    print_start(device_is_open());
+}
+
+} // namespace
+
 extern "C" {
 
 int MPI_Init(int *argc, char ***argv)
 {
     bind_all();
     const int error = PMPI_Init(argc, argv);
-    if (error == MPI_SUCCESS)
-        meet_peers();
-    print_start(device_is_open());
+    start(error);
     return error;
 }
 
@@ -25,9 +37,7 @@ int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 {
     bind_all();
     const int error = PMPI_Init_thread(argc, argv, required, provided);
-    if (error == MPI_SUCCESS)
-        meet_peers();
-    print_start(device_is_open());
+    start(error);
     return error;
 }
 

@@ -23,6 +23,7 @@ template <auto down> int gone(MPI_Comm *comm)
     flush();
     forget_communicator(*comm);
     forget_communicator_of_persistent(*comm);
+    forget_held(*comm);
     return down(comm);
 }
 

@@ -7,6 +7,7 @@
 #include "device_test.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <functional>
 #include <thread>
 
@@ -257,6 +258,85 @@ static void truncated(const Layout &layout)
             }
 }
 
+/* The same behind probes, which had to look into the message: the error is still that of `comm`. The
+ * third receive has room. */
+static void truncated_behind_probe(const Layout &layout)
+{
+    const Layout less = contiguous(1);
+    for (const gpu::Kind kind : {gpu::Kind::device, gpu::Kind::pageable}) {
+        Buffer buffer(gpu::Kind::device, layout), cut(kind, less);
+        buffer.fill(rank);
+        for (int turn = 0; turn < 3; ++turn) {
+            if (rank == 0)
+                MPI_Send(buffer.at(), 1, buffer.type(), 1, tag, comm);
+            if (rank != 1)
+                continue;
+            MPI_Request request;
+            MPI_Status status;
+            int error = MPI_SUCCESS, error_class = 0;
+            MPI_Probe(0, tag, comm, &status);
+            if (turn == 0) {
+                error = MPI_Recv(cut.at(), 1, cut.type(), 0, tag, comm, &status);
+            } else if (turn == 1) {
+                MPI_Irecv(cut.at(), 1, cut.type(), 0, tag, comm, &request);
+                error = MPI_Wait(&request, &status);
+            } else {
+                MPI_Recv(buffer.at(), 1, buffer.type(), 0, tag, comm, &status);
+                buffer.expect(0, 0, layout.elements());
+                buffer.verify("behind truncated ones");
+                continue;
+            }
+            MPI_Error_class(error, &error_class);
+            check(error_class == MPI_ERR_TRUNCATE,
+                  "behind a probe: class " + std::to_string(error_class));
+        }
+        MPI_Barrier(comm);
+    }
+}
+
+/* What was probed for and never received must not come to a later communicator of that handle. The
+ * MPI alone would wait for the receiver of a long message. */
+static void freed_communicator(const Layout &layout)
+{
+    if (!std::getenv("HEDDLE_INTERPOSE_PEER"))
+        return;
+    Buffer buffer(gpu::Kind::device, layout);
+    for (int turn = 0; turn < 2; ++turn) {
+        MPI_Comm other;
+        MPI_Status status;
+        MPI_Comm_dup(comm, &other);
+        buffer.fill(10 * turn + rank);
+        if (rank == 0)
+            MPI_Send(buffer.at(), 1, buffer.type(), 1, tag, other);
+        if (rank == 1) {
+            MPI_Probe(0, tag, other, &status);
+            if (turn == 1) {
+                MPI_Recv(buffer.at(), 1, buffer.type(), 0, tag, other, &status);
+                buffer.expect(10, 0, layout.elements());
+                buffer.verify("in a later communicator");
+            }
+        }
+        MPI_Barrier(other);
+        MPI_Comm_free(&other);
+    }
+}
+
+/* A copy of MPI_COMM_SELF would have a copy of this, and delete it, too. */
+static int deleted = 0;
+static int count_deleted(MPI_Comm, int, void *, void *)
+{
+    ++deleted;
+    return MPI_SUCCESS;
+}
+static int copied = 0;
+static int count_copied(MPI_Comm, int, void *, void *in, void *out, int *flag)
+{
+    ++copied;
+    *static_cast<void **>(out) = in;
+    *flag = 1;
+    return MPI_SUCCESS;
+}
+
 /* Ranks of other communicators are other processes. */
 static void other_ranks(MPI_Comm other, int to, int from, const Layout &layout)
 {
@@ -340,6 +420,9 @@ int main(int argc, char **argv)
     return run(argc, argv, [] {
         MPI_Comm_dup(MPI_COMM_WORLD, &comm);
         MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+        int key = MPI_KEYVAL_INVALID;
+        MPI_Comm_create_keyval(count_copied, count_deleted, &key, nullptr);
+        MPI_Comm_set_attr(MPI_COMM_SELF, key, &key);
         for (const MakeLayout make : every_layout)
             for (const gpu::Kind kind : {gpu::Kind::device, gpu::Kind::pageable})
                 every_way(make(6000), kind);
@@ -349,9 +432,14 @@ int main(int argc, char **argv)
             other_communicators(layout);
             order(layout);
             truncated(layout);
+            truncated_behind_probe(layout);
+            freed_communicator(layout);
             two_threads(layout);
         }
         many(strided(1100));
+        check(copied == 0 && deleted == 0, "MPI_COMM_SELF was copied");
+        MPI_Comm_delete_attr(MPI_COMM_SELF, key);
+        MPI_Comm_free_keyval(&key);
         MPI_Comm_free(&comm);
     });
 }
