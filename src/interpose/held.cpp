@@ -231,11 +231,19 @@ int receive(const Target &to, const Source &from, MPI_Status *status)
                 return error;
     }
     if (request != MPI_REQUEST_NULL)
-        return PMPI_Wait(&request, status);
+        return wait_for(request, status);
     if (message == MPI_MESSAGE_NULL)
         return PMPI_Recv(to.at, to.n, to.type, from.rank, from.tag, from.comm, status);
     const int error = PMPI_Mrecv(to.at, to.n, to.type, &message, status);
     correct(source, status);
+    return error;
+}
+
+int wait_for(MPI_Request request, MPI_Status *status)
+{
+    const int error = PMPI_Wait(&request, status);
+    if (error != MPI_SUCCESS && request != MPI_REQUEST_NULL)
+        PMPI_Request_free(&request);
     return error;
 }
 

@@ -24,6 +24,8 @@ struct Target {
 
 int receive(const Target &to, const Source &from, MPI_Status *status);
 int receive_matched(const Target &to, MPI_Message *message, MPI_Status *status);
+// After an error, too, the request is gone.
+int wait_for(MPI_Request request, MPI_Status *status);
 
 // What a probe has passed through another communicator has lost its source.
 constexpr int source_is_right = MPI_UNDEFINED;

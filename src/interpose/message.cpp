@@ -103,6 +103,13 @@ int Incoming::start(MPI_Request persistent, const Source &from, MPI_Request *req
     return start_receive(persistent, to_, from, request, &source_);
 }
 
+int Incoming::finish(MPI_Request request, MPI_Status *status, MPI_Comm comm) const
+{
+    MPI_Status own;
+    MPI_Status &found = status == MPI_STATUS_IGNORE ? own : *status;
+    return unpack(wait_for(request, &found), found, comm);
+}
+
 void Incoming::add_unpacking(Steps &steps) const
 {
     steps.unpack = [this](MPI_Status &status, std::vector<heddle_move> &moves) {

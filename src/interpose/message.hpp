@@ -63,6 +63,8 @@ public:
     // The others begin what an operation ends, which must live no longer than this.
     int begin(const Source &from, MPI_Request *request) const;
     int begin_matched(MPI_Message *message, MPI_Request *request) const;
+    // Waits for what has been begun, in place of an operation.
+    int finish(MPI_Request request, MPI_Status *status, MPI_Comm comm) const;
     int start(MPI_Request persistent, const Source &from, MPI_Request *request) const;
     void add_unpacking(Steps &steps) const;
 

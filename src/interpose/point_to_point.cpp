@@ -201,18 +201,18 @@ public:
     bool failed() const { return is_staged() && message_->failed(); }
     const Incoming &message() const { return *message_; }
 
-    template <auto down> int receive(MPI_Status *status) const
-    {
-        return is_staged() ? message_->receive(program_.source(), status)
-                           : receive_untouched<down>(program_.buffer, program_.n, program_.type,
-                                                     program_.source(), status);
-    }
     template <auto down> int begin(MPI_Request *request) const
     {
         return is_staged()
                    ? message_->begin(program_.source(), request)
                    : begin_receive_untouched<down>(program_.buffer, program_.n, program_.type,
                                                    program_.source(), request);
+    }
+    // Waits for what has been begun.
+    int finish(MPI_Request request, MPI_Status *status) const
+    {
+        return is_staged() ? message_->finish(request, status, program_.comm)
+                           : wait_for(request, status);
     }
 
 private:
@@ -225,13 +225,11 @@ template <class Int> struct Down;
 template <> struct Down<int> {
     static constexpr auto begin_send = PMPI_Isend;
     static constexpr auto begin_receive = PMPI_Irecv;
-    static constexpr auto receive = PMPI_Recv;
 };
 #if MPI_VERSION >= 4
 template <> struct Down<MPI_Count> {
     static constexpr auto begin_send = PMPI_Isend_c;
     static constexpr auto begin_receive = PMPI_Irecv_c;
-    static constexpr auto receive = PMPI_Recv_c;
 };
 #endif
 
@@ -240,17 +238,23 @@ int exchange(const Out<Int> &out, const In<Int> &in, MPI_Comm comm, MPI_Status *
 {
     using Calls = Down<Int>;
     Notice notice;
-    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Request receive = MPI_REQUEST_NULL, send = MPI_REQUEST_NULL;
     count(Count::staged);
     if (out.failed() || in.failed())
         return raise(comm, MPI_ERR_NO_MEM);
     const int not_packed = out.is_staged() ? out.message().pack() : MPI_SUCCESS;
-    const int begun = not_packed == MPI_SUCCESS ? out.template begin<Calls::begin_send>(&request)
-                                                : out.begin_notice(notice, &request);
-    if (begun != MPI_SUCCESS)
+    // What the MPI refuses must not leave a send that nobody receives.
+    if (const int error = in.template begin<Calls::begin_receive>(&receive); error != MPI_SUCCESS)
+        return error;
+    const int begun = not_packed == MPI_SUCCESS ? out.template begin<Calls::begin_send>(&send)
+                                                : out.begin_notice(notice, &send);
+    if (begun != MPI_SUCCESS) {
+        PMPI_Cancel(&receive);
+        wait_for(receive, MPI_STATUS_IGNORE);
         return begun;
-    const int received = in.template receive<Calls::receive>(status);
-    const int sent = PMPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    const int received = in.finish(receive, status);
+    const int sent = wait_for(send, MPI_STATUS_IGNORE);
     if (not_packed != MPI_SUCCESS)
         return raise(comm, not_packed);
     return received != MPI_SUCCESS ? received : sent;

@@ -321,6 +321,24 @@ static void freed_communicator(const Layout &layout)
     }
 }
 
+/* What the MPI refuses to receive must not leave this process waiting with its send. */
+static void refused_exchange(const Layout &layout)
+{
+    Buffer sent(gpu::Kind::device, layout), received(gpu::Kind::device, layout);
+    sent.fill(rank);
+    const int nobody = 1000, to = (rank + 1) % size;
+    int error_class = 0;
+    MPI_Error_class(MPI_Sendrecv(sent.at(), 1, sent.type(), to, tag, received.at(), 1,
+                                 received.type(), nobody, tag, comm, MPI_STATUS_IGNORE),
+                    &error_class);
+    check(error_class == MPI_ERR_RANK, "a wrong source: class " + std::to_string(error_class));
+    MPI_Error_class(MPI_Sendrecv(sent.at(), 1, sent.type(), nobody, tag, received.at(), 1,
+                                 received.type(), to, tag, comm, MPI_STATUS_IGNORE),
+                    &error_class);
+    check(error_class == MPI_ERR_RANK, "a wrong receiver: class " + std::to_string(error_class));
+    MPI_Barrier(comm);
+}
+
 /* A copy of MPI_COMM_SELF would have a copy of this, and delete it, too. */
 static int deleted = 0;
 static int count_deleted(MPI_Comm, int, void *, void *)
@@ -434,6 +452,7 @@ int main(int argc, char **argv)
             truncated(layout);
             truncated_behind_probe(layout);
             freed_communicator(layout);
+            refused_exchange(layout);
             two_threads(layout);
         }
         many(strided(1100));
