@@ -109,8 +109,8 @@ std::list<Held>::iterator find(const Source &from)
                         [&](const Held &each) { return each.fits(from); });
 }
 
-// The program takes a held message: if it has come through `self`, its errors are still those of the
-// program's communicator. What is received later than the next is taken has the next one's handler.
+// The program takes a held message: if it has come through `self`, its errors are still told to the
+// handler of the program's communicator. (Until the next is taken: then to the next one's.)
 void inherit_handler(const Held &it)
 {
     MPI_Errhandler handler = MPI_ERRHANDLER_NULL;

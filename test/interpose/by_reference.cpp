@@ -258,8 +258,8 @@ static void truncated(const Layout &layout)
             }
 }
 
-/* The same behind probes, which had to look into the message: the error is still that of `comm`. The
- * third receive has room. */
+/* The same behind probes, which had to look into the message: `comm` still has the error. The third
+ * receive has room. */
 static void truncated_behind_probe(const Layout &layout)
 {
     const Layout less = contiguous(1);
