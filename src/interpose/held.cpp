@@ -42,7 +42,7 @@ struct Table {
     std::list<Again> again;
     std::unordered_map<HandleKey, int> sources; // of messages that the program has, and that went
                                                 // through `self`
-    MPI_Comm self = MPI_COMM_NULL; // the program's must be left alone
+    MPI_Comm self = MPI_COMM_NULL;
 };
 
 Table &table() { return immortal<Table>(); }
