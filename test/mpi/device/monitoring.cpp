@@ -146,8 +146,7 @@ int main(int argc, char **argv)
             bytes_whole("heddle_messages_bytes_whole"),
             slabs("heddle_slabs_pinned", MPI_T_PVAR_CLASS_LEVEL),
             used("heddle_slabs_pinned_used", MPI_T_PVAR_CLASS_LEVEL),
-            idle("heddle_pools_idle", MPI_T_PVAR_CLASS_LEVEL),
-            launches("heddle_launches_kernels");
+            idle("heddle_pools_idle", MPI_T_PVAR_CLASS_LEVEL), launches("heddle_launches_kernels");
         send(100000);
         const auto counted = by_value.read() + shared.read() + by_reference.read();
         check(counted == 1, "one message was counted " + std::to_string(counted) + " times");

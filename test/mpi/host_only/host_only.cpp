@@ -64,8 +64,7 @@ int access(void *buf, bool puts)
 int make_window(void *buf)
 {
     MPI_Win win;
-    const int error =
-        MPI_Win_create(buf, sizeof(double) * elements, 8, MPI_INFO_NULL, self, &win);
+    const int error = MPI_Win_create(buf, sizeof(double) * elements, 8, MPI_INFO_NULL, self, &win);
     if (error == MPI_SUCCESS)
         MPI_Win_free(&win);
     return error;
@@ -76,8 +75,7 @@ int write_file(void *buf)
     MPI_File file;
     MPI_File_open(self, "host_only.data",
                   MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, &file);
-    const int error =
-        MPI_File_write_at(file, 0, buf, elements, MPI_DOUBLE, MPI_STATUS_IGNORE);
+    const int error = MPI_File_write_at(file, 0, buf, elements, MPI_DOUBLE, MPI_STATUS_IGNORE);
     MPI_File_close(&file);
     return error;
 }
@@ -87,13 +85,9 @@ const Call calls[] = {
     {"MPI_Recv", [](void *buf) { return send_and_receive(buf, false); }},
     {"MPI_Bcast", [](void *buf) { return MPI_Bcast(buf, elements, MPI_DOUBLE, 0, self); }},
     {"MPI_Allreduce, from it",
-     [](void *buf) {
-         return MPI_Allreduce(buf, other(), elements, MPI_DOUBLE, MPI_SUM, self);
-     }},
+     [](void *buf) { return MPI_Allreduce(buf, other(), elements, MPI_DOUBLE, MPI_SUM, self); }},
     {"MPI_Allreduce, into it",
-     [](void *buf) {
-         return MPI_Allreduce(other(), buf, elements, MPI_DOUBLE, MPI_SUM, self);
-     }},
+     [](void *buf) { return MPI_Allreduce(other(), buf, elements, MPI_DOUBLE, MPI_SUM, self); }},
     {"MPI_Alltoall",
      [](void *buf) {
          return MPI_Alltoall(buf, elements, MPI_DOUBLE, other(), elements, MPI_DOUBLE, self);
