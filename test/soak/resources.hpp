@@ -39,8 +39,9 @@ inline void limit_memory(int64_t more)
 }
 
 struct Resources {
-    int64_t heap = 0; /* bytes that malloc has given out, less what Heddle says that it keeps: pinned
-                         staging memory (the simulated device's is of the heap), and idle pools */
+    /* Bytes that malloc has given out, less what Heddle says that it keeps: pinned staging memory
+     * (the simulated device's is of the heap), and idle pools. */
+    int64_t heap = 0;
     int64_t resident = 0; /* bytes */
     int64_t mappings = 0;
     int64_t descriptors = 0;
