@@ -238,10 +238,9 @@ void expect_nothing_left(int64_t most_open)
 {
     constexpr int64_t late = 4; /* what is opened once, and was not needed before */
     const int64_t images = device_test::counted("images_bytes");
-    for (const auto &[counter, most] :
-         {std::pair<const char *, int64_t>{"messages_kept", 0},
-          std::pair<const char *, int64_t>{"slabs_pinned_used", 0},
-          std::pair{"slabs_device_used", images}}) {
+    for (const auto &[counter, most] : {std::pair<const char *, int64_t>{"messages_kept", 0},
+                                        std::pair<const char *, int64_t>{"slabs_pinned_used", 0},
+                                        std::pair{"slabs_device_used", images}}) {
         const int64_t now = settled(counter, most);
         device_test::check(now <= most, std::string(counter) + " is " + std::to_string(now));
     }

@@ -23,7 +23,7 @@
 static heddle_process *processes;
 static struct peer {
     bool ended;
-    bool outlives; /* a connection to it that has failed */
+    bool outlives;                    /* a connection to it that has failed */
     bool drained[MPIDI_CH4_MAX_VCIS]; /* all that it sent has been seen there */
     uint32_t meeting;                 /* the last that it is known to have come to */
 } * peers;

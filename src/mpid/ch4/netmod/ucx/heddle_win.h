@@ -6,8 +6,8 @@
  * A window is direct if all of its members are in one node, and the job has devices. All members
  * agree on it when the window is made. They share a segment of host memory then: in it each tells
  * where its device memory is and how it is opened (heddle_win.c), and there are the window's locks
- * (heddle_win_lock.c), which need nothing of the target. An operation goes straight to memory of its
- * target's that its origin can open. All else goes the same way as in other windows: by UCX,
+ * (heddle_win_lock.c), which need nothing of the target. An operation goes straight to memory of
+ * its target's that its origin can open. All else goes the same way as in other windows: by UCX,
  * announced (heddle_announced.h), or by MPICH's active messages.
  *
  * - Put and get are moves from layout to layout (heddle_win_access.c). Who synchronizes waits for

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The locks of windows within a node (heddle_win.h): words in memory that the members share. Whoever
- * waits makes all progress, so that nobody waits for it in turn. If the holder has ended, the wait
- * ends with MPIX_ERR_PROC_FAILED. MPICH keeps the epochs: to it each lock is one with
+ * The locks of windows within a node (heddle_win.h): words in memory that the members share.
+ * Whoever waits makes all progress, so that nobody waits for it in turn. If the holder has ended,
+ * the wait ends with MPIX_ERR_PROC_FAILED. MPICH keeps the epochs: to it each lock is one with
  * MPI_MODE_NOCHECK. In other windows the target gives the lock, unless it has ended.
  */
 #include "mpidimpl.h"
@@ -160,8 +160,8 @@ static int ask_for_all_locks(int assert, MPIR_Win *win)
 int MPIDI_UCX_direct_lock(int lock_type, int rank, int assert, MPIR_Win *win)
 {
     if (MPIDI_UCX_WIN(win).direct == NULL)
-        return assert & MPI_MODE_NOCHECK ? MPIDIG_mpi_win_lock(lock_type, rank, assert, win)
-                                         : ask_for_lock(lock_type, rank, assert, win);
+        return assert &MPI_MODE_NOCHECK ? MPIDIG_mpi_win_lock(lock_type, rank, assert, win)
+                                        : ask_for_lock(lock_type, rank, assert, win);
     int mpi_errno = MPIDIG_mpi_win_lock(lock_type, rank, assert | MPI_MODE_NOCHECK, win);
     if (mpi_errno != MPI_SUCCESS || assert & MPI_MODE_NOCHECK)
         return mpi_errno;
@@ -186,8 +186,8 @@ int MPIDI_UCX_direct_unlock(int rank, MPIR_Win *win)
 int MPIDI_UCX_direct_lock_all(int assert, MPIR_Win *win)
 {
     if (MPIDI_UCX_WIN(win).direct == NULL)
-        return assert & MPI_MODE_NOCHECK ? MPIDIG_mpi_win_lock_all(assert, win)
-                                         : ask_for_all_locks(assert, win);
+        return assert &MPI_MODE_NOCHECK ? MPIDIG_mpi_win_lock_all(assert, win)
+                                        : ask_for_all_locks(assert, win);
     int mpi_errno = MPIDIG_mpi_win_lock_all(assert | MPI_MODE_NOCHECK, win);
     if (mpi_errno != MPI_SUCCESS || assert & MPI_MODE_NOCHECK)
         return mpi_errno;
