@@ -12,18 +12,17 @@
 
 #include <signal.h>
 #include <time.h>
-#include <unistd.h>
 
-#define POLLS_BETWEEN 64              /* looks at the clock */
-#define NS_BETWEEN INT64_C(100000000) /* looks at the processes */
-#define NS_TO_END INT64_C(1000000000) /* of a process whose connection has failed */
+#define POLLS_BETWEEN 64               /* looks at the clock */
+#define NS_BETWEEN INT64_C(100000000)  /* looks at the processes */
+#define NS_TO_END INT64_C(10000000000) /* of a process without connection: GPUs take some */
 #define MOST_EVENTS 4096 /* of UCX, more than it holds of one process in shared memory */
 
 /* By rank in the job. */
 static heddle_process *processes;
 static struct peer {
     bool ended;
-    bool outlives;                    /* a connection to it that has failed */
+    bool is_cut_off;                  /* a connection to it has failed */
     bool drained[MPIDI_CH4_MAX_VCIS]; /* all that it sent has been seen there */
     uint32_t meeting;                 /* the last that it is known to have come to */
 } * peers;
@@ -175,50 +174,47 @@ static bool is_of_connection(ucs_status_t status)
     return UCS_IS_ENDPOINT_ERROR(status) || status == UCS_ERR_CONNECTION_RESET;
 }
 
-/* UCX may meet a process that was killed before the system says that it has ended: one whose
- * connection has failed gets the time to, once. */
-static void see_end(int rank, bool waits)
+static void note_failure(int vni, int rank, ucp_ep_h ep)
 {
-    const int64_t begun = now();
-    int ended = 0;
-    while (heddle_process_ended(&processes[rank], &ended) == HEDDLE_SUCCESS && !ended && waits &&
-           now() - begun < NS_TO_END)
-        usleep(1000);
-    if (ended)
-        note_ended(rank);
-    else if (waits)
-        peers[rank].outlives = true;
+    struct failure *f = failures[vni];
+    peers[rank].is_cut_off = true;
+    while (f != NULL && f->ep != ep)
+        f = f->next;
+    if (f != NULL || (f = MPL_malloc(sizeof(*f), MPL_MEM_OTHER)) == NULL)
+        return;
+    *f = (struct failure){ep, rank, now(), failures[vni]};
+    failures[vni] = f;
 }
 
+/* Who was killed may not have ended yet when UCX meets it: its connection tells. */
 int MPIDI_UCX_error_of(int vni, ucp_ep_h ep, ucs_status_t status)
 {
+    int ended;
     if (status == UCS_OK)
         return HEDDLE_SUCCESS;
     const bool asks = peers != NULL && stage == RUNNING;
     const int rank = asks ? MPIDI_UCX_rank_of(ep, vni) : -1;
     if (rank < 0)
         return HEDDLE_ERR_PEER;
-    const bool failed = is_of_connection(status);
-    if (!peers[rank].ended && is_here(rank))
-        see_end(rank, failed && !peers[rank].outlives);
-    else if (failed)
+    if (!is_here(rank) && is_of_connection(status))
         note_ended(rank);
-    return peers[rank].ended ? HEDDLE_ERR_LOST : HEDDLE_ERR_PEER;
+    else if (heddle_process_ended(&processes[rank], &ended) == HEDDLE_SUCCESS && ended)
+        note_ended(rank);
+    return peers[rank].ended || peers[rank].is_cut_off || is_of_connection(status)
+               ? HEDDLE_ERR_LOST
+               : HEDDLE_ERR_PEER;
 }
 
+/* Of a process of this job's the next look, or a later one, tells the others. */
 void MPIDI_UCX_note_status(int vni, ucp_ep_h ep, ucs_status_t status)
 {
-    if (is_of_connection(status) && MPIDI_UCX_error_of(vni, ep, status) == HEDDLE_ERR_PEER)
-        heddle_port_lost(MPIDI_UCX_port(vni), ep, HEDDLE_ERR_PEER);
-}
-
-static void note_failure(int vni, int rank, ucp_ep_h ep)
-{
-    struct failure *f = MPL_malloc(sizeof(*f), MPL_MEM_OTHER);
-    if (f == NULL)
+    if (!is_of_connection(status))
         return;
-    *f = (struct failure){ep, rank, now(), failures[vni]};
-    failures[vni] = f;
+    const int rank = peers != NULL ? MPIDI_UCX_rank_of(ep, vni) : -1;
+    if (rank < 0)
+        heddle_port_lost(MPIDI_UCX_port(vni), ep, HEDDLE_ERR_PEER);
+    else if (!peers[rank].ended)
+        note_failure(vni, rank, ep);
 }
 
 /* The messages of those that live all the same end; of the others, lose() ends all. */

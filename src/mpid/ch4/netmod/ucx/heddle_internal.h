@@ -212,11 +212,10 @@ void MPIDI_UCX_begin_leaving(void);
 void MPIDI_UCX_begin_closing(void);
 /* The rank in the job that a connection of that VNI leads to; -1: none. */
 int MPIDI_UCX_rank_of(const void *ep, int vni);
-/* UCX says of a message to that endpoint how it ended. HEDDLE_ERR_*: LOST if its process has ended;
- * one of another node has when the connection failed. */
+/* UCX says of a message to that endpoint how it ended. HEDDLE_ERR_*: LOST if its process has ended,
+ * or the connection to it has. */
 int MPIDI_UCX_error_of(int vni, ucp_ep_h ep, ucs_status_t status);
-/* The same. Where the connection failed, all else that goes there fails, too: of a process that has
- * ended by the next look. */
+/* The same. Where the connection failed, all else that goes there fails soon, too. */
 void MPIDI_UCX_note_status(int vni, ucp_ep_h ep, ucs_status_t status);
 /* Whether it has said so. */
 bool MPIDI_UCX_has_come(int rank, uint32_t meeting);

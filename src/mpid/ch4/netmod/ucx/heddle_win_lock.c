@@ -52,7 +52,8 @@ static bool get(const struct attempt *a, struct MPIDI_UCX_member *member)
     return is_mine;
 }
 
-/* Who holds the lock and has ended; -1: nobody. */
+/* Who has ended and keeps `a` waiting; -1: nobody. Who shared the lock keeps only an exclusive one
+ * waiting. */
 static int find_lost(const struct attempt *a, struct MPIDI_UCX_member *member)
 {
     if (!MPIDI_left_somebody)
@@ -63,7 +64,7 @@ static int find_lost(const struct attempt *a, struct MPIDI_UCX_member *member)
         (void)MPL_atomic_cas_uint64(&member->next, next, 0);
     if (holder != 0)
         return MPIDI_UCX_member_has_ended(a->win->comm_ptr, (int)holder - 1) ? (int)holder - 1 : -1;
-    for (int rank = 0; rank < a->win->comm_ptr->local_size; rank++)
+    for (int rank = 0; a->is_exclusive && rank < a->win->comm_ptr->local_size; rank++)
         if (MPL_atomic_load_uint64(MPIDI_UCX_shares(a->win, a->target, rank)) != 0 &&
             MPIDI_UCX_member_has_ended(a->win->comm_ptr, rank))
             return rank;
