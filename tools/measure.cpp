@@ -4,9 +4,11 @@
 #include "counts.hpp"
 #include "gpu_memory.hpp"
 #include "information.hpp"
+#include "trial.hpp"
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 #include <vector>
 
 namespace heddle::tools {
@@ -42,8 +44,7 @@ template <class Once> bool median(double &seconds, Once &&once)
         if (i >= warm_up)
             taken.push_back(each);
     }
-    std::nth_element(taken.begin(), taken.begin() + rounds / 2, taken.end());
-    seconds = taken[rounds / 2];
+    seconds = median_of(std::move(taken));
     return true;
 }
 

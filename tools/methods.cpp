@@ -15,7 +15,6 @@ constexpr struct {
             {Path::unpack, "unpack"},
             {Path::to_host, "to pinned memory"},
             {Path::from_host, "from pinned memory"}};
-constexpr const char *methods[] = {"copy_engine", "blocks", "kernel", "staged", "bounced"};
 
 Layout layout_of(const Type &type, const Facts &facts)
 {
@@ -39,7 +38,7 @@ std::vector<MethodTime> method_times(const Type &type, const Facts &facts, bool 
         const Layout layout = layout_of(type, facts);
         for (const auto &way : ways) {
             const std::string chosen = bench.chosen(layout, way.path);
-            for (const char *const method : methods) {
+            for (const char *const method : modelled_methods) {
                 MethodTime time{way.words,
                                 method,
                                 method == chosen,

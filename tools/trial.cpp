@@ -62,14 +62,14 @@ std::array<double, statistics> statistics_of(const std::vector<double> &s, doubl
             sides.count, sides.longest,    covariance(s, 1),   covariance(s, 2)};
 }
 
+} // namespace
+
 double median_of(std::vector<double> s)
 {
     const auto middle = s.begin() + static_cast<std::ptrdiff_t>(s.size() / 2);
     std::nth_element(s.begin(), middle, s.end());
     return *middle;
 }
-
-} // namespace
 
 bool looks_iid(const std::vector<double> &samples, uint64_t seed)
 {

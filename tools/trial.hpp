@@ -9,6 +9,9 @@
 
 namespace heddle::tools {
 
+// The middle one; of an even number the upper. There is at least one.
+double median_of(std::vector<double> samples);
+
 struct Measurement {
     double median = 0; // seconds
     int samples = 0;   // of the trial that counts

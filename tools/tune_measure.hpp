@@ -10,6 +10,9 @@
 
 namespace heddle::tools {
 
+// The methods that the model knows.
+constexpr const char *modelled_methods[] = {"copy_engine", "blocks", "kernel", "staged", "bounced"};
+
 // The buffers of the measurements: large enough for all of them, and made once.
 class Bench {
 public:

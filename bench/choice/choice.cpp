@@ -21,8 +21,6 @@ using heddle::gpu::model::path_names;
 using heddle::gpu::model::pattern_names;
 using Json = nlohmann::ordered_json;
 
-constexpr const char *methods[] = {"copy_engine", "blocks", "kernel", "staged", "bounced"};
-
 struct Case {
     Pattern pattern;
     Path path;
@@ -73,12 +71,6 @@ std::vector<Case> all_cases(int64_t most_bytes)
     return cases;
 }
 
-double median(std::vector<double> samples)
-{
-    std::sort(samples.begin(), samples.end());
-    return samples[samples.size() / 2];
-}
-
 // All methods and the choice in turn, in another order each time. So nothing that changes with time
 // favours one, nor what another one leaves in the processor's caches (a write to lines that the
 // processor has just written takes half as long again). What was
@@ -91,7 +83,7 @@ Result measure(Bench &bench, const Case &of, int rounds)
     once.samples = 5;
     once.most_trials = 1;
     std::map<std::string, std::vector<double>> samples;
-    for (const char *const method : methods)
+    for (const char *const method : modelled_methods)
         if (const auto can = bench.time(layout, of.path, method, once))
             if (can->median < 0.1) // what takes far too long is no rival
                 samples[method];
@@ -107,7 +99,7 @@ Result measure(Bench &bench, const Case &of, int rounds)
     }
     double least = 0;
     for (const auto &[method, times] : samples) {
-        const double time = result.seconds[method] = median(times);
+        const double time = result.seconds[method] = median_of(times);
         if (result.best.empty() || time < least) {
             least = time;
             result.best = method;

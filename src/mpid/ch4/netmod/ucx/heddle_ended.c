@@ -196,13 +196,12 @@ int MPIDI_UCX_error_of(int vni, ucp_ep_h ep, ucs_status_t status)
     const int rank = asks ? MPIDI_UCX_rank_of(ep, vni) : -1;
     if (rank < 0)
         return HEDDLE_ERR_PEER;
-    if (!is_here(rank) && is_of_connection(status))
+    const bool is_cut_off = is_of_connection(status);
+    if ((is_cut_off && !is_here(rank)) ||
+        (heddle_process_ended(&processes[rank], &ended) == HEDDLE_SUCCESS && ended))
         note_ended(rank);
-    else if (heddle_process_ended(&processes[rank], &ended) == HEDDLE_SUCCESS && ended)
-        note_ended(rank);
-    return peers[rank].ended || peers[rank].is_cut_off || is_of_connection(status)
-               ? HEDDLE_ERR_LOST
-               : HEDDLE_ERR_PEER;
+    return is_cut_off || peers[rank].is_cut_off || peers[rank].ended ? HEDDLE_ERR_LOST
+                                                                     : HEDDLE_ERR_PEER;
 }
 
 /* Of a process of this job's the next look, or a later one, tells the others. */

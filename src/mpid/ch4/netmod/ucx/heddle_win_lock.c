@@ -139,7 +139,7 @@ static bool is_open(const MPIR_Win *win, int epoch)
 static int ask_for_lock(int lock_type, int rank, int assert, MPIR_Win *win)
 {
     const int mpi_errno = MPIDIG_mpi_win_lock(lock_type, rank, assert, win);
-    if (!MPIDI_UCX_member_has_ended(win->comm_ptr, rank))
+    if (assert & MPI_MODE_NOCHECK || !MPIDI_UCX_member_has_ended(win->comm_ptr, rank))
         return mpi_errno;
     if (mpi_errno == MPI_SUCCESS)
         (void)MPIDIG_win_result(win, MPIDIG_mpi_win_unlock(rank, win));
@@ -149,7 +149,9 @@ static int ask_for_lock(int lock_type, int rank, int assert, MPIR_Win *win)
 static int ask_for_all_locks(int assert, MPIR_Win *win)
 {
     const int mpi_errno = MPIDIG_mpi_win_lock_all(assert, win);
-    for (int rank = 0; mpi_errno == MPI_SUCCESS && rank < win->comm_ptr->local_size; rank++)
+    if (mpi_errno != MPI_SUCCESS || assert & MPI_MODE_NOCHECK)
+        return mpi_errno;
+    for (int rank = 0; rank < win->comm_ptr->local_size; rank++)
         if (MPIDI_UCX_member_has_ended(win->comm_ptr, rank)) {
             (void)MPIDIG_win_result(win, MPIDIG_mpi_win_unlock_all(win));
             return MPIDI_UCX_member_error(rank);
@@ -161,8 +163,7 @@ static int ask_for_all_locks(int assert, MPIR_Win *win)
 int MPIDI_UCX_direct_lock(int lock_type, int rank, int assert, MPIR_Win *win)
 {
     if (MPIDI_UCX_WIN(win).direct == NULL)
-        return assert &MPI_MODE_NOCHECK ? MPIDIG_mpi_win_lock(lock_type, rank, assert, win)
-                                        : ask_for_lock(lock_type, rank, assert, win);
+        return ask_for_lock(lock_type, rank, assert, win);
     int mpi_errno = MPIDIG_mpi_win_lock(lock_type, rank, assert | MPI_MODE_NOCHECK, win);
     if (mpi_errno != MPI_SUCCESS || assert & MPI_MODE_NOCHECK)
         return mpi_errno;
@@ -187,8 +188,7 @@ int MPIDI_UCX_direct_unlock(int rank, MPIR_Win *win)
 int MPIDI_UCX_direct_lock_all(int assert, MPIR_Win *win)
 {
     if (MPIDI_UCX_WIN(win).direct == NULL)
-        return assert &MPI_MODE_NOCHECK ? MPIDIG_mpi_win_lock_all(assert, win)
-                                        : ask_for_all_locks(assert, win);
+        return ask_for_all_locks(assert, win);
     int mpi_errno = MPIDIG_mpi_win_lock_all(assert | MPI_MODE_NOCHECK, win);
     if (mpi_errno != MPI_SUCCESS || assert & MPI_MODE_NOCHECK)
         return mpi_errno;
