@@ -112,6 +112,9 @@ HEDDLE_API int heddle_port_progress(heddle_port *port, int *events);
 /* Points to 0 while heddle_port_progress has nothing to do. Lives as long as the port. */
 HEDDLE_API const int *heddle_port_active(const heddle_port *port);
 
+/* What its messages may use within a node: one of enum heddle_peer but DEFAULT. */
+HEDDLE_API int heddle_port_peer_mode(const heddle_port *port);
+
 /* ---- what the transport reports -------------------------------------------------------------- */
 
 /* None of these calls an `ended`. */

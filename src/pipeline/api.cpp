@@ -199,6 +199,8 @@ int heddle_port_progress(heddle_port *port, int *events)
 
 const int *heddle_port_active(const heddle_port *port) { return port->active(); }
 
+int heddle_port_peer_mode(const heddle_port *port) { return port->limits().peer; }
+
 void heddle_port_sent(heddle_port *port, void *token, int error)
 {
     if (token)

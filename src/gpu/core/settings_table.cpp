@@ -83,8 +83,9 @@ constexpr Setting table[] = {
      "--peer). All processes of the job must run under heddle-run, with this value.",
      "1 for speed, where that is so."},
 
-    {"MPIR_CVAR_CH4_UCX_GPU_ONESHOT", SettingKind::of_another, "bytes", "16384",
-     "Longest message out of device memory that is sent as a whole. Within a node: half of it.",
+    {"MPIR_CVAR_CH4_UCX_GPU_ONESHOT", SettingKind::of_another, "bytes", "131072",
+     "Longest message out of device memory that is sent as a whole. Within a node: a sixteenth of "
+     "it, unless HEDDLE_PEER is value.",
      "For measurements."},
     {"MPIR_CVAR_CH4_UCX_GPU_DIRECT", SettingKind::of_another, "0, 1, 2", "1",
      "Which long contiguous messages a UCX that was built with CUDA sends as they are: none (0), "

@@ -162,6 +162,11 @@ int main(int argc, char **argv)
                                          std::to_string(whole.read()) + " times");
             check(bytes_whole.read() == (rank == 0 ? 0 : 80),
                   std::to_string(bytes_whole.read()) + " bytes as a whole");
+            send(16384); /* 128 KiB */
+            const char *const peer = std::getenv("HEDDLE_PEER");
+            const bool is_whole = peer && std::string(peer) == "value";
+            check(whole.read() == (is_whole ? 2 : 1),
+                  "a message of 128 KiB that goes by value is whole, and no other");
         }
         if (!oneshot) /* it may all stay on devices */
             check(slabs.read() > 0, "no pinned memory is counted");

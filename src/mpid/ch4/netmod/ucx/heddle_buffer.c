@@ -17,14 +17,15 @@ cvars:
     - name        : MPIR_CVAR_CH4_UCX_GPU_ONESHOT
       category    : CH4_UCX
       type        : int
-      default     : 16384
+      default     : 131072
       class       : none
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
         Most bytes of a message out of device memory that is packed as a whole
-        and sent as one; to a process of the same node half as many, for there
-        chunks stay on the device. What is longer goes in chunks.
+        and sent as one. What is longer goes in chunks. To a process of the same
+        node it is a sixteenth of it, for there data stay on the device, unless
+        HEDDLE_PEER is value.
 
     - name        : MPIR_CVAR_CH4_UCX_GPU_DIRECT
       category    : CH4_UCX
@@ -34,10 +35,11 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
-        Which contiguous messages out of and into device memory of more bytes
-        than MPIR_CVAR_CH4_UCX_GPU_ONESHOT go through UCX as they are, where
-        UCX was built with CUDA: 0, none; 1, those to and from other nodes; 2,
-        all. MPIR_CVAR_DEBUG_SUMMARY=1 tells whether it was.
+        Which contiguous messages out of and into device memory go through UCX
+        as they are, where UCX was built with CUDA: 0, none; 1, those to and from
+        other nodes; 2, all. They have more bytes than a sixteenth of
+        MPIR_CVAR_CH4_UCX_GPU_ONESHOT. MPIR_CVAR_DEBUG_SUMMARY=1 tells whether
+        UCX was built so.
 
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
@@ -59,7 +61,7 @@ static bool is_native(const struct MPIDI_UCX_buffer *buffer, const MPIDI_av_entr
 {
     const bool is_far = addr != NULL && MPIDI_UCX_IS_LOCAL(addr, false);
     return takes_devices && MPIR_CVAR_CH4_UCX_GPU_DIRECT > (is_far ? 0 : 1) && buffer->is_contig &&
-           buffer->bytes > MPL_MAX(MPIR_CVAR_CH4_UCX_GPU_ONESHOT, HEDDLE_ENVELOPE_BYTES) &&
+           buffer->bytes > MPIDI_UCX_short_limit() &&
            buffer->described.kind == HEDDLE_MEMORY_DEVICE;
 }
 
@@ -99,7 +101,8 @@ void MPIDI_UCX_describe(const void *buf, MPI_Aint count, MPI_Datatype datatype,
     buffer->is_native = is_known && buffer->is_ours && is_native(buffer, addr);
 }
 
-/* Near the buffer, where it is short and is sure to be used. */
+/* Near the buffer, if it may be a whole message: a longer one is in host memory, or its envelope.
+ */
 void *MPIDI_UCX_stage(const struct MPIDI_UCX_buffer *buffer, MPI_Aint bytes)
 {
     const bool is_near = buffer->error == HEDDLE_SUCCESS && bytes <= MPIR_CVAR_CH4_UCX_GPU_ONESHOT;
@@ -109,10 +112,24 @@ void *MPIDI_UCX_stage(const struct MPIDI_UCX_buffer *buffer, MPI_Aint bytes)
 }
 
 /* A receive in host memory is written by the envelope that it meets. So what is shorter than an
- * envelope never goes by one. (Two H200s, 8 KiB of irregular blocks: 24.5 us as one, 23.7 in a
- * chunk by reference; 16 KiB: 27.8 and 23.9; 31.9 and 33.9 in a chunk that travels.) */
-MPI_Aint MPIDI_UCX_eager_limit(bool is_on_node)
+ * envelope never goes by one. */
+static MPI_Aint at_least_an_envelope(MPI_Aint limit)
 {
-    const MPI_Aint limit = MPIR_CVAR_CH4_UCX_GPU_ONESHOT;
-    return MPL_MAX(is_on_node ? limit / 2 : limit, HEDDLE_ENVELOPE_BYTES);
+    return MPL_MAX(limit, HEDDLE_ENVELOPE_BYTES);
+}
+
+/* (Two H200s, 8 KiB of irregular blocks: 24.5 us as one, 23.7 in a chunk by reference; 16 KiB: 27.8
+ * and 23.9.) */
+MPI_Aint MPIDI_UCX_short_limit(void)
+{
+    return at_least_an_envelope(MPIR_CVAR_CH4_UCX_GPU_ONESHOT / 16);
+}
+
+/* What goes by value gains nothing by an envelope until it is worth several chunks
+ * (src/pipeline/limits.hpp). */
+MPI_Aint MPIDI_UCX_eager_limit(int vni, const MPIDI_av_entry_t *addr)
+{
+    return !MPIDI_UCX_IS_LOCAL(addr, true) || MPIDI_UCX_port_by_value(vni)
+               ? at_least_an_envelope(MPIR_CVAR_CH4_UCX_GPU_ONESHOT)
+               : MPIDI_UCX_short_limit();
 }

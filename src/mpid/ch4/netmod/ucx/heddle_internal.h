@@ -84,6 +84,8 @@ extern struct MPIDI_UCX_vni {
 
 /* Made when it is first needed; null where there is no memory. */
 heddle_port *MPIDI_UCX_port(int vni);
+/* Whether its messages go by value within the node, too (HEDDLE_PEER). */
+bool MPIDI_UCX_port_by_value(int vni);
 int MPIDI_UCX_transport_init(int vni);
 void MPIDI_UCX_transport_finalize(int vni);
 /* Has active messages of a number taken by a callback. The numbers are said here alone. */
@@ -135,8 +137,10 @@ static inline bool MPIDI_UCX_is_of_device(const struct MPIDI_UCX_buffer *buffer)
 /* `bytes` bytes of memory to pack it into or to receive it in, for heddle_staging_free. Null: there
  * is none. */
 void *MPIDI_UCX_stage(const struct MPIDI_UCX_buffer *buffer, MPI_Aint bytes);
-/* Most bytes that are packed as a whole, to a process of this node or of another. */
-MPI_Aint MPIDI_UCX_eager_limit(bool is_on_node);
+/* Most bytes of a message to that process that is packed as a whole. */
+MPI_Aint MPIDI_UCX_eager_limit(int vni, const MPIDI_av_entry_t *addr);
+/* The same where the two may read each other's devices. */
+MPI_Aint MPIDI_UCX_short_limit(void);
 /* Asks UCX what it can take. */
 void MPIDI_UCX_native_init(void);
 

@@ -41,7 +41,7 @@ static int send_am(unsigned number, const struct sending *sending, const void *h
     memcpy(s->header, header, header_bytes);
     ucp_request_param_t param = MPIDI_UCX_callback(s, 0);
     param.cb.send = sent;
-    if (bytes == 0 || (MPI_Aint)bytes <= MPIR_CVAR_CH4_UCX_GPU_ONESHOT) { /* it may be pushed */
+    if (bytes == 0 || (MPI_Aint)bytes <= MPIDI_UCX_short_limit()) { /* it may be pushed */
         param.op_attr_mask |= UCP_OP_ATTR_FIELD_FLAGS;
         param.flags = UCP_AM_SEND_FLAG_EAGER;
     }
@@ -138,6 +138,12 @@ heddle_port *MPIDI_UCX_port(int vni)
             v->port_active = heddle_port_active(v->port);
     }
     return v->port;
+}
+
+bool MPIDI_UCX_port_by_value(int vni)
+{
+    const heddle_port *port = MPIDI_UCX_port(vni);
+    return port != NULL && heddle_port_peer_mode(port) == HEDDLE_PEER_VALUE;
 }
 
 int MPIDI_UCX_take_am(int vni, unsigned number, ucp_am_recv_callback_t callback)

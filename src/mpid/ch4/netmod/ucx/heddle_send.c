@@ -208,7 +208,7 @@ static int start(struct MPIDI_UCX_outgoing *o, const struct MPIDI_UCX_call *c, i
         .from = &o->buffer.described,
         .key = o->ucx_tag,
         .flags = flags,
-        .eager_limit = MPIDI_UCX_eager_limit(MPIDI_UCX_IS_LOCAL(c->addr, true)),
+        .eager_limit = MPIDI_UCX_eager_limit(c->vni, c->addr),
         .previous = o->buffer.bytes >= HEDDLE_ENVELOPE_BYTES ? previous : 0,
         .ended = message_sent,
         .argument = o->sreq,

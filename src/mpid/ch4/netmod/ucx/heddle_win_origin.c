@@ -190,9 +190,7 @@ bool MPIDI_UCX_may_announce(const MPIR_Win *win, int rank, MPI_Aint bytes)
     if (!(MPIDI_UCX_watch & MPIDI_UCX_WATCH_GPU) || rank == win->comm_ptr->rank ||
         rank == MPI_PROC_NULL)
         return false;
-    const MPIDI_av_entry_t *addr = MPIDIU_comm_rank_to_av(win->comm_ptr, rank);
-    (void)addr;
-    return bytes > MPIDI_UCX_eager_limit(MPIDI_UCX_IS_LOCAL(addr, true));
+    return bytes > MPIDI_UCX_short_limit();
 }
 
 static bool is_update(const struct MPIDI_UCX_candidate *c)
