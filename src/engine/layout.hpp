@@ -65,6 +65,7 @@ public:
     bool empty() const { return most_len_ == 0; }
     bool single() const { return most_len_ == 1; } // no block holds more than one child
     bool alike() const { return alike_; }          // all are of one length
+    bool apart() const { return apart_; } // known: none is empty, none touches the one before it
     int64_t len_of(size_t i) const { return lens.empty() ? len : lens[i]; }
     // Whether no sum can overflow that one makes of displacements, of lengths times `child`, and of
     // `base`.
@@ -73,10 +74,11 @@ public:
 
 private:
     template <bool Forward> void survey();
+    bool survey_in_steps(); // false: not done
 
     // At least the largest length and displacement, and less than twice of them.
     int64_t most_len_ = 0, most_displ_ = 0;
-    bool alike_ = true;
+    bool alike_ = true, apart_ = false;
     Reach reach_; // right where nothing overflows
 };
 template <class Int> Placed blocks(const BlockList<Int> &list, const Placed &child);

@@ -9,7 +9,9 @@
 
 #include <catch2/catch.hpp>
 
+#include <climits>
 #include <map>
+#include <random>
 
 using namespace oracle;
 
@@ -413,4 +415,60 @@ TEST_CASE("a block of no length counts for nothing, wherever it lies", "[canonic
     const Type type = Type::from(
         [&](auto **t) { return heddle_type_hindexed(2, lengths, far, unit.get(), t); }, "hindexed");
     CHECK(type.info().size == 4);
+}
+
+TEST_CASE("the same blocks, counted in elements or in bytes, by int or int64_t", "[canonical]")
+{
+    std::mt19937 random(29);
+    heddle_type *const unit = heddle_type_predefined(HEDDLE_INT32);
+    int apart = 0, touching = 0;
+    for (int round = 0; round < 4000; ++round) {
+        /* Up to half of an int the engine counts in ints; beyond, and where blocks are empty or go
+         * backwards, it may not. */
+        const int most = round % 3 == 0 ? INT_MAX - 40 : round % 3 == 1 ? INT_MAX / 2 - 20 : 1000;
+        const auto n = static_cast<size_t>(1 + random() % 12);
+        std::vector<int> lens(n), displs(n);
+        std::vector<int64_t> long_lens(n), long_displs(n), bytes(n);
+        int at = round % 2 ? most - 40 : -most;
+        for (size_t i = 0; i < n; ++i) {
+            lens[i] = static_cast<int>(random() % 4) + (round % 5 == 0 ? 0 : 1);
+            displs[i] = at + static_cast<int>(random() % 2) + (round % 7 == 0 && i % 2 ? 30 : 0);
+            at = std::min(displs[i] + lens[i], INT_MAX - 40);
+            long_lens[i] = lens[i];
+            long_displs[i] = displs[i];
+            bytes[i] = 4 * long_displs[i];
+        }
+        const auto count = static_cast<int64_t>(n);
+        Type in_bytes = Type::from(
+            [&](auto **t) {
+                return heddle_type_hindexed(count, long_lens.data(), bytes.data(), unit, t);
+            },
+            "hindexed");
+        Type longs = Type::from(
+            [&](auto **t) {
+                return heddle_type_indexed(count, long_lens.data(), long_displs.data(), unit, t);
+            },
+            "indexed");
+        Type ints = Type::from(
+            [&](auto **t) {
+                return heddle_type_indexed_int(count, lens.data(), displs.data(), unit, t);
+            },
+            "indexed_int");
+        INFO("round " << round);
+        in_bytes.commit();
+        for (Type *const each : {&longs, &ints}) {
+            each->commit();
+            REQUIRE(each->describe() == in_bytes.describe());
+            const heddle_type_info info = each->info(), expected = in_bytes.info();
+            REQUIRE(info.size == expected.size);
+            REQUIRE(info.lb == expected.lb);
+            REQUIRE(info.extent == expected.extent);
+            REQUIRE(info.true_lb == expected.true_lb);
+            REQUIRE(info.true_extent == expected.true_extent);
+            REQUIRE(info.runs == expected.runs);
+        }
+        ++(ints.info().runs == count ? apart : touching);
+    }
+    CHECK(apart > 300);
+    CHECK(touching > 300);
 }
