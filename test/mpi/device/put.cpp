@@ -109,6 +109,7 @@ static void truncated()
 {
     const Layout layout = contiguous(5000), less = contiguous(1000);
     Buffer buffer(gpu::Kind::device, rank == 0 ? layout : less);
+    const bool reads_devices = !std::getenv("HEDDLE_PEER");
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     for (int round = 0; round < 20; ++round) {
         Posted posted(buffer, 0, 4);
@@ -122,6 +123,8 @@ static void truncated()
         int error_class = MPI_SUCCESS;
         MPI_Error_class(MPI_Wait(&posted.request, MPI_STATUS_IGNORE), &error_class);
         check(error_class == (n == 1 ? MPI_SUCCESS : MPI_ERR_TRUNCATE), "truncation");
+        if (n > 1 && !reads_devices) /* MPI says nothing of what a truncated message leaves */
+            continue;
         buffer.expect(round, 0, 1000);
         buffer.verify("truncated");
     }
