@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What all benchmarks do: run commands, say something, fail."""
+import pathlib
 import subprocess
 import sys
 
@@ -23,3 +24,11 @@ def command(arguments, **options):
         raise Failure(f"{' '.join(arguments)}\nended with status {done.returncode}:\n"
                       f"{done.stderr or done.stdout}")
     return done.stdout
+
+
+def line_of(path, key):
+    """What stands behind the colon, in the first line that begins with `key`."""
+    for line in pathlib.Path(path).read_text(encoding="utf-8").splitlines():
+        if line.startswith(key):
+            return line.split(":", 1)[1].strip()
+    return "unknown"

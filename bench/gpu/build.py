@@ -35,6 +35,10 @@ def library_of(prefix):
 def add_options(parser, folder):
     parser.add_argument("--heddle", metavar="PREFIX", type=pathlib.Path,
                         help="install prefix, or build folder, of a Heddle with its CUDA plug-in")
+    add_program(parser, folder)
+
+
+def add_program(parser, folder):
     parser.add_argument("--program", metavar="FILE", type=pathlib.Path, help="a program that was built before")
     add_compiling(parser, folder)
 
@@ -50,14 +54,20 @@ def add_compiling(parser, folder):
 
 def program(arguments, sources=None, name="gpu", compiling=(), linking=()):
     """Builds what changed of a program (of this folder's sources, if not told others, with more options for the
-    compiler and the linker); returns its path."""
+    compiler and the linker), which uses Heddle; returns its path."""
     if not arguments.heddle:
         raise Failure("name --heddle PREFIX or --program FILE; --help says more")
-    nvcc = nvcc_of(arguments.cuda)
     library = library_of(arguments.heddle).resolve()
+    return plain_program(arguments, sources or sorted([*HERE.glob("*.cu"), *HERE.glob("*.cpp")]), name, compiling,
+                         [f"-L{library}", *linking, "-lheddle", "-lbenchmark", "-lpthread", "-ldl",
+                          "-Xlinker", f"-rpath={library}", "-Xlinker", "-rpath=$ORIGIN"])
+
+
+def plain_program(arguments, sources, name, compiling=(), linking=()):
+    """The same without Heddle's library."""
+    nvcc = nvcc_of(arguments.cuda)
     folder = arguments.build
     folder.mkdir(parents=True, exist_ok=True)
-    sources = sources or sorted([*HERE.glob("*.cu"), *HERE.glob("*.cpp")])
     folders = {HERE, *(folder for source in sources for folder in (source.parent, source.parent.parent))}
     headers = [*(header for each in folders for kind in ("*.hpp", "*.cuh") for header in each.glob(kind)),
                INCLUDE / "heddle.h"]
@@ -69,9 +79,7 @@ def program(arguments, sources=None, name="gpu", compiling=(), linking=()):
             say(f"[{number}/{len(sources)}] compiling {source.name}")
             command([nvcc, *flags, "-c", source, "-o", objects[-1]])
     made = folder / name
-    command([nvcc, f"-arch={arguments.arch}", "--cudart", "static", *objects, "-o", made, f"-L{library}", *linking,
-             "-lheddle",
-             "-lbenchmark", "-lpthread", "-ldl", "-Xlinker", f"-rpath={library}", "-Xlinker", "-rpath=$ORIGIN"])
+    command([nvcc, f"-arch={arguments.arch}", "--cudart", "static", *objects, "-o", made, *linking])
     if not os.access(made, os.X_OK):
         raise Failure(f"{made} was not made")
     return made

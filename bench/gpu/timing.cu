@@ -104,7 +104,7 @@ std::vector<Time> gpu_times(const std::vector<Enqueue> &all, int most, double se
     return times_of(std::move(samples));
 }
 
-WallTimes wall_times(const std::vector<Call> &all, int most, double seconds)
+WallTimes wall_times(const std::vector<Call> &all, int most, double seconds, const Call &before)
 {
     const Stream stream;
     std::vector<std::vector<double>> calls(all.size());
@@ -112,6 +112,8 @@ WallTimes wall_times(const std::vector<Call> &all, int most, double seconds)
     collect(
         [&](int i, bool kept) {
             for (size_t who = 0; who < all.size(); ++who) {
+                if (before)
+                    before(i);
                 const auto first = Clock::now();
                 launch_empty(stream);
                 stream.wait();

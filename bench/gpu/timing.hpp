@@ -32,12 +32,13 @@ Time gpu_time(const Enqueue &enqueue, int most, double seconds, int repeat);
 std::vector<Time> gpu_times(const std::vector<Enqueue> &all, int most, double seconds, int repeat);
 
 // Time of blocking calls side by side, and of the launch of an empty kernel and a wait for its
-// stream, which goes before each.
+// stream, which goes before each. `before(i)` comes first, and is not timed.
 struct WallTimes {
     std::vector<Time> calls;
     Time launch;
 };
-WallTimes wall_times(const std::vector<Call> &all, int most, double seconds);
+WallTimes wall_times(const std::vector<Call> &all, int most, double seconds,
+                     const Call &before = nullptr);
 
 // The empty kernel.
 void launch_empty(cudaStream_t stream);

@@ -8,7 +8,7 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
-from commands import Failure, command, say  # noqa: E402 (bench/commands.py)
+from commands import Failure, command, line_of, say  # noqa: E402 (bench/commands.py)
 
 INSTALLS = {  # name: (option, what it is)
     "heddle": ("--heddle", "Heddle's install"),
@@ -61,12 +61,6 @@ def version(prefix):
 
 
 def machine():
-    def line_of(path, key):
-        for line in pathlib.Path(path).read_text(encoding="utf-8").splitlines():
-            if line.startswith(key):
-                return line.split(":", 1)[1].strip()
-        return "unknown"
-
     return {
         "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
         "cpu": line_of("/proc/cpuinfo", "model name"),
