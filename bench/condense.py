@@ -3,6 +3,7 @@
 import json
 
 DIGITS = 6  # significant ones
+FEW = 4  # of bench/copies, whose spread is kept
 CLOCKS = ("gpu", "wall")  # of bench/gpu
 SPREAD = ("low", "high", "samples")
 SHAPE = ("sectors", "strided", "block", "stride")  # of bench/gpu's layouts, by which they were judged
@@ -17,13 +18,13 @@ def condense_case(case):
     return case
 
 
-def rounded(value):
+def rounded(value, digits=DIGITS):
     if isinstance(value, float):
-        return float(f"{value:.{DIGITS}g}")
+        return float(f"{value:.{digits}g}")
     if isinstance(value, dict):
-        return {key: rounded(each) for key, each in value.items()}
+        return {key: rounded(each, digits) for key, each in value.items()}
     if isinstance(value, list):
-        return [rounded(each) for each in value]
+        return [rounded(each, digits) for each in value]
     return value
 
 

@@ -160,8 +160,8 @@ void measure_calls()
             try {
                 const Time time = time_of_call(call, threads);
                 say_call(call.name, threads, time);
-                std::fprintf(stderr, "  %s, %d threads: %.2f us\n", call.name, threads,
-                             1e6 * time.median);
+                std::fprintf(stderr, "  %s, %d %s: %.2f us\n", call.name, threads,
+                             threads == 1 ? "thread" : "threads", 1e6 * time.median);
             } catch (const std::exception &error) {
                 cudaGetLastError();
                 say_error(std::string(call.name) + ", " + std::to_string(threads) +
