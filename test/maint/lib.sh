@@ -7,6 +7,7 @@ WORK=$(mktemp -d)
 trap 'rm -rf "$WORK"' EXIT
 passed=0
 failed=0
+skipped=0
 
 # expect WHAT STATUS PATTERN COMMAND...: the exit status, and a line of what is printed (extended regular expression;
 # empty where nothing has to be).
@@ -36,7 +37,13 @@ lacks() {
     sed 's/^/        /' "$WORK/out"
 }
 
+# skip WHAT WHY
+skip() {
+    skipped=$((skipped + 1))
+    echo "skipped $1: $2"
+}
+
 close() {
-    echo "$passed passed, $failed failed, 0 skipped"
+    echo "$passed passed, $failed failed, $skipped skipped"
     ((failed == 0))
 }
