@@ -32,6 +32,9 @@ void check_data(const Method &method, int64_t bytes)
         if (ends.to != ends.from)
             put(ends.to, pattern, spoiled_seed);
     }
+    // cudaMemcpy between GPUs returns before it ends, and streams of another GPU do not wait for
+    // it.
+    BENCH_CUDA(cudaDeviceSynchronize());
     if (method.before)
         method.before(bytes);
     if (method.call) {
