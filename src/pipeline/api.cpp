@@ -70,8 +70,8 @@ Error read_packing(const heddle_packing &from, Packing &to, heddle_move &move, g
     if (from.staging) {
         to.memory = gpu::staging_memory(from.staging, from.bytes);
         target = packed(to.memory.base, from.bytes, &to.memory);
-    } else if (from.import && memory_of(*from.import, to.memory)) {
-        target.memory = &to.memory;
+    } else if (from.import) {
+        target.memory = from.import->memory;
     }
     if (from.unpacks)
         std::swap(source, target);

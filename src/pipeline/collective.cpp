@@ -32,9 +32,8 @@ namespace {
 gpu::Memory memory_at(const void *at, const heddle_import *import, const Buffer &buffer,
                       const gpu::Backend &backend)
 {
-    gpu::Memory memory;
-    if (import && memory_of(*import, memory))
-        return memory;
+    if (import && import->memory)
+        return *import->memory;
     return gpu::MemoryMap::holds(buffer.memory(), static_cast<const char *>(at))
                ? buffer.memory()
                : backend.query(at, false);
@@ -80,15 +79,13 @@ bool is_for_a_kernel(const heddle_fold &asked, const Buffer &near, const gpu::Ba
 Error step(const heddle_fold &fold, const heddle_operand &operand, const gpu::Memory &target,
            heddle_op op)
 {
-    gpu::Memory memory;
-    const bool is_known = operand.import && memory_of(*operand.import, memory);
     const heddle_type *const type = heddle_type_predefined(fold.basic);
     const int64_t elements = fold.bytes / predefined_info(fold.basic).size;
     const heddle_move move{{const_cast<void *>(operand.at), elements, type, 0},
                            {fold.at, elements, type, 0},
                            fold.bytes,
                            op};
-    const gpu::Known known{is_known ? &memory : nullptr, &target};
+    const gpu::Known known{operand.import ? operand.import->memory : nullptr, &target};
     heddle_request *request = nullptr;
     if (const Error e = gpu::begin_transfer({&move, 1}, {&known, 1}, &request))
         return e;

@@ -21,13 +21,7 @@
 using namespace heddle;
 using namespace heddle::pipeline;
 
-struct heddle_import {
-    Import open;
-};
-
-struct heddle_shared {
-    SharedMemory memory;
-};
+struct heddle_shared : SharedMemory {};
 
 namespace {
 
@@ -129,14 +123,6 @@ const gpu::Source source([](gpu::Counts &counts) {
 
 } // namespace
 
-bool heddle::pipeline::memory_of(const heddle_import &import, gpu::Memory &memory)
-{
-    if (!import.open.memory)
-        return false;
-    memory = *import.open.memory;
-    return true;
-}
-
 int heddle_export(const void *at, int64_t bytes, heddle_exported *exported)
 {
     if (!at || bytes <= 0 || !exported)
@@ -175,18 +161,15 @@ int heddle_import_open(const heddle_exported *exported, const heddle_buffer *nea
     return gpu::answer([&]() -> Error {
         Exported its;
         std::memcpy(static_cast<void *>(&its), exported->internal, sizeof its);
-        Import open;
-        if (const Error e = import_memory(its, near, open))
-            return e;
-        *import = new heddle_import{std::move(open)};
-        return HEDDLE_SUCCESS;
+        auto made = std::make_unique<heddle_import>();
+        const Error e = import_memory(its, near, *made);
+        if (!e)
+            *import = made.release();
+        return e;
     });
 }
 
-void *heddle_import_address(const heddle_import *import)
-{
-    return import ? import->open.at : nullptr;
-}
+void *heddle_import_address(const heddle_import *import) { return import ? import->at : nullptr; }
 
 void heddle_import_release(heddle_import *import) { delete import; }
 
@@ -196,9 +179,9 @@ int heddle_shared_make(int64_t bytes, heddle_shared_name *name, heddle_shared **
         return HEDDLE_ERR_ARG;
     return gpu::answer([&]() -> Error {
         auto made = std::make_unique<heddle_shared>();
-        if (const Error e = made->memory.make(static_cast<size_t>(bytes), "heddle-window"))
+        if (const Error e = made->make(static_cast<size_t>(bytes), "heddle-window"))
             return e;
-        const SharedName its = made->memory.name();
+        const SharedName its = made->name();
         *name = {};
         std::memcpy(name->internal, &its, sizeof its);
         *shared = made.release();
@@ -214,23 +197,20 @@ int heddle_shared_open(const heddle_shared_name *name, heddle_shared **shared)
         SharedName its;
         std::memcpy(&its, name->internal, sizeof its);
         auto opened = std::make_unique<heddle_shared>();
-        if (const Error e = opened->memory.open(its))
-            return e;
-        *shared = opened.release();
-        return HEDDLE_SUCCESS;
+        const Error e = opened->open(its);
+        if (!e)
+            *shared = opened.release();
+        return e;
     });
 }
 
 void heddle_shared_opened(heddle_shared *shared)
 {
     if (shared)
-        shared->memory.close_file();
+        shared->close_file();
 }
 
-void *heddle_shared_address(const heddle_shared *shared)
-{
-    return shared ? shared->memory.at() : nullptr;
-}
+void *heddle_shared_address(const heddle_shared *shared) { return shared ? shared->at() : nullptr; }
 
 void heddle_shared_close(heddle_shared *shared) { delete shared; }
 

@@ -3,13 +3,8 @@
 // one-sided communication.
 #pragma once
 
-#include "gpu/core/backend.hpp"
+#include "pipeline/peer_memory/imports.hpp"
 
 #include <heddle_message.h>
 
-namespace heddle::pipeline {
-
-// Whose memory an import is. False where that is not known.
-bool memory_of(const heddle_import &import, gpu::Memory &memory);
-
-} // namespace heddle::pipeline
+struct heddle_import : heddle::pipeline::Import {};
