@@ -155,7 +155,7 @@ Slot find_get_slot(uint64_t process, uint16_t number, uint64_t message)
 
 // ---- RTR: the receiver ----
 
-bool post_rtr(uint64_t sender, uint64_t after, const RtrBuffer &buffer)
+bool post_rtr(uint64_t sender, uint64_t after, const RtrRecord &its)
 {
     RtrRecord *const record =
         sender == process_id().process ? nullptr : record_of(slots_of(sender), after);
@@ -165,15 +165,8 @@ bool post_rtr(uint64_t sender, uint64_t after, const RtrBuffer &buffer)
     const Slot slot(&record->word, after);
     if (!slot.change(SlotState::none, SlotState::filling))
         return false;
-    record->process = process_id().process;
-    record->capacity = buffer.capacity;
-    record->at = buffer.at;
-    record->span = buffer.span;
-    record->shift = buffer.shift;
-    record->count = buffer.count;
-    record->flattened = buffer.flattened;
-    if (buffer.flattened)
-        std::memcpy(record->type, buffer.type, buffer.flattened);
+    std::memcpy(&record->process, &its.process,
+                offsetof(RtrRecord, type) - offsetof(RtrRecord, process) + its.flattened);
     slot.set(SlotState::open);
     return true;
 }

@@ -34,7 +34,7 @@ constexpr size_t most_flattened = 384;
 
 // But for the handle, and for types, it is one cache line.
 struct alignas(64) RtrRecord {
-    uint64_t word;
+    uint64_t word;    // its slot
     uint64_t process; // the receiver's
     int64_t capacity; // packed bytes of its buffer
     MemoryHandle at;  // of the memory that these lie in
@@ -43,17 +43,10 @@ struct alignas(64) RtrRecord {
     // the beginning of that memory.
     int64_t shift;
     int64_t count;
-    uint64_t flattened; // bytes of `type`; 0: it is dense
+    size_t flattened; // bytes of `type`; 0: it is dense
     unsigned char type[most_flattened];
 };
 static_assert(offsetof(RtrRecord, at) + offsetof(MemoryHandle, key) <= 64);
-// The same, of the receiver. `type` is the caller's.
-struct RtrBuffer {
-    MemoryHandle at;
-    int64_t span = 0, capacity = 0, shift = 0, count = 0;
-    size_t flattened = 0;
-    const unsigned char *type = nullptr;
-};
 
 struct Slots {
     static constexpr uint16_t gets = 8190;
@@ -130,8 +123,9 @@ Slot find_get_slot(uint64_t process, uint16_t number, uint64_t message);
 // ---- RTR: the receiver ----
 
 // For the message that `sender`, another process, sends after `after`, if it has no more bytes than
-// the buffer. False where the sender's slots cannot be seen, or the one is in use.
-bool post_rtr(uint64_t sender, uint64_t after, const RtrBuffer &buffer);
+// the buffer. False where the sender's slots cannot be seen, or the one is in use. Of the record
+// all is read but its slot.
+bool post_rtr(uint64_t sender, uint64_t after, const RtrRecord &its);
 // One that was posted; null: none was.
 Slot find_rtr(uint64_t sender, uint64_t after);
 // Nobody waits for it any more: it is freed now, or will be once nobody writes. Null is ignored.

@@ -3,8 +3,7 @@
 
 #include "engine/checked.hpp"
 #include "pipeline/counters.hpp"
-
-#include <array>
+#include "pipeline/peer_memory/process.hpp"
 
 namespace heddle::pipeline {
 
@@ -30,25 +29,25 @@ bool post_rtr(const Limits &limits, const heddle_rtr &rtr, const Buffer &buffer)
 {
     if (!rtr.sender || !rtr.after || !buffer.on_device() || !limits.allow(Mode::reference))
         return false;
-    RtrBuffer its;
-    std::array<unsigned char, most_flattened> type;
+    RtrRecord its; // as much of it as is needed
     const heddle_side &side = buffer.side();
+    its.flattened = 0;
     if (!buffer.dense()) {
         if (is_scattered(side.type, buffer.bytes()) || !side.buf || side.offset ||
-            heddle_flatten_size(side.type, &its.flattened) || its.flattened > type.size() ||
-            heddle_flatten(side.type, type.data(), type.size()))
+            heddle_flatten_size(side.type, &its.flattened) || its.flattened > most_flattened ||
+            heddle_flatten(side.type, its.type, most_flattened))
             return false;
-        its.type = type.data();
-        its.count = side.count;
     }
     const auto at = buffer.export_own(limits.in_place);
     if (!at)
         return false;
     const Buffer::Span span = buffer.span();
+    its.process = process_id().process;
+    its.capacity = buffer.bytes();
     its.at = *at;
     its.span = span.bytes;
-    its.capacity = buffer.bytes();
     its.shift = buffer.dense() ? 0 : static_cast<char *>(side.buf) - span.first;
+    its.count = side.count;
     const bool posted = post_rtr(rtr.sender, rtr.after, its);
     count(Counter::rtrs_posted, posted);
     return posted;
