@@ -107,19 +107,20 @@ Error start(Port &port, const heddle_message_description &asked, const Request &
     const bool is_persistent = asked.flags & HEDDLE_MESSAGE_PERSISTENT;
     if (asked.previous)
         fetch_rtr(asked.previous);
-    Facts facts{asked.peer, request.buffer, asked.flags, asked.eager_limit, false, port.get_runs()};
+    Peer &peer = port.peer(asked.peer);
+    Facts facts{request.buffer, asked.flags, asked.eager_limit, false, port.get_runs()};
     if (asked.previous && can_put(facts, port.limits()))
         facts.has_rtr = wait_for_rtr(port, asked.peer, asked.previous, is_persistent);
     Choice choice;
     const Sender *sender = nullptr;
     do { // a put may turn out to be impossible: the RTR is as good as none then
-        choice = select(facts, port.limits(), port.peers());
+        choice = select(facts, port.limits(), peer);
         sender = begin(port, choice.path, asked.previous, is_persistent, request);
     } while (!sender && std::exchange(facts.has_rtr, false));
     if (!sender && choice.path > HEDDLE_PATH_NATIVE)
         choice = {HEDDLE_PATH_PACK, "short, and its allocation is not exported"};
     if (choice.for_misses)
-        port.peers().note_skipped_get(asked.peer);
+        --peer.gets.skipped;
     result.path = choice.path;
     result.reason = choice.reason;
     if (!sender) {

@@ -27,8 +27,7 @@ struct Asked {
     heddle_message_path path(int flags, int64_t eager_limit = INT64_MAX,
                              int64_t length = bytes) const
     {
-        return select({nullptr, buffer.first(length), flags, eager_limit, has_rtr, get_runs},
-                      limits, peers)
+        return select({buffer.first(length), flags, eager_limit, has_rtr, get_runs}, limits, peer)
             .path;
     }
 
@@ -36,7 +35,7 @@ struct Asked {
     const gpu::Memory memory{device0, bytes};
     const wire::Buffer buffer;
     wire::Limits limits;
-    wire::Peers peers;
+    wire::Peer peer;
     bool has_rtr = false, get_runs = false;
 };
 
@@ -71,11 +70,11 @@ TEST_CASE("select: after a miss as many gets are packed as the peer's history sa
     CHECK(asked.path(HEDDLE_MESSAGE_NODE) == HEDDLE_PATH_PACK);
     asked.limits.peer = HEDDLE_PEER_AUTO;
     for (const int skipped : {1, 3, 7, 15, 15}) {
-        asked.peers.note_miss(nullptr);
+        asked.peer.gets.miss();
         for (int i = 0; i < skipped; ++i) {
             CHECK(asked.path(HEDDLE_MESSAGE_NODE) == HEDDLE_PATH_PACK);
             CHECK(asked.path(HEDDLE_MESSAGE_NODE) == HEDDLE_PATH_PACK); /* asking changes nothing */
-            asked.peers.note_skipped_get(nullptr);
+            --asked.peer.gets.skipped;
         }
         CHECK(asked.path(HEDDLE_MESSAGE_NODE) == HEDDLE_PATH_GET);
     }

@@ -9,67 +9,27 @@
 
 namespace heddle::pipeline {
 
-class Peers {
-public:
-    // How a peer took the last message.
-    void note_mode(const void *peer, Mode mode) { noted_[peer].mode = mode; }
-    Mode mode(const void *peer) const { return get(peer).mode; }
+// Messages for which something is not tried.
+struct BackOff {
+    static constexpr int most = 15;
 
-    // ---- gets ----
+    int skipped = 0; // how many more
+    int missed = 0;  // how many were to be after the last miss
 
-    // A receiver that cannot read a get has the next 15 messages packed. One that missed the
-    // time-out has the next one packed, and with each miss twice as many more, up to 15. A get
-    // that it reads in time ends that.
-    void note_refusal(const void *peer) { noted_[peer].gets = {most_skipped, most_skipped}; }
-    void note_miss(const void *peer) { noted_[peer].gets.miss(); }
-    void note_read(const void *peer) { noted_[peer].gets.missed = 0; }
-    bool skips_gets(const void *peer) const { return get(peer).gets.skipped > 0; }
-    void note_skipped_get(const void *peer) { --noted_[peer].gets.skipped; }
-    // Bytes were pushed to it, and are there until a receive asks for them. Its port keeps no more
-    // than a few of those.
-    void note_pushed(const void *peer) { ++noted_[peer].pushed; }
-    void note_received(const void *peer)
-    {
-        if (get(peer).pushed > 0) // it may have been forgotten
-            --noted_[peer].pushed;
-    }
-    bool is_full(const void *peer) const { return get(peer).pushed >= most_pushed; }
+    // The next one, and with each miss twice as many more.
+    void miss() { skipped = missed = std::min(2 * missed + 1, most); }
+};
 
-    // ---- puts ----
-
-    // Whether its next RTR is waited for. After one that did not come the next is not, and with
-    // each twice as many more, up to 15, until one comes.
-    bool awaits_rtr(const void *peer) const { return get(peer).rtrs.skipped == 0; }
-    void note_rtr(const void *peer) { noted_[peer].rtrs = {}; }
-    // None came, though it was waited for.
-    void note_missing_rtr(const void *peer) { noted_[peer].rtrs.miss(); }
-    void note_skipped_rtr(const void *peer) { --noted_[peer].rtrs.skipped; }
-
-    void forget(const void *peer) { noted_.erase(peer); }
-
-private:
-    static constexpr int most_skipped = 15;
+struct Peer {
     static constexpr int most_pushed = 64; // some 8 KiB each
 
-    struct BackOff {
-        int skipped = 0; // how many more are
-        int missed = 0;  // how many were to be after the last miss
-
-        void miss() { skipped = missed = std::min(2 * missed + 1, most_skipped); }
-    };
-    struct Noted {
-        Mode mode = Mode::value;
-        BackOff gets;
-        BackOff rtrs;
-        int pushed = 0; // messages that it has and has not asked for
-    };
-    Noted get(const void *peer) const
-    {
-        const auto noted = noted_.find(peer);
-        return noted == noted_.end() ? Noted() : noted->second;
-    }
-
-    std::map<const void *, Noted> noted_;
+    Mode mode = Mode::value; // how it took the last message
+    // Gets, after one that it cannot read (the most) or did not read in time. One that it reads
+    // ends that.
+    BackOff gets;
+    BackOff rtrs;   // waits for its RTRs, until one comes
+    int pushed = 0; // messages whose bytes its port keeps until a receive asks for them
 };
+using Peers = std::map<const void *, Peer>;
 
 } // namespace heddle::pipeline

@@ -358,7 +358,7 @@ void Port::lose(const void *peer, Error error)
 {
     see_read();
     advance_ready();
-    peers_.forget(peer);
+    peers_.erase(peer);
     std::erase_if(abandoned_, [=](const auto &each) { return !peer || each.second == peer; });
     for (const auto &[id, message] : messages_)
         if (!peer || message->peer() == peer) {

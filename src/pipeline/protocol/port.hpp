@@ -58,7 +58,7 @@ public:
 
     const Limits &limits() const { return limits_; }
     Transfers &transfers() { return transfers_; }
-    Peers &peers() { return peers_; }
+    Peer &peer(const void *peer) { return peers_[peer]; }
     Unexpected &unexpected() { return unexpected_; }
     RemoteTypes &remote_types() { return remote_types_; }
     Staging &sending(Mode mode) { return sending_[static_cast<size_t>(mode)]; }

@@ -109,7 +109,7 @@ public:
         if (done_ == bytes()) {
             count(Counter::delivered);
             count(Counter::sent_by_reference);
-            port_.peers().note_mode(peer_, mode_);
+            port_.peer(peer_).mode = mode_;
         }
         finish();
     }
@@ -228,15 +228,14 @@ private:
 
 bool wait_for_rtr(Port &port, const void *peer, uint64_t after, bool is_persistent)
 {
-    Peers &peers = port.peers();
-    const bool waits = peers.awaits_rtr(peer);
+    BackOff &rtrs = port.peer(peer).rtrs;
     while (!is_rtr_open(after)) { // most look once
-        if (!waits)
-            return peers.note_skipped_rtr(peer), false;
+        if (rtrs.skipped > 0)
+            return --rtrs.skipped, false;
         if (!port.may_wait_for_rtr(is_persistent ? persistent_rtr_timeout : rtr_timeout))
-            return peers.note_missing_rtr(peer), false;
+            return rtrs.miss(), false;
     }
-    peers.note_rtr(peer);
+    rtrs = {};
     return true;
 }
 

@@ -46,8 +46,8 @@ public:
     }
     ~RndvSend() override
     {
-        if (is_get() && copy_ == Copy::withdrawn)
-            port_.peers().note_received(peer_);
+        if (Peer &its = port_.peer(peer_); is_get() && copy_ == Copy::withdrawn && its.pushed > 0)
+            --its.pushed; // unless it was forgotten
     }
 
     // Right after it was made. Otherwise nothing has happened.
@@ -61,7 +61,7 @@ public:
     void pack_early()
     {
         if (within_ || !envelope_.exports || !packs() || !bytes() ||
-            (!is_get() && port_.peers().mode(peer_) != Mode::reference))
+            (!is_get() && port_.peer(peer_).mode != Mode::reference))
             return;
         const bool is_only = port_.is_quiet();
         if (const Error e = caught([&] {
@@ -253,9 +253,9 @@ private:
         wanted_ = done_ = bytes;
         count(Counter::sent_by_reference);
         count(Counter::sent_in_place, own_.has_value());
-        port_.peers().note_mode(peer_, Mode::reference);
+        port_.peer(peer_).mode = Mode::reference;
         if (is_get())
-            port_.peers().note_read(peer_);
+            port_.peer(peer_).gets.missed = 0;
         port_.ready(*this);
     }
 
@@ -311,7 +311,7 @@ private:
             // Chunks of another size than this end would make cannot be packed early.
             const bool fits = header.mode != Mode::reference || own_ ||
                               header.chunk == chunk_of(header.mode, bytes(), port_.limits().chunk);
-            port_.peers().note_mode(peer_, fits ? header.mode : Mode::value);
+            port_.peer(peer_).mode = fits ? header.mode : Mode::value;
         }
         note_answer();
         other_ = header.from;
@@ -346,7 +346,7 @@ private:
             asked_place_ = header.granted > 0 ? header.bytes : 0;
             return tell_place();
         }
-        port_.peers().note_refusal(peer_);
+        port_.peer(peer_).gets = {BackOff::most, BackOff::most};
         ask_for_copy();
     }
 
@@ -568,7 +568,7 @@ private:
 
     void push(Chunk &copy)
     {
-        port_.peers().note_miss(peer_);
+        port_.peer(peer_).gets.miss();
         count(Counter::sent_by_value);
         Header with = header(Kind::pushed);
         with.bytes = bytes();
@@ -576,7 +576,7 @@ private:
         copy.state = Chunk::State::carried;
         if (const Error e = port_.send(peer_, id(), with, bytes_.get(), &copy, &done))
             return carried(copy, e);
-        port_.peers().note_pushed(peer_);
+        ++port_.peer(peer_).pushed;
         if (done)
             erase(copy);
     }

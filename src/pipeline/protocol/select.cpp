@@ -132,7 +132,7 @@ bool can_put(const Facts &facts, const Limits &limits)
            limits.allow(Mode::reference);
 }
 
-Choice select(const Facts &facts, const Limits &limits, const Peers &peers)
+Choice select(const Facts &facts, const Limits &limits, const Peer &peer)
 {
     if (has(facts, HEDDLE_MESSAGE_NATIVE))
         return {HEDDLE_PATH_NATIVE, "long and dense: the transport's own way"};
@@ -144,9 +144,9 @@ Choice select(const Facts &facts, const Limits &limits, const Peers &peers)
         return {HEDDLE_PATH_PACK, reason};
     if (has(facts, HEDDLE_MESSAGE_SELF))
         return {HEDDLE_PATH_SELF, "one move from buffer to buffer"};
-    if (peers.is_full(facts.peer))
+    if (peer.pushed >= Peer::most_pushed)
         return {HEDDLE_PATH_PACK, "short, and many that were pushed to it are not received"};
-    if (peers.skips_gets(facts.peer))
+    if (peer.gets.skipped > 0)
         return {HEDDLE_PATH_PACK, "short, and its receiver missed a time-out or cannot read", true};
     return {HEDDLE_PATH_GET, facts.buffer.dense() ? "short, and dense device memory of this node"
                                                   : "short and persistent: an RTR may follow"};

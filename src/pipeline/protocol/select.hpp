@@ -8,11 +8,10 @@
 
 namespace heddle::pipeline {
 
-class Peers;
+struct Peer;
 
 // What a sender knows before it begins.
 struct Facts {
-    const void *peer;
     const Buffer &buffer;
     int flags;           // of enum heddle_message_flag
     int64_t eager_limit; // bytes
@@ -28,7 +27,7 @@ struct Choice {
 
 // Whether an RTR would be of use.
 bool can_put(const Facts &facts, const Limits &limits);
-Choice select(const Facts &facts, const Limits &limits, const Peers &peers);
+Choice select(const Facts &facts, const Limits &limits, const Peer &peer);
 // Prints what a sender chose. `envelope`: of its message; null where the caller packs it.
 void log_choice(const Facts &facts, const Choice &choice, const Envelope *envelope);
 // Prints that a receiver asks for a sender's message by value after all.
