@@ -14,10 +14,9 @@ namespace heddle::pipeline {
 Port::Port(const heddle_transport &transport, const Limits &limits)
     : transport_(transport),
       limits_(limits),
-      sending_{Staging(Mode::value, limits.staging), Staging(Mode::shared, limits.staging),
-               Staging(Mode::reference, limits.staging)},
-      receiving_(Mode::value, limits.staging),
-      early_(Mode::reference, limits.staging / 2)
+      staging_{Staging(Mode::value, limits.staging), Staging(Mode::value, limits.staging),
+               Staging(Mode::shared, limits.staging), Staging(Mode::reference, limits.staging),
+               Staging(Mode::reference, limits.staging / 2)}
 {
 }
 
@@ -64,17 +63,12 @@ Sender *Port::find_own(uint64_t message, uint64_t process) const
     return process == process_id().process ? find_sender(message) : nullptr;
 }
 
-template <class F> Sender *Port::find_sender_if(F &&is_so) const
-{
-    for (const auto &[id, message] : messages_)
-        if (Sender *const sender = message->as_sender(); sender && is_so(*sender))
-            return sender;
-    return nullptr;
-}
-
 const Sender *Port::unmatched() const
 {
-    return find_sender_if([](const Sender &each) { return each.waits_for_match(); });
+    for (const auto &[id, message] : messages_)
+        if (const Sender *const sender = message->as_sender(); sender && sender->waits_for_match())
+            return sender;
+    return nullptr;
 }
 
 bool Port::get_runs() const
@@ -111,8 +105,8 @@ void Port::end(Message &message)
 void Port::update_active()
 {
     active_ = !ready_.empty() || !ended_.empty() || !notices_.empty() || !watched_.empty() ||
-              !losses_.empty() || !transfers_.empty() || receiving_.anyone_waits() ||
-              std::any_of(sending_.begin(), sending_.end(),
+              !losses_.empty() || !transfers_.empty() ||
+              std::any_of(staging_.begin(), staging_.end(),
                           [](const Staging &one) { return one.anyone_waits(); });
 }
 
@@ -141,8 +135,11 @@ Error Port::progress(int &events)
     const Error e = caught([&] {
         take_losses();
         events = look_at_slots();
-        for (int more = 1; more > 0; events += more)
-            more = transfers_.progress() + advance_ready() + serve();
+        for (int more = 1; more > 0; events += more) {
+            more = transfers_.progress() + advance_ready();
+            for (Staging &staging : staging_)
+                more += staging.serve();
+        }
         events += transfers_.begin_next();
         events += notify_endings();
     });
@@ -186,14 +183,6 @@ int Port::advance_ready()
         advanced += static_cast<int>(advancing_.size());
     }
     return advanced;
-}
-
-int Port::serve()
-{
-    int served = receiving_.serve();
-    for (Staging &staging : sending_)
-        served += staging.serve();
-    return served;
 }
 
 int Port::notify_endings()

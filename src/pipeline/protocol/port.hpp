@@ -61,11 +61,11 @@ public:
     Peer &peer(const void *peer) { return peers_[peer]; }
     Unexpected &unexpected() { return unexpected_; }
     RemoteTypes &remote_types() { return remote_types_; }
-    Staging &sending(Mode mode) { return sending_[static_cast<size_t>(mode)]; }
-    Staging &receiving() { return receiving_; }
+    Staging &receiving() { return staging_[0]; }
+    Staging &sending(Mode mode) { return staging_[1 + static_cast<size_t>(mode)]; }
     // For chunks of messages that may never be received. They are counted apart, so that they are
     // not in the way of others (where the process's slab_limit has room for both).
-    Staging &early() { return early_; }
+    Staging &early() { return staging_.back(); }
 
     // Calls the message's look() in each progress, until that returns false. Each look takes a
     // while: so only some are watched. Returns the message.
@@ -119,8 +119,6 @@ private:
     Errand &new_errand(uint64_t message, Chunk *chunk, uint64_t pushed = 0);
     Message *find(uint64_t id) const;
     Sender *find_sender(uint64_t id) const;
-    // The oldest of which that is true; null where there is none.
-    template <class F> Sender *find_sender_if(F &&is_so) const;
     // Carries out what concerns a message; an error ends it.
     template <class F> Error carry_out(Message &message, F &&what);
     // The same where nobody else is to hear of that.
@@ -129,7 +127,6 @@ private:
         static_cast<void>(carry_out(message, what));
     }
     int advance_ready();
-    int serve();
     int notify_endings();
     int look_at_slots();
     void see_read();
@@ -146,8 +143,7 @@ private:
     Peers peers_;
     Unexpected unexpected_;
     RemoteTypes remote_types_;
-    std::array<Staging, modes> sending_; // by mode
-    Staging receiving_, early_;
+    std::array<Staging, 1 + modes + 1> staging_; // receiving, sending by mode, early
     int active_ = 0;
     bool inside_ = false;     // heddle_port_progress
     bool is_sending_ = false; // the transport may tell of a loss, amid whatever sends
