@@ -64,7 +64,7 @@ typedef struct heddle_transport {
     /* Sends `header`, and, if `bytes` is not 0, the host memory at `data`. `peer` is what the
      * caller named the other end of the message with. `header` may go once the call returns; `data`
      * must stay. Returns HEDDLE_SUCCESS with `*done` 1 if nothing of it is needed any more. If it
-     * leaves `*done` at 0, the transport must later call heddle_port_sent with `token`. Any other
+     * leaves `*done` at 0, the transport must later call heddle_port_done with `token`. Any other
      * result: not sent, and `token` is void. Headers and envelopes from one port to one peer must
      * be met in the order in which they were sent; chunks may overtake each other. Must not call
      * the port. */
@@ -119,22 +119,20 @@ HEDDLE_API int heddle_port_peer_mode(const heddle_port *port);
 
 /* None of these calls an `ended`. */
 
-/* The send of `token` is over, and `token` is void.
- * `error`: HEDDLE_SUCCESS, or why it failed (best PEER). */
-HEDDLE_API void heddle_port_sent(heddle_port *port, void *token, int error);
+/* The send of `token` is over, or the bytes of `token` (heddle_port_place) are where they belong.
+ * `error`: HEDDLE_SUCCESS, or why it failed, or they will not come (best PEER). `token` is void
+ * then. A null `token` is ignored. */
+HEDDLE_API void heddle_port_done(heddle_port *port, void *token, int error);
 /* A header came, with its `bytes` bytes at `data`, both valid during the call. Errors: FORMAT or
  * VERSION, if it is not a header of this version and nothing happened, or if it contradicts what
  * its message knows, which fails then. A header of a message that has ended is no error. */
 HEDDLE_API int heddle_port_arrived(heddle_port *port, const void *header, size_t header_bytes,
                                    const void *data, size_t bytes);
 /* A header came whose `bytes` bytes the transport can still put anywhere in host memory. `*where`:
- * where they belong; null: drop them. If it is not null, call heddle_port_placed with `*token` once
+ * where they belong; null: drop them. If it is not null, call heddle_port_done with `*token` once
  * they are there, or will not come. Errors: as heddle_port_arrived. */
 HEDDLE_API int heddle_port_place(heddle_port *port, const void *header, size_t header_bytes,
                                  size_t bytes, void **where, void **token);
-/* The bytes of `token` (heddle_port_place) are where they belong. `error`: HEDDLE_SUCCESS, or why
- * they will not come (best PEER). `token` is void then. A null `token` is ignored. */
-HEDDLE_API void heddle_port_placed(heddle_port *port, void *token, int error);
 /* Whom the bytes of `token` (heddle_port_place) come from; null: nobody waits for them. */
 HEDDLE_API const void *heddle_port_peer(heddle_port *port, const void *token);
 /* `peer` is gone, or, if it is null, all peers are. Their messages end with `error`, and nothing is

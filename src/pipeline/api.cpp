@@ -202,7 +202,7 @@ const int *heddle_port_active(const heddle_port *port) { return port->active(); 
 
 int heddle_port_peer_mode(const heddle_port *port) { return port->limits().peer; }
 
-void heddle_port_sent(heddle_port *port, void *token, int error)
+void heddle_port_done(heddle_port *port, void *token, int error)
 {
     if (token)
         with(port, [&](Port &p) { p.sent(token, Error::of(error)); });
@@ -224,11 +224,6 @@ int heddle_port_place(heddle_port *port, const void *header, size_t header_bytes
         return HEDDLE_ERR_ARG;
     return with_header(port, header, header_bytes,
                        [&](Port &p, const Header &h) { return p.place(h, bytes, where, token); });
-}
-
-void heddle_port_placed(heddle_port *port, void *token, int error)
-{
-    heddle_port_sent(port, token, error);
 }
 
 const void *heddle_port_peer(heddle_port *port, const void *token)

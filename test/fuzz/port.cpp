@@ -433,9 +433,9 @@ private:
         if (token.places && !error)
             std::memcpy(token.where, token.data.data(), token.data.size());
         if (token.places)
-            heddle_port_placed(ports_[token.of], token.token, error);
+            heddle_port_done(ports_[token.of], token.token, error);
         else
-            heddle_port_sent(ports_[token.of], token.token, error);
+            heddle_port_done(ports_[token.of], token.token, error);
     }
     void report_one()
     {

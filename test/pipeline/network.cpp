@@ -140,12 +140,12 @@ bool Network::advance(Parcel &parcel)
         if (to) {
             if (!error)
                 std::memcpy(parcel.where, parcel.data, parcel.bytes);
-            heddle_port_placed(to, parcel.place_token, error);
+            heddle_port_done(to, parcel.place_token, error);
         }
         parcel.state = Parcel::reporting;
     } else {
         if (parcel.token && ends_[parcel.from]->port)
-            heddle_port_sent(ends_[parcel.from]->port, parcel.token,
+            heddle_port_done(ends_[parcel.from]->port, parcel.token,
                              ask(When::sent, parcel.from, parcel.bytes));
         parcel.token = nullptr;
     }

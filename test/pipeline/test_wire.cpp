@@ -274,7 +274,7 @@ TEST_CASE("random headers break nothing", "[wire]")
                     HEDDLE_SUCCESS &&
                 where) {
                 std::memcpy(where, junk.data(), junk.size());
-                heddle_port_placed(port, token, 0);
+                heddle_port_done(port, token, 0);
             }
         }
     }

@@ -24,7 +24,7 @@ static void sent(void *request, ucs_status_t status, void *user_data)
 {
     struct sending *s = user_data;
     if (s->port != NULL) {
-        heddle_port_sent(s->port, s->token, MPIDI_UCX_error_of(s->vni, s->ep, status));
+        heddle_port_done(s->port, s->token, MPIDI_UCX_error_of(s->vni, s->ep, status));
         MPIDI_UCX_note_status(s->vni, s->ep, status);
     }
     MPL_free(s);
@@ -82,7 +82,7 @@ static void placed(void *request, ucs_status_t status, size_t length, void *user
     struct placing *p = user_data;
     const void *from = status == UCS_OK ? NULL : heddle_port_peer(p->port, p->token);
     (void)length;
-    heddle_port_placed(p->port, p->token, MPIDI_UCX_error_of(p->vni, (ucp_ep_h)from, status));
+    heddle_port_done(p->port, p->token, MPIDI_UCX_error_of(p->vni, (ucp_ep_h)from, status));
     MPL_free(p);
     if (request != NULL)
         ucp_request_release(request);
