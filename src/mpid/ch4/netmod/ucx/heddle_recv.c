@@ -150,6 +150,22 @@ static void keep_landing(int vni, void *memory, MPI_Aint bytes)
 
 void MPIDI_UCX_landings_free(int vni) { trim_landings(vni, 0, 0); }
 
+/* The message of a receive is elsewhere, and comes without any more of it. `landed`: the envelope;
+ * null: it cannot be read. */
+static void meet_envelope(MPIR_Request *rreq, const struct MPIDI_UCX_buffer *buffer,
+                          MPIR_Comm *comm, const void *landed, const ucp_tag_recv_info_t *info,
+                          const heddle_rtr *rtr)
+{
+    const int vni = MPIDI_Request_get_vci(rreq);
+    struct MPIDI_UCX_envelope envelope = {.error = HEDDLE_SUCCESS};
+    if (landed != NULL)
+        memcpy(envelope.data, landed, MPL_MIN(info->length, sizeof(envelope.data)));
+    else
+        envelope.error = HEDDLE_ERR_FORMAT;
+    MPIDI_UCX_envelope_read(&envelope, comm, vni, info);
+    MPIDI_UCX_envelope_receive(rreq, buffer, vni, &envelope, rtr);
+}
+
 /* ---- receives into devices' buffers ---------------------------------------------------------- */
 
 struct MPIDI_UCX_receive {
@@ -214,19 +230,6 @@ static MPI_Aint end_in_host(struct MPIDI_UCX_receive *r, ucs_status_t status,
     return info->length;
 }
 
-/* The message is elsewhere, and comes without any more of this receive. */
-static void meet_envelope(struct MPIDI_UCX_receive *r, ucs_status_t status,
-                          const ucp_tag_recv_info_t *info, const heddle_rtr *rtr)
-{
-    struct MPIDI_UCX_envelope envelope = {.error = status == UCS_OK ? HEDDLE_SUCCESS
-                                                                    : HEDDLE_ERR_FORMAT};
-    r->is_enveloped = true;
-    if (status == UCS_OK)
-        memcpy(envelope.data, r->staging, MPL_MIN(info->length, sizeof(envelope.data)));
-    MPIDI_UCX_envelope_read(&envelope, r->wanted.comm, r->wanted.vni, info);
-    MPIDI_UCX_envelope_receive(r->rreq, &r->buffer, r->wanted.vni, &envelope, rtr);
-}
-
 static void received(void *request, ucs_status_t status, const ucp_tag_recv_info_t *info,
                      void *user_data)
 {
@@ -238,7 +241,9 @@ static void received(void *request, ucs_status_t status, const ucp_tag_recv_info
     note_over(r->rreq);
     /* Nobody frees `r` meanwhile, though the call that posted the receive may still be running. */
     if (status != UCS_ERR_CANCELED && (info->sender_tag & MPIDI_UCX_ENVELOPE_BIT)) {
-        meet_envelope(r, status, info, rtr);
+        r->is_enveloped = true;
+        meet_envelope(r->rreq, &r->buffer, r->wanted.comm, status == UCS_OK ? r->staging : NULL,
+                      info, rtr);
     } else {
         if (rtr != NULL)
             (void)heddle_rtr_end(rtr);
@@ -357,35 +362,22 @@ static ucs_status_t place(const struct MPIDI_UCX_posted *posted, MPI_Aint bytes)
     return mpi_errno == MPI_SUCCESS ? UCS_OK : UCS_ERR_IO_ERROR;
 }
 
-/* Of a receive that has landed nowhere else the buffer's first bytes are the envelope. */
-static void read_envelope(const struct MPIDI_UCX_posted *posted,
-                          struct MPIDI_UCX_envelope *envelope)
-{
-    if (posted->landing != NULL)
-        memcpy(envelope->data, posted->landing, sizeof(envelope->data));
-    else if (MPIR_Typerep_read(posted->buf, posted->count, posted->datatype, envelope->data,
-                               sizeof(envelope->data)) != MPI_SUCCESS)
-        envelope->error = HEDDLE_ERR_FORMAT;
-}
-
 bool MPIDI_UCX_gpu_received(MPIR_Request *rreq, ucs_status_t *status,
                             const ucp_tag_recv_info_t *info)
 {
     const struct MPIDI_UCX_posted posted = MPIDI_UCX_REQ(rreq).posted;
-    const int vni = MPIDI_Request_get_vci(rreq);
     const bool met = *status != UCS_ERR_CANCELED && (info->sender_tag & MPIDI_UCX_ENVELOPE_BIT);
-    struct MPIDI_UCX_envelope envelope = {.error = HEDDLE_SUCCESS};
+    const void *landed = posted.landing;
+    char first[HEDDLE_ENVELOPE_BYTES]; /* where it has landed in the buffer */
     struct MPIDI_UCX_buffer buffer;
 
     note_over(rreq);
     if (met) {
         MPIDI_UCX_describe_any(posted.buf, posted.count, posted.datatype, &buffer);
-        if (*status != UCS_OK)
-            envelope.error = HEDDLE_ERR_FORMAT;
-        else if (!MPIDI_UCX_IS_FAILED(info))
-            read_envelope(&posted, &envelope);
-        MPIDI_UCX_envelope_read(&envelope, posted.comm, vni, info);
-        MPIDI_UCX_envelope_receive(rreq, &buffer, vni, &envelope, NULL);
+        if (landed == NULL && MPIR_Typerep_read(posted.buf, posted.count, posted.datatype, first,
+                                                sizeof(first)) == MPI_SUCCESS)
+            landed = first;
+        meet_envelope(rreq, &buffer, posted.comm, *status == UCS_OK ? landed : NULL, info, NULL);
     } else if (posted.landing != NULL && *status == UCS_OK) {
         *status = place(&posted, (MPI_Aint)info->length);
     }
