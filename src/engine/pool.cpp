@@ -15,15 +15,20 @@ namespace heddle {
 
 namespace {
 
-// What lies idle at most: as much as glibc's malloc keeps of a program that frees large blocks.
+// Nothing is kept from the sanitizer, or it would miss what is used after its end.
 #if defined(HEDDLE_ADDRESS_SANITIZER)
-constexpr size_t most_idle = 0; // or the sanitizer would miss what is used after its end
+constexpr size_t kept = 0;
 #else
-constexpr size_t most_idle = size_t{64} << 20;
+constexpr size_t kept = 1;
 #endif
+// What lies idle at most: as much as glibc's malloc keeps of a program that frees large blocks. Of
+// what messages land in nobody may have touched more than a page: then addresses are all it takes.
+constexpr size_t most_idle = kept * (size_t{64} << 20), most_staging = kept * (size_t{256} << 20);
 
 class Pool {
 public:
+    explicit constexpr Pool(size_t most) : most_(most) {}
+
     // The latest of exactly so many bytes; none: null.
     PoolBlock take(size_t bytes) noexcept
     {
@@ -39,9 +44,9 @@ public:
     PoolBlock keep(PoolBlock block) noexcept
     {
         const std::lock_guard lock(lock_);
-        if (block.bytes > most_idle)
+        if (block.bytes > most_)
             return block;
-        if (count_ == idle_.size() || bytes_ > most_idle - block.bytes)
+        if (count_ == idle_.size() || bytes_ > most_ - block.bytes)
             return remove(0);
         idle_[count_++] = block;
         bytes_ += block.bytes;
@@ -64,16 +69,18 @@ private:
         return removed;
     }
 
+    const size_t most_; // bytes that lie idle
     SpinLock lock_;
-    std::array<PoolBlock, 32> idle_{}; // the longest idle first
+    std::array<PoolBlock, 64> idle_{}; // the longest idle first
     size_t count_ = 0;
     size_t bytes_ = 0;
 };
 
-constinit Pool arrays, scratch; // never destroyed: types may outlive them
+// By use. Never destroyed: types may outlive them.
+constinit Pool pools[] = {Pool(most_idle), Pool(most_idle), Pool(most_staging)};
 constinit std::atomic<BlockEnds> block_ends{nullptr};
 
-Pool &pool_of(PoolUse use) { return use == PoolUse::arrays ? arrays : scratch; }
+Pool &pool_of(PoolUse use) { return pools[static_cast<size_t>(use)]; }
 
 void free_block(PoolBlock block, PoolUse use) noexcept
 {
@@ -93,8 +100,10 @@ PoolBlock take_block(size_t bytes, PoolUse use)
     if (size >= least_pooled)
         if (const PoolBlock found = pool_of(use).take(size); found.at)
             return found;
+    constexpr size_t line = 64;
     auto *const at = static_cast<char *>(
-        size >= least_of_pages ? std::aligned_alloc(page_bytes, size) : std::malloc(size));
+        size < least_pooled ? std::malloc(size)
+                            : std::aligned_alloc(size < least_of_pages ? line : page_bytes, size));
     if (!at)
         throw std::bad_alloc();
     return {at, size};
@@ -112,6 +121,12 @@ void give_block(PoolBlock block, PoolUse use) noexcept
     }
 }
 
-size_t idle_bytes() noexcept { return arrays.bytes() + scratch.bytes(); }
+size_t idle_bytes() noexcept
+{
+    size_t bytes = 0;
+    for (Pool &pool : pools)
+        bytes += pool.bytes();
+    return bytes;
+}
 
 } // namespace heddle

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Host memory for large arrays that come and go with types. A program that makes a type for each
-// message would have the system clear the same pages each time, which takes longer than all else.
+// Host memory for large arrays that come and go with types, and for what messages land in. A
+// program that makes a type for each message would have the system clear the same pages each time,
+// which takes longer than all else.
 #pragma once
 
 #include <bit>
@@ -11,7 +12,7 @@
 namespace heddle {
 
 struct PoolBlock {
-    char *at = nullptr; // as malloc aligns it
+    char *at = nullptr; // as malloc aligns it; what is pooled, by 64 bytes
     size_t bytes = 0;
 };
 
@@ -31,16 +32,17 @@ constexpr size_t block_size(size_t bytes)
 // Blocks of this size and more have pages of their own: they begin and end with a page.
 constexpr size_t page_bytes = 4096, least_of_pages = 8 * page_bytes * 8;
 
-// Blocks of the one use never serve the other.
+// Blocks of one use never serve another.
 enum class PoolUse : uint8_t {
-    arrays, // of types: somebody may keep something about their memory (on_block_end)
-    scratch // data
+    arrays,  // of types: somebody may keep something about their memory (on_block_end)
+    scratch, // data
+    staging  // that messages are sent from and land in, if they land there at all
 };
 
 // block_size(bytes) bytes, not initialized. Errors: std::bad_alloc.
 PoolBlock take_block(size_t bytes, PoolUse use = PoolUse::arrays);
 void give_block(PoolBlock block, PoolUse use = PoolUse::arrays) noexcept;
-// The bytes that lie idle, for both uses.
+// The bytes that lie idle, for all uses.
 size_t idle_bytes() noexcept;
 
 // Is told of each block of pages of arrays before the system gets it back. May be set once.

@@ -53,7 +53,8 @@ const Source memory([](Counts &counts) {
     const char *const use = "bytes of staging memory that are in use";
     counts.push_back({"slabs", "device_used", use, device_used, true});
     counts.push_back({"slabs", "pinned_used", use, pinned_used, true});
-    counts.push_back({"pools", "idle", "bytes of host memory that wait for the next large type",
+    counts.push_back({"pools", "idle",
+                      "bytes of host memory that wait for the next large type or message",
                       static_cast<int64_t>(idle_bytes()), true});
 });
 

@@ -77,7 +77,6 @@ void MPIDI_UCX_all_started(void)
 void MPIDI_UCX_port_finalize(int vni)
 {
     MPIDI_UCX_transport_finalize(vni);
-    MPIDI_UCX_landings_free(vni);
     MPIDI_UCX_parked_free(vni);
     memset(&MPIDI_UCX_vnis[vni], 0, sizeof(MPIDI_UCX_vnis[vni]));
     if (vni == MPIDI_UCX_global.num_vnis - 1)

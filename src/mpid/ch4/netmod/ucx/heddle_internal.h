@@ -60,7 +60,6 @@ extern struct MPIDI_UCX_vni {
     /* Sends that wait for a pack, or for others, oldest first; and those that UCX has. */
     struct MPIDI_UCX_outgoing *waiting, *sending;
     struct MPIDI_UCX_receive *receives; /* into devices' buffers, that UCX has not matched */
-    struct MPIDI_UCX_landing *landings; /* memory that receives keep for later ones, latest first */
     struct MPIDI_UCX_envelope *parked;  /* what probes met, and what is older, oldest first */
     /* The message that was sent last, by destination and tag, with what collides. */
     struct MPIDI_UCX_last {
@@ -188,7 +187,6 @@ void MPIDI_UCX_sends_lost(int vni, ucp_ep_h ep);
 
 /* Receives that only that rank can match end with an error. */
 void MPIDI_UCX_receives_lost(int vni, int world_rank);
-void MPIDI_UCX_landings_free(int vni);
 
 /* ---- heddle_win_origin.c: one-sided operations that are announced (heddle_announced.h) --------
  */

@@ -91,65 +91,6 @@ static void post_rtr(struct wanted *w, const struct MPIDI_UCX_buffer *buffer)
         w->rtr = previous->next;
 }
 
-/* ---- memory that messages land in ------------------------------------------------------------ */
-
-/* A receive longer than one-shots are is met by a message out of host memory, or by an envelope:
- * then its memory was not needed, and nobody touched more of it than a page. Malloc takes long over
- * what is this long (0.5 us for 64 KiB, 10 us for 50 MB, which it maps and unmaps each time): so
- * some are kept for receives to come, the latest first. Each begins with what is known of it. */
-#define MOST_LANDINGS 64
-#define MOST_LANDING_BYTES                                                                         \
-    ((MPI_Aint)4 << 30) /* of a VNI: addresses are not memory, but some systems count them */
-struct MPIDI_UCX_landing {
-    MPI_Aint bytes;
-    struct MPIDI_UCX_landing *prev, *next;
-};
-
-static bool is_long(MPI_Aint bytes)
-{
-    return bytes > MPIR_CVAR_CH4_UCX_GPU_ONESHOT &&
-           bytes >= (MPI_Aint)sizeof(struct MPIDI_UCX_landing);
-}
-
-/* Of at least `*bytes` bytes, and not of many more, which somebody else may want; null: none. */
-static void *take_landing(int vni, MPI_Aint *bytes)
-{
-    struct MPIDI_UCX_landing **kept = &MPIDI_UCX_vnis[vni].landings, *found = *kept;
-    while (found != NULL && (found->bytes < *bytes || found->bytes / 2 > *bytes))
-        found = found->next;
-    if (found != NULL) {
-        DL_DELETE(*kept, found);
-        *bytes = found->bytes;
-    }
-    return found;
-}
-
-/* Frees what is beyond so many, and so many bytes. */
-static void trim_landings(int vni, int most, MPI_Aint bytes)
-{
-    struct MPIDI_UCX_landing **kept = &MPIDI_UCX_vnis[vni].landings, *each, *next;
-    DL_FOREACH_SAFE(*kept, each, next)
-    {
-        if (most > 0 && each->bytes <= bytes) {
-            most--;
-            bytes -= each->bytes;
-        } else {
-            DL_DELETE(*kept, each);
-            heddle_staging_free(each);
-        }
-    }
-}
-
-static void keep_landing(int vni, void *memory, MPI_Aint bytes)
-{
-    struct MPIDI_UCX_landing *kept = memory;
-    kept->bytes = bytes;
-    DL_PREPEND(MPIDI_UCX_vnis[vni].landings, kept);
-    trim_landings(vni, MOST_LANDINGS, MOST_LANDING_BYTES);
-}
-
-void MPIDI_UCX_landings_free(int vni) { trim_landings(vni, 0, 0); }
-
 /* The message of a receive is elsewhere, and comes without any more of it. `landed`: the envelope;
  * null: it cannot be read. */
 static void meet_envelope(MPIR_Request *rreq, const struct MPIDI_UCX_buffer *buffer,
@@ -174,8 +115,8 @@ struct MPIDI_UCX_receive {
     struct MPIDI_UCX_buffer buffer; /* holds a reference to the type */
     struct wanted wanted;           /* that it was posted for */
     void *staging;
-    MPI_Aint staged; /* bytes there, of which UCX is given `room` */
-    MPI_Aint room;
+    MPI_Aint room; /* bytes there. If the receive meets an envelope, nobody touches more of them
+                    * than a page */
     bool is_enveloped;
     bool is_lost; /* nobody is left to send it */
     struct MPIDI_UCX_receive *prev, *next;
@@ -183,10 +124,7 @@ struct MPIDI_UCX_receive {
 
 static void free_receive(struct MPIDI_UCX_receive *r)
 {
-    if (r->is_enveloped && is_long(r->staged))
-        keep_landing(r->wanted.vni, r->staging, r->staged);
-    else
-        heddle_staging_free(r->staging);
+    heddle_staging_free(r->staging);
     MPIR_Datatype_release_if_not_builtin(r->buffer.datatype);
     MPL_free(r);
 }
@@ -298,11 +236,8 @@ static int receive(const struct MPIDI_UCX_buffer *buffer, const struct wanted *w
         .wanted = *wanted,
         .room = MPL_MAX(buffer->bytes, HEDDLE_ENVELOPE_BYTES),
     };
-    r->staged = r->room;
     MPIR_Datatype_add_ref_if_not_builtin(buffer->datatype);
-    if (is_long(buffer->bytes))
-        r->staging = take_landing(wanted->vni, &r->staged);
-    if (r->staging == NULL && (r->staging = MPIDI_UCX_stage(buffer, r->room)) == NULL) {
+    if ((r->staging = MPIDI_UCX_stage(buffer, r->room)) == NULL) {
         free_receive(r);
         MPIR_ERR_SETANDJUMP(mpi_errno, MPI_ERR_NO_MEM, "**nomem");
     }
