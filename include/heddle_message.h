@@ -292,6 +292,10 @@ enum { HEDDLE_FOLD_MOST = 64 };
 /* Returns when it is done. Errors: ARG, COUNT, OP, RANGE, BUFFER, NO_MEMORY, DEVICE. After the last
  * two the target's content is undefined. */
 HEDDLE_API int heddle_fold_run(const heddle_fold *fold);
+/* Begins that, as heddle_transfer_begin does. The description may go once this returns; the imports
+ * must stay until the request has ended. What no device combines at once is done when this returns.
+ */
+HEDDLE_API int heddle_fold_begin(const heddle_fold *fold, heddle_request **request);
 
 /* ---- sending --------------------------------------------------------------------------------- */
 

@@ -122,27 +122,8 @@ Error check(const heddle_fold &fold, Buffer &target)
     return fold.bytes % predefined_info(fold.basic).size ? HEDDLE_ERR_RANGE : HEDDLE_SUCCESS;
 }
 
-struct Ways {
-    std::atomic<int64_t> number{0};
-    std::atomic<int64_t> bytes{0};
-};
-Ways direct, by_message;
-
-const gpu::Source source([](gpu::Counts &counts) {
-    const auto tell = [&](const char *name, const std::atomic<int64_t> &value) {
-        counts.push_back({"collectives", name,
-                          "blocking collectives on device memory by the way they took",
-                          value.load(std::memory_order_relaxed)});
-    };
-    tell("direct", direct.number);
-    tell("bytes_direct", direct.bytes);
-    tell("by_message", by_message.number);
-    tell("bytes_by_message", by_message.bytes);
-});
-
-} // namespace
-
-int heddle_fold_run(const heddle_fold *fold)
+// In one launch by `launches(device, fold)`, or one after the other.
+template <class Launches> int fold_by(const heddle_fold *fold, Launches launches)
 {
     if (!fold || fold->size != sizeof *fold)
         return HEDDLE_ERR_ARG;
@@ -156,8 +137,43 @@ int heddle_fold_run(const heddle_fold *fold)
             return HEDDLE_SUCCESS;
         if (devices && is_for_a_kernel(*fold, target, devices->backend()) &&
             describe(*fold, target, devices->backend(), one))
-            return run_fold(*target.device(), one);
+            return launches(*target.device(), one);
         return run_chain(*fold, target);
+    });
+}
+
+struct Ways {
+    std::atomic<int64_t> number{0};
+    std::atomic<int64_t> bytes{0};
+};
+Ways direct, by_message;
+
+const gpu::Source source([](gpu::Counts &counts) {
+    const auto tell = [&](const char *name, const std::atomic<int64_t> &value) {
+        counts.push_back({"collectives", name, "collectives on device memory by the way they took",
+                          value.load(std::memory_order_relaxed)});
+    };
+    tell("direct", direct.number);
+    tell("bytes_direct", direct.bytes);
+    tell("by_message", by_message.number);
+    tell("bytes_by_message", by_message.bytes);
+});
+
+} // namespace
+
+int heddle_fold_run(const heddle_fold *fold)
+{
+    return fold_by(fold,
+                   [](gpu::Device &device, const gpu::Fold &one) { return run_fold(device, one); });
+}
+
+int heddle_fold_begin(const heddle_fold *fold, heddle_request **request)
+{
+    if (!request)
+        return HEDDLE_ERR_ARG;
+    *request = nullptr;
+    return fold_by(fold, [request](gpu::Device &device, const gpu::Fold &one) {
+        return gpu::begin_fold(device, one, request);
     });
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Vectors that are combined in their order (heddle_fold_run): in one launch, or one after the
- * other.
+ * Vectors that are combined in their order (heddle_fold_run, heddle_fold_begin): in one launch,
+ * or one after the other.
  */
 #include "two.hpp"
 
@@ -50,7 +50,7 @@ public:
             sizeof fold,   from.data(),  static_cast<int64_t>(from.size()),
             &to,           at(target),   static_cast<int64_t>(n_ * sizeof(double)),
             HEDDLE_OP_SUM, HEDDLE_DOUBLE};
-        return heddle_fold_run(&fold);
+        return run(fold);
     }
     bool holds_sum(size_t target, bool with_own) const
     {
@@ -67,9 +67,19 @@ public:
     }
 
 private:
+    /* At once, or begun and waited for, in turn. */
+    int run(const heddle_fold &fold)
+    {
+        heddle_request *request = nullptr;
+        if (runs_++ % 2 == 0)
+            return heddle_fold_run(&fold);
+        const int error = heddle_fold_begin(&fold, &request);
+        return error ? error : heddle_wait(&request);
+    }
     static double value(size_t v, size_t i) { return static_cast<double>(i * 31 + v * 1000); }
     void *at(size_t v) const { return all_[v].at() + skipped_ * sizeof(double); }
 
+    static inline int runs_ = 0;
     size_t n_, skipped_;
     std::vector<gpu::Memory> all_;
 };
@@ -99,6 +109,10 @@ TEST_CASE("vectors are combined in one launch", "[fold]")
                     REQUIRE(v.add(vectors - 1, with_own) == HEDDLE_SUCCESS);
                     CHECK(v.holds_sum(vectors - 1, with_own));
                     CHECK(folds() == before + 1);
+                    if (with_own)
+                        continue;
+                    REQUIRE(v.add(vectors - 1, with_own) == HEDDLE_SUCCESS); /* by the other call */
+                    CHECK(v.holds_sum(vectors - 1, with_own));
                 }
 }
 
@@ -123,6 +137,7 @@ TEST_CASE("a device that fails amid vectors says so", "[fold]")
         Vectors v({device0, device0, device0}, 1000, 0);
         const Switched broken(how);
         CHECK(v.add(2, true) == HEDDLE_ERR_DEVICE);
+        CHECK(v.add(2, true) == HEDDLE_ERR_DEVICE); /* by the other call */
     }
 }
 
@@ -134,6 +149,7 @@ TEST_CASE("what is no fold is refused", "[fold]")
     const heddle_operand from[] = {{memory.at(), nullptr}, {memory.at() + 32, nullptr}};
     heddle_fold fold{sizeof fold, from, 2, &to, memory.at(), 32, HEDDLE_OP_SUM, HEDDLE_DOUBLE};
     CHECK(heddle_fold_run(nullptr) == HEDDLE_ERR_ARG);
+    CHECK(heddle_fold_begin(&fold, nullptr) == HEDDLE_ERR_ARG);
     CHECK(heddle_fold_run(&fold) == HEDDLE_SUCCESS);
     fold.n = 0;
     CHECK(heddle_fold_run(&fold) == HEDDLE_ERR_ARG);

@@ -288,6 +288,15 @@ Error heddle::gpu::begin_transfer(std::span<const heddle_move> asked, std::span<
     return Error::of(begin(asked, known, false, request));
 }
 
+Error heddle::gpu::begin_fold(Device &device, const Fold &fold, heddle_request **request)
+{
+    auto begun = std::make_unique<heddle_request>();
+    if (const Error e = begin_fold(device, fold, begun->tasks))
+        return e;
+    *request = begun->tasks.empty() ? nullptr : begun.release();
+    return HEDDLE_SUCCESS;
+}
+
 int heddle_transfer_begin(const heddle_move *asked, int64_t n, heddle_request **request)
 {
     clear_error_detail();

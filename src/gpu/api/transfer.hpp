@@ -7,11 +7,15 @@
 namespace heddle::gpu {
 
 class Device;
+struct Fold;
 
 // As heddle_transfer_begin, but the caller keeps the types until it has ended. `known`: of each
 // move, or empty.
 Error begin_transfer(std::span<const heddle_move> moves, std::span<const Known> known,
                      heddle_request **request);
+
+// Begins to combine vectors, whose memory the device reaches.
+Error begin_fold(Device &device, const Fold &fold, heddle_request **request);
 
 // As heddle_staging_alloc, near that device's memory; null: ordinary memory.
 Error allocate_staging(int64_t bytes, Device *device, void **ptr);

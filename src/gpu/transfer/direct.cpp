@@ -58,27 +58,6 @@ Error put_kernels(Device &device, Stream stream, std::span<Launch> launches, con
     return e;
 }
 
-// Waits for what was launched; it has no other stages.
-class Launched : public Task {
-public:
-    Launched(DoneRef done, Device &device) : done_(std::move(done)), device_(device)
-    {
-        ++device_.running;
-    }
-    ~Launched() override { --device_.running; }
-    Error progress(bool &ended) override
-    {
-        const Error e = done_.test(ended);
-        ended = ended || e;
-        return e;
-    }
-    Error wait() override { return done_.wait(); }
-
-private:
-    DoneRef done_;
-    Device &device_;
-};
-
 } // namespace
 
 Error Task::wait()
@@ -221,19 +200,9 @@ Error begin_direct(Device &device, std::span<const Direct> moves, bool awaited, 
         if (const Error e =
                 alone ? device.own_stream(stream) : device.stream(stream, can_wait(group)))
             return e;
-        DoneRef done;
-        const Error without = done.acquire(device);
-        if (without && without != HEDDLE_ERR_NO_MEMORY)
-            return without;
-        const Error failed = launch(device, group, stream, done.get(), !awaited);
-        if (failed || without) {
-            // A part of it may run, and its types and buffers are the caller's again when this
-            // returns. Without a completion object its end must also be waited for here.
-            const Error ended = device.backend().stream_synchronize(device.ordinal(), stream);
-            return failed ? failed : ended;
-        }
-        tasks.add(std::make_unique<Launched>(std::move(done), device));
-        return Error{HEDDLE_SUCCESS};
+        return begin_launches(device, stream, tasks, [&](Done *done) {
+            return launch(device, group, stream, done, !awaited);
+        });
     };
     // Large moves go to streams of their own; those between them are a group each.
     size_t group = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Several vectors combined into one, in one launch that the calling thread waits for.
+// Several vectors combined into one, in one launch.
 #include "gpu/core/log.hpp"
 #include "gpu/transfer/run_to_end.hpp"
 #include "gpu/transfer/task.hpp"
@@ -22,6 +22,16 @@ Error run_fold(Device &device, const Fold &fold)
 {
     return run_to_end(device,
                       [&](Stream stream, Done *done) { return put(device, stream, fold, done); });
+}
+
+Error begin_fold(Device &device, const Fold &fold, Tasks &tasks)
+{
+    Stream stream;
+    if (const Error e =
+            device.running == 0 ? device.own_stream(stream) : device.stream(stream, false))
+        return e;
+    return begin_launches(device, stream, tasks,
+                          [&](Done *done) { return put(device, stream, fold, done); });
 }
 
 } // namespace heddle::gpu

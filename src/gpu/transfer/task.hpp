@@ -77,6 +77,8 @@ Error run_kernel(Device &device, const Direct &direct);
 
 // Combines vectors, whose memory the device reaches, and returns when that is done.
 Error run_fold(Device &device, const Fold &fold);
+// Begins that.
+Error begin_fold(Device &device, const Fold &fold, Tasks &tasks);
 
 // Moves whose memory is resolved, on a stream of the caller's. Errors: as
 // heddle_transfer_on_stream.
