@@ -95,7 +95,7 @@ constexpr Setting table[] = {
      "Collectives reduce device buffers of at least so many bytes on the device. -1: never.",
      "-1 where device memory is scarce."},
     {"MPIR_CVAR_CH4_UCX_DIRECT_COLL", SettingKind::of_another, "0, 1", "1",
-     "1: blocking collectives on device memory go straight between the buffers of processes of one "
+     "1: collectives on device memory go straight between the buffers of processes of one "
      "node. 0: by messages. One process that says 0 is enough.",
      "For measurements, or where CUDA IPC does not work."},
     {"MPIR_CVAR_CH4_UCX_YIELD", SettingKind::of_another, "a number, or -1", "-1",

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Blocking collectives that go straight between device buffers of one node. MPIR_Bcast and its kin
- * ask these first (maint/mpich-4.0.2.fork). Each answers false if the collective goes its usual
- * way, at all members alike. Otherwise it is over, and the result is in `*mpi_errno` and
- * `*errflag`. The UCX netmod carries them out (src/mpid/ch4/netmod/ucx/heddle_coll_direct.h).
+ * Collectives that go straight between device buffers of one node. MPIR_Bcast and its kin ask these
+ * first (maint/mpich-4.0.2.fork). Each answers false if the collective goes its usual way, at all
+ * members alike. Otherwise it is over, and the result is in `*mpi_errno` and `*errflag`; or it has
+ * begun, and a request tells its end. The UCX netmod carries them out
+ * (src/mpid/ch4/netmod/ucx/heddle_coll_direct.h).
  */
 #ifndef HEDDLE_DIRECT_COLL_H_INCLUDED
 #define HEDDLE_DIRECT_COLL_H_INCLUDED
@@ -14,6 +15,29 @@
 extern int MPIR_Direct_is_on ATTRIBUTE((visibility("hidden")));
 #define MPIR_DIRECT_IS_ON unlikely(MPIR_Direct_is_on)
 
+/* The usual way of one that does not block: a schedule made as for a persistent one. So it may be
+ * started later, or not at all. */
+struct MPIR_Direct_usual {
+    int type; /* enum MPIR_sched_type */
+    void *sched;
+    struct MPIR_Request **request;   /* which it has begun; the schedule is freed with it */
+    struct MPIR_Request *persistent; /* or which starts it each time, and keeps the schedule */
+};
+/* How it ends. */
+struct MPIR_Direct_ends {
+    MPIR_Errflag_t *errflag; /* of one that blocks */
+    int *mpi_errno;
+    const struct MPIR_Direct_usual *usual; /* null: it blocks */
+};
+
+/* Whether one that does not block is to be begun so; each such call of a communicator asks once. */
+bool MPIR_Direct_begins(MPIR_Comm *comm);
+/* Whether one that does not block will go so, as far as this process knows. */
+bool MPIR_Direct_may_begin(MPIR_Comm *comm);
+/* A persistent request with `direct` starts, and goes. */
+int MPIR_Direct_start(struct MPIR_Request *persistent);
+void MPIR_Direct_free(struct MPIR_Request *persistent);
+
 /* What a collective was called with, in the order of MPI's arguments. A root of -1: it has none. */
 struct MPIR_Direct_bcast {
     void *buf;
@@ -21,8 +45,7 @@ struct MPIR_Direct_bcast {
     MPI_Datatype type;
     int root;
     MPIR_Comm *comm;
-    MPIR_Errflag_t *errflag;
-    int *mpi_errno;
+    struct MPIR_Direct_ends ends;
 };
 struct MPIR_Direct_equal { /* blocks of one size */
     const void *sendbuf;
@@ -33,8 +56,7 @@ struct MPIR_Direct_equal { /* blocks of one size */
     MPI_Datatype recvtype;
     int root;
     MPIR_Comm *comm;
-    MPIR_Errflag_t *errflag;
-    int *mpi_errno;
+    struct MPIR_Direct_ends ends;
 };
 struct MPIR_Direct_gatherv {
     const void *sendbuf;
@@ -46,8 +68,7 @@ struct MPIR_Direct_gatherv {
     MPI_Datatype recvtype;
     int root;
     MPIR_Comm *comm;
-    MPIR_Errflag_t *errflag;
-    int *mpi_errno;
+    struct MPIR_Direct_ends ends;
 };
 struct MPIR_Direct_scatterv {
     const void *sendbuf;
@@ -59,8 +80,7 @@ struct MPIR_Direct_scatterv {
     MPI_Datatype recvtype;
     int root;
     MPIR_Comm *comm;
-    MPIR_Errflag_t *errflag;
-    int *mpi_errno;
+    struct MPIR_Direct_ends ends;
 };
 struct MPIR_Direct_alltoallv {
     const void *sendbuf;
@@ -72,8 +92,7 @@ struct MPIR_Direct_alltoallv {
     const MPI_Aint *rdispls;
     MPI_Datatype recvtype;
     MPIR_Comm *comm;
-    MPIR_Errflag_t *errflag;
-    int *mpi_errno;
+    struct MPIR_Direct_ends ends;
 };
 struct MPIR_Direct_alltoallw {
     const void *sendbuf;
@@ -85,8 +104,7 @@ struct MPIR_Direct_alltoallw {
     const MPI_Aint *rdispls;
     const MPI_Datatype *recvtypes;
     MPIR_Comm *comm;
-    MPIR_Errflag_t *errflag;
-    int *mpi_errno;
+    struct MPIR_Direct_ends ends;
 };
 struct MPIR_Direct_reduce {
     const void *sendbuf;
@@ -97,8 +115,7 @@ struct MPIR_Direct_reduce {
     MPI_Op op;
     int root;
     MPIR_Comm *comm;
-    MPIR_Errflag_t *errflag;
-    int *mpi_errno;
+    struct MPIR_Direct_ends ends;
 };
 
 int MPIDI_UCX_coll_bcast(const struct MPIR_Direct_bcast *call);
@@ -145,6 +162,10 @@ int MPIDI_UCX_coll_reduce_scatter(const struct MPIR_Direct_reduce *call);
 #else
 
 #define MPIR_DIRECT_IS_ON 0
+#define MPIR_Direct_begins(comm) false
+#define MPIR_Direct_may_begin(comm) false
+#define MPIR_Direct_start(persistent) MPI_SUCCESS
+#define MPIR_Direct_free(persistent)
 #define MPIR_Direct_bcast(...) 0
 #define MPIR_Direct_gather(...) 0
 #define MPIR_Direct_allgather(...) 0

@@ -18,7 +18,8 @@ cvars:
       description : >-
         Bytes from which collectives with predefined operators reduce device
         buffers on the device; shorter ones are reduced on copies in host
-        memory, but for persistent ones. -1: never on the device. Without effect
+        memory, but for persistent ones, and nonblocking ones that may go
+        straight between device buffers. -1: never on the device. Without effect
         where a shared memory module is built beside the netmod.
 
 === END_MPI_T_CVAR_INFO_BLOCK ===

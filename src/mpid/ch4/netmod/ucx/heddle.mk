@@ -9,8 +9,10 @@ mpi_core_sources += \
     src/mpid/ch4/netmod/ucx/heddle_announce.c \
     src/mpid/ch4/netmod/ucx/heddle_buffer.c \
     src/mpid/ch4/netmod/ucx/heddle_coll_make.c \
+    src/mpid/ch4/netmod/ucx/heddle_coll_meet.c \
     src/mpid/ch4/netmod/ucx/heddle_coll_pull.c \
     src/mpid/ch4/netmod/ucx/heddle_coll_reduce.c \
+    src/mpid/ch4/netmod/ucx/heddle_coll_request.c \
     src/mpid/ch4/netmod/ucx/heddle_coll_tell.c \
     src/mpid/ch4/netmod/ucx/heddle_ended.c \
     src/mpid/ch4/netmod/ucx/heddle_envelope.c \

@@ -12,15 +12,6 @@
 
 #define NOTHING (-1) /* the count of what is not received at all */
 
-/* What this member sends, and what it receives from each. */
-struct exchange {
-    struct MPIDI_UCX_coll_call call;
-    int blocks; /* that are sent, as in the record */
-    struct MPIDI_UCX_data send[MPIDI_UCX_COLL_MOST];
-    struct MPIDI_UCX_data take[MPIDI_UCX_COLL_MOST];
-    struct MPIDI_UCX_data own; /* taken from itself */
-};
-
 /* The moves of a member. */
 struct pulls {
     struct MPIDI_UCX_buffer near; /* the first that is received in */
@@ -30,6 +21,18 @@ struct pulls {
     heddle_import *import[MPIDI_UCX_COLL_MOST];
 };
 
+/* What this member sends, and what it receives from each. */
+struct exchange {
+    struct MPIDI_UCX_coll_call call;
+    int blocks; /* that are sent, as in the record */
+    struct MPIDI_UCX_data send[MPIDI_UCX_COLL_MOST];
+    struct MPIDI_UCX_data take[MPIDI_UCX_COLL_MOST];
+    struct MPIDI_UCX_data own; /* taken from itself */
+    struct pulls pulls;
+};
+
+static struct exchange *of(struct MPIDI_UCX_coll_call *call) { return (struct exchange *)call; }
+
 /* ---- moving ---------------------------------------------------------------------------------- */
 
 static heddle_side side_of(const struct MPIDI_UCX_data *data)
@@ -38,21 +41,22 @@ static heddle_side side_of(const struct MPIDI_UCX_data *data)
 }
 
 /* The driver is asked once, for the blocks of a buffer lie together. */
-static int describe(const struct exchange *x, struct pulls *p)
+static int describe(struct exchange *x)
 {
     for (int rank = 0; rank < x->call.comm->local_size; rank++) {
         const struct MPIDI_UCX_data *take = &x->take[rank];
         if (MPIDI_UCX_data_bytes(take) == 0)
             continue;
-        MPIDI_UCX_describe_any(take->buf, take->count, take->type, &p->near);
-        return p->near.error;
+        MPIDI_UCX_describe_any(take->buf, take->count, take->type, &x->pulls.near);
+        return x->pulls.near.error;
     }
     return HEDDLE_SUCCESS;
 }
 
 /* Adds the move of what comes from `rank`. False: its memory could not be opened. */
-static bool add(struct exchange *x, struct pulls *p, int rank)
+static bool add(struct exchange *x, int rank)
 {
+    struct pulls *p = &x->pulls;
     const bool is_own = rank == x->call.comm->rank;
     const int64_t room = MPIDI_UCX_data_bytes(&x->take[rank]);
     const int64_t sent =
@@ -85,71 +89,110 @@ static bool add(struct exchange *x, struct pulls *p, int rank)
 }
 
 /* Members begin with different ones: not all read the same memory first. */
-static void open_all(struct exchange *x, struct pulls *p)
+static void open_all(struct exchange *x)
 {
     const int size = x->call.comm->local_size;
     for (int i = 0; i < size && !x->call.is_unopened; i++)
-        x->call.is_unopened = !add(x, p, (x->call.comm->rank + i) % size);
+        x->call.is_unopened = !add(x, (x->call.comm->rank + i) % size);
 }
 
-static void move(struct exchange *x, struct pulls *p)
+static void release(struct MPIDI_UCX_coll_call *call)
 {
-    struct heddle_request *request = NULL;
-    int error = heddle_packing_begin(p->packing, p->n, &request);
-    if (error == HEDDLE_SUCCESS)
-        error = heddle_wait(&request);
-    MPIDI_UCX_coll_fail(&x->call, error);
+    struct pulls *p = &of(call)->pulls;
+    for (int i = 0; i < p->n; i++) {
+        if (p->import[i] != NULL)
+            heddle_type_release((struct heddle_type *)p->packing[i].remote.type);
+        heddle_import_release(p->import[i]);
+    }
+    p->n = 0;
 }
 
-static void pull(struct exchange *x)
+static void agreed(struct MPIDI_UCX_coll_call *call)
 {
-    struct pulls p;
-    p.n = 0;
-    MPIDI_UCX_coll_fail(&x->call, describe(x, &p));
-    if (x->call.error != MPI_SUCCESS)
-        return;
-    open_all(x, &p);
-    if (!x->call.is_unopened && p.n > 0)
-        move(x, &p);
-    for (int i = 0; i < p.n; i++)
-        heddle_import_release(p.import[i]);
+    MPIDI_UCX_coll_end(call, MPIDI_UCX_coll_worst(call), false);
 }
 
-static int64_t bytes_of(const struct exchange *x)
+static void moved(struct MPIDI_UCX_coll_call *call)
 {
-    int64_t bytes = 0;
+    release(call);
+    MPIDI_UCX_coll_agree(call, agreed);
+}
+
+static void pull(struct MPIDI_UCX_coll_call *call)
+{
+    struct exchange *x = of(call);
+    struct heddle_request *work = NULL;
+    int error = HEDDLE_SUCCESS;
+    MPIDI_UCX_coll_fail(call, describe(x));
+    if (call->error == MPI_SUCCESS)
+        open_all(x);
+    if (!call->is_unopened && x->pulls.n > 0)
+        error = heddle_packing_begin(x->pulls.packing, x->pulls.n, &work);
+    MPIDI_UCX_coll_await_work(call, error, work, moved);
+}
+
+static void tell(struct MPIDI_UCX_coll_call *call)
+{
+    MPIDI_UCX_coll_tell(call, of(call)->send, of(call)->blocks);
+}
+
+/* ---- types that stay until the call is over -------------------------------------------------- */
+
+static void for_each_type(const struct exchange *x, void (*does)(MPI_Datatype type))
+{
+    for (int i = 0; i < x->blocks; i++)
+        does(x->send[i].type);
     for (int rank = 0; rank < x->call.comm->local_size; rank++)
-        bytes += MPIDI_UCX_data_bytes(&x->take[rank]);
-    return bytes;
+        if (x->take[rank].count != NOTHING)
+            does(x->take[rank].type);
+    if (x->own.count != 0)
+        does(x->own.type);
 }
 
-static bool begin(struct exchange *x)
+static void keep_type(MPI_Datatype type) { MPIR_Datatype_add_ref_if_not_builtin(type); }
+static void forget_type(MPI_Datatype type) { MPIR_Datatype_release_if_not_builtin(type); }
+static void forget(struct MPIDI_UCX_coll_call *call) { for_each_type(of(call), forget_type); }
+
+/* ---- beginning ------------------------------------------------------------------------------- */
+
+static struct exchange *begin(struct MPIDI_UCX_coll_call what, const struct MPIR_Direct_ends *ends,
+                              struct exchange *place)
 {
-    if (!MPIDI_UCX_coll_begin(&x->call))
-        return false;
-    for (int rank = 0; rank < x->call.comm->local_size; rank++)
+    what.tell = tell;
+    what.decided = pull;
+    what.release = release;
+    what.forget = forget;
+    struct exchange *x = MPIDI_UCX_coll_begin(&what, ends, place, sizeof(*place));
+    if (x == NULL)
+        return NULL;
+    for (int rank = 0; rank < what.comm->local_size; rank++)
         x->take[rank].count = NOTHING;
     x->own.count = 0;
     x->blocks = 0;
-    return true;
+    x->pulls.n = 0;
+    return x;
 }
 
 /* What MPICH's file is answered. */
-static int end(struct exchange *x)
+static int end(struct exchange *x, const struct MPIR_Direct_ends *ends)
 {
-    MPIDI_UCX_coll_tell(&x->call, x->send, x->blocks);
-    if (!MPIDI_UCX_coll_decide(&x->call, bytes_of(x)))
-        return x->call.is_over;
-    pull(x);
-    MPIDI_UCX_coll_end(&x->call, MPIDI_UCX_coll_agree(&x->call), false);
-    return x->call.is_over;
+    x->call.bytes = 0;
+    for (int rank = 0; rank < x->call.comm->local_size; rank++)
+        x->call.bytes += MPIDI_UCX_data_bytes(&x->take[rank]);
+    if (!x->call.is_blocking)
+        for_each_type(x, keep_type);
+    return MPIDI_UCX_coll_go(&x->call, ends);
 }
 
 /* ---- MPI's collectives ----------------------------------------------------------------------- */
 
 #define CALL(what)                                                                                 \
+    (struct MPIDI_UCX_coll_call) { .name = what, .comm = call->comm }
+#define CALL_UNLESS_IN_PLACE(what)                                                                 \
+    (struct MPIDI_UCX_coll_call)                                                                   \
     {                                                                                              \
-        .name = what, .comm = call->comm, .errflag = call->errflag, .mpi_errno = call->mpi_errno   \
+        .name = what, .comm = call->comm,                                                          \
+        .why_not = is_in_place ? MPIDI_UCX_COLL_IN_PLACE : MPIDI_UCX_COLL_CAN                      \
     }
 
 /* Block `displ` of a buffer, in extents of its type. */
@@ -161,16 +204,15 @@ static struct MPIDI_UCX_data block_of(const void *buf, MPI_Aint displ, MPI_Aint 
 
 int MPIDI_UCX_coll_bcast(const struct MPIR_Direct_bcast *call)
 {
-    struct exchange x;
-    x.call = (struct MPIDI_UCX_coll_call)CALL("bcast");
-    if (!begin(&x))
-        return x.call.is_over;
-    x.send[0] = (struct MPIDI_UCX_data){call->buf, call->count, call->type};
+    struct exchange place, *x = begin(CALL("bcast"), &call->ends, &place);
+    if (x == NULL)
+        return false;
+    x->send[0] = (struct MPIDI_UCX_data){call->buf, call->count, call->type};
     if (call->comm->rank == call->root)
-        x.blocks = 1;
+        x->blocks = 1;
     else
-        x.take[call->root] = x.send[0];
-    return end(&x);
+        x->take[call->root] = x->send[0];
+    return end(x, &call->ends);
 }
 
 /* A member's own block stays where it is, in place. Others read it if all receive all. */
@@ -188,30 +230,28 @@ static void send_block(struct exchange *x, bool is_in_place, bool to_all, bool t
 
 int MPIDI_UCX_coll_gather(const struct MPIR_Direct_equal *call)
 {
-    struct exchange x;
     const bool to_all = call->root < 0, is_root = call->comm->rank == call->root;
-    x.call = (struct MPIDI_UCX_coll_call)CALL(to_all ? "allgather" : "gather");
-    if (!begin(&x))
-        return x.call.is_over;
+    struct exchange place, *x = begin(CALL(to_all ? "allgather" : "gather"), &call->ends, &place);
+    if (x == NULL)
+        return false;
     for (int i = 0; (to_all || is_root) && i < call->comm->local_size; i++)
-        x.take[i] = block_of(call->recvbuf, i * call->recvcount, call->recvcount, call->recvtype);
-    x.send[0] = (struct MPIDI_UCX_data){call->sendbuf, call->sendcount, call->sendtype};
-    send_block(&x, call->sendbuf == MPI_IN_PLACE, to_all, !is_root);
-    return end(&x);
+        x->take[i] = block_of(call->recvbuf, i * call->recvcount, call->recvcount, call->recvtype);
+    x->send[0] = (struct MPIDI_UCX_data){call->sendbuf, call->sendcount, call->sendtype};
+    send_block(x, call->sendbuf == MPI_IN_PLACE, to_all, !is_root);
+    return end(x, &call->ends);
 }
 
 int MPIDI_UCX_coll_gatherv(const struct MPIR_Direct_gatherv *call)
 {
-    struct exchange x;
     const bool to_all = call->root < 0, is_root = call->comm->rank == call->root;
-    x.call = (struct MPIDI_UCX_coll_call)CALL(to_all ? "allgatherv" : "gatherv");
-    if (!begin(&x))
-        return x.call.is_over;
+    struct exchange place, *x = begin(CALL(to_all ? "allgatherv" : "gatherv"), &call->ends, &place);
+    if (x == NULL)
+        return false;
     for (int i = 0; (to_all || is_root) && i < call->comm->local_size; i++)
-        x.take[i] = block_of(call->recvbuf, call->displs[i], call->recvcounts[i], call->recvtype);
-    x.send[0] = (struct MPIDI_UCX_data){call->sendbuf, call->sendcount, call->sendtype};
-    send_block(&x, call->sendbuf == MPI_IN_PLACE, to_all, !is_root);
-    return end(&x);
+        x->take[i] = block_of(call->recvbuf, call->displs[i], call->recvcounts[i], call->recvtype);
+    x->send[0] = (struct MPIDI_UCX_data){call->sendbuf, call->sendcount, call->sendtype};
+    send_block(x, call->sendbuf == MPI_IN_PLACE, to_all, !is_root);
+    return end(x, &call->ends);
 }
 
 /* What a member of a scatter takes. */
@@ -229,86 +269,78 @@ static void take_block(struct exchange *x, int root, const struct MPIDI_UCX_data
 
 int MPIDI_UCX_coll_scatter(const struct MPIR_Direct_equal *call)
 {
-    struct exchange x;
     const struct MPIDI_UCX_data block = {call->recvbuf, call->recvcount, call->recvtype};
-    x.call = (struct MPIDI_UCX_coll_call)CALL("scatter");
-    if (!begin(&x))
-        return x.call.is_over;
+    struct exchange place, *x = begin(CALL("scatter"), &call->ends, &place);
+    if (x == NULL)
+        return false;
     for (int i = 0; call->comm->rank == call->root && i < call->comm->local_size; i++)
-        x.send[i] = block_of(call->sendbuf, i * call->sendcount, call->sendcount, call->sendtype);
-    take_block(&x, call->root, &block);
-    return end(&x);
+        x->send[i] = block_of(call->sendbuf, i * call->sendcount, call->sendcount, call->sendtype);
+    take_block(x, call->root, &block);
+    return end(x, &call->ends);
 }
 
 int MPIDI_UCX_coll_scatterv(const struct MPIR_Direct_scatterv *call)
 {
-    struct exchange x;
     const struct MPIDI_UCX_data block = {call->recvbuf, call->recvcount, call->recvtype};
-    x.call = (struct MPIDI_UCX_coll_call)CALL("scatterv");
-    if (!begin(&x))
-        return x.call.is_over;
+    struct exchange place, *x = begin(CALL("scatterv"), &call->ends, &place);
+    if (x == NULL)
+        return false;
     for (int i = 0; call->comm->rank == call->root && i < call->comm->local_size; i++)
-        x.send[i] = block_of(call->sendbuf, call->displs[i], call->sendcounts[i], call->sendtype);
-    take_block(&x, call->root, &block);
-    return end(&x);
+        x->send[i] = block_of(call->sendbuf, call->displs[i], call->sendcounts[i], call->sendtype);
+    take_block(x, call->root, &block);
+    return end(x, &call->ends);
 }
 
 /* What a member of an exchange of all with all sends to itself. In place there is nothing to send
  * from: blocks are overwritten before others have read them. */
-static int end_alltoall(struct exchange *x, bool is_in_place)
+static int end_alltoall(struct exchange *x, bool is_in_place, const struct MPIR_Direct_ends *ends)
 {
     if (!is_in_place) {
         x->blocks = x->call.comm->local_size;
         x->own = x->send[x->call.comm->rank];
     }
-    return end(x);
+    return end(x, ends);
 }
 
 int MPIDI_UCX_coll_alltoall(const struct MPIR_Direct_equal *call)
 {
-    struct exchange x;
     const bool is_in_place = call->sendbuf == MPI_IN_PLACE;
-    x.call = (struct MPIDI_UCX_coll_call)CALL("alltoall");
-    x.call.why_not = is_in_place ? MPIDI_UCX_COLL_IN_PLACE : MPIDI_UCX_COLL_CAN;
-    if (!begin(&x))
-        return x.call.is_over;
+    struct exchange place, *x = begin(CALL_UNLESS_IN_PLACE("alltoall"), &call->ends, &place);
+    if (x == NULL)
+        return false;
     for (int i = 0; !is_in_place && i < call->comm->local_size; i++) {
-        x.send[i] = block_of(call->sendbuf, i * call->sendcount, call->sendcount, call->sendtype);
-        x.take[i] = block_of(call->recvbuf, i * call->recvcount, call->recvcount, call->recvtype);
+        x->send[i] = block_of(call->sendbuf, i * call->sendcount, call->sendcount, call->sendtype);
+        x->take[i] = block_of(call->recvbuf, i * call->recvcount, call->recvcount, call->recvtype);
     }
-    return end_alltoall(&x, is_in_place);
+    return end_alltoall(x, is_in_place, &call->ends);
 }
 
 int MPIDI_UCX_coll_alltoallv(const struct MPIR_Direct_alltoallv *call)
 {
-    struct exchange x;
     const bool is_in_place = call->sendbuf == MPI_IN_PLACE;
-    x.call = (struct MPIDI_UCX_coll_call)CALL("alltoallv");
-    x.call.why_not = is_in_place ? MPIDI_UCX_COLL_IN_PLACE : MPIDI_UCX_COLL_CAN;
-    if (!begin(&x))
-        return x.call.is_over;
+    struct exchange place, *x = begin(CALL_UNLESS_IN_PLACE("alltoallv"), &call->ends, &place);
+    if (x == NULL)
+        return false;
     for (int i = 0; !is_in_place && i < call->comm->local_size; i++) {
-        x.send[i] = block_of(call->sendbuf, call->sdispls[i], call->sendcounts[i], call->sendtype);
-        x.take[i] = block_of(call->recvbuf, call->rdispls[i], call->recvcounts[i], call->recvtype);
+        x->send[i] = block_of(call->sendbuf, call->sdispls[i], call->sendcounts[i], call->sendtype);
+        x->take[i] = block_of(call->recvbuf, call->rdispls[i], call->recvcounts[i], call->recvtype);
     }
-    return end_alltoall(&x, is_in_place);
+    return end_alltoall(x, is_in_place, &call->ends);
 }
 
 int MPIDI_UCX_coll_alltoallw(const struct MPIR_Direct_alltoallw *call)
 {
-    struct exchange x;
     const bool is_in_place = call->sendbuf == MPI_IN_PLACE;
-    x.call = (struct MPIDI_UCX_coll_call)CALL("alltoallw");
-    x.call.why_not = is_in_place ? MPIDI_UCX_COLL_IN_PLACE : MPIDI_UCX_COLL_CAN;
-    if (!begin(&x))
-        return x.call.is_over;
+    struct exchange place, *x = begin(CALL_UNLESS_IN_PLACE("alltoallw"), &call->ends, &place);
+    if (x == NULL)
+        return false;
     for (int i = 0; !is_in_place && i < call->comm->local_size; i++) {
-        x.send[i] = (struct MPIDI_UCX_data){(const char *)call->sendbuf + call->sdispls[i],
-                                            call->sendcounts[i], call->sendtypes[i]};
-        x.take[i] = (struct MPIDI_UCX_data){(const char *)call->recvbuf + call->rdispls[i],
-                                            call->recvcounts[i], call->recvtypes[i]};
+        x->send[i] = (struct MPIDI_UCX_data){(const char *)call->sendbuf + call->sdispls[i],
+                                             call->sendcounts[i], call->sendtypes[i]};
+        x->take[i] = (struct MPIDI_UCX_data){(const char *)call->recvbuf + call->rdispls[i],
+                                             call->recvcounts[i], call->recvtypes[i]};
     }
-    return end_alltoall(&x, is_in_place);
+    return end_alltoall(x, is_in_place, &call->ends);
 }
 
 #endif

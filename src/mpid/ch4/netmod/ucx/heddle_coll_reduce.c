@@ -25,57 +25,23 @@ struct reduction {
     struct MPIDI_UCX_coll_call call;
     heddle_op op;
     heddle_predefined element;
-    const char *from;             /* this member's vector */
-    int64_t bytes;                /* of it */
-    char *result;                 /* null: none here */
-    struct MPIDI_UCX_buffer near; /* it */
-    heddle_import *sent[MPIDI_UCX_COLL_MOST], *made[MPIDI_UCX_COLL_MOST];
+    struct MPIDI_UCX_data sent; /* this member's vector, */
+    int64_t bytes;              /* of so many */
+    char *result;               /* null: none here */
+    MPI_Aint received;          /* elements of it; and where they are in the vectors: */
+    int64_t at;
+    bool is_in_place;             /* this member */
+    bool to_all;                  /* all receive all, */
+    bool is_scattered;            /* or each its part */
+    struct MPIDI_UCX_buffer near; /* the result */
+    void *scratch;
+    bool is_open;
+    heddle_import *others[MPIDI_UCX_COLL_MOST], *made[MPIDI_UCX_COLL_MOST];
 };
 
+static struct reduction *of(struct MPIDI_UCX_coll_call *call) { return (struct reduction *)call; }
+
 /* ---- memory ---------------------------------------------------------------------------------- */
-
-static bool may_combine(struct reduction *r, const struct MPIR_Direct_reduce *call)
-{
-    int op, element;
-    if (!MPIR_Typerep_device_combines(call->op, call->type, &op, &element))
-        return false;
-    r->op = (heddle_op)op;
-    r->element = (heddle_predefined)element;
-    return true;
-}
-
-/* Begins a reduction of `count` elements, of which this member receives `received`. */
-static bool begin(struct reduction *r, const struct MPIR_Direct_reduce *call, MPI_Aint count,
-                  MPI_Aint received)
-{
-    const bool is_in_place = call->sendbuf == MPI_IN_PLACE;
-    struct MPIDI_UCX_data data = {is_in_place ? call->recvbuf : call->sendbuf, count, call->type};
-    r->call.why_not = may_combine(r, call) ? MPIDI_UCX_COLL_CAN : MPIDI_UCX_COLL_OPERATOR;
-    if (!MPIDI_UCX_coll_begin(&r->call))
-        return false;
-    r->call.own->is_in_place = is_in_place;
-    r->bytes = MPIDI_UCX_data_bytes(&data);
-    r->from = data.buf;
-    r->result = received > 0 ? call->recvbuf : NULL;
-    MPIDI_UCX_coll_tell(&r->call, &data, 1);
-    if (received == 0 || r->call.own->why_not != MPIDI_UCX_COLL_CAN || r->bytes == 0)
-        return true;
-    MPIDI_UCX_describe_any(call->recvbuf, received, call->type, &r->near);
-    if (!MPIDI_UCX_is_of_device(&r->near))
-        r->call.own->why_not = MPIDI_UCX_COLL_RESULT;
-    return true;
-}
-
-/* All members have the same number of elements: else the call goes its usual way. */
-static bool decide(struct reduction *r, int64_t received)
-{
-    if (!MPIDI_UCX_coll_decide(&r->call, received))
-        return false;
-    for (int rank = 0; rank < r->call.comm->local_size; rank++)
-        if (MPIDI_UCX_coll_block(&r->call, rank)->bytes != MPIDI_UCX_coll_block(&r->call, 0)->bytes)
-            return false;
-    return true;
-}
 
 static void open_of(struct reduction *r, int rank, const heddle_exported *exported,
                     heddle_import **import)
@@ -88,78 +54,98 @@ static void open_of(struct reduction *r, int rank, const heddle_exported *export
 
 static void open_all(struct reduction *r, bool with_results)
 {
+    r->is_open = true;
     for (int rank = 0; rank < r->call.comm->local_size; rank++) {
         const struct MPIDI_UCX_record *record = MPIDI_UCX_coll_record(&r->call, rank);
         r->made[rank] = NULL;
-        open_of(r, rank, &record->sent, &r->sent[rank]);
+        open_of(r, rank, &record->sent, &r->others[rank]);
         if (with_results)
             open_of(r, rank, &record->result, &r->made[rank]);
     }
 }
 
-static void close_all(const struct reduction *r)
+static void release(struct MPIDI_UCX_coll_call *call)
 {
-    for (int rank = 0; rank < r->call.comm->local_size; rank++) {
-        heddle_import_release(r->sent[rank]);
+    struct reduction *r = of(call);
+    heddle_scratch_free(r->scratch);
+    r->scratch = NULL;
+    for (int rank = 0; r->is_open && rank < call->comm->local_size; rank++) {
+        heddle_import_release(r->others[rank]);
         heddle_import_release(r->made[rank]);
     }
+    r->is_open = false;
 }
 
 /* ---- combining ------------------------------------------------------------------------------- */
 
-/* Combines bytes `at` to `at + bytes` of all vectors into `to`. */
-static void fold(struct reduction *r, int64_t at, int64_t bytes, char *to)
+/* Combines bytes `at` to `at + bytes` of all vectors into `to`; then goes on with `then`. */
+static void fold(struct reduction *r, int64_t at, int64_t bytes, char *to, MPIDI_UCX_coll_step then)
 {
     heddle_operand from[MPIDI_UCX_COLL_MOST];
     const int size = r->call.comm->local_size;
-    if (bytes <= 0 || r->call.error != MPI_SUCCESS || r->call.is_unopened)
-        return;
-    for (int rank = 0; rank < size; rank++) {
-        const struct MPIDI_UCX_block *block = MPIDI_UCX_coll_block(&r->call, rank);
-        const char *base = r->sent[rank] == NULL
-                               ? r->from
-                               : (char *)heddle_import_address(r->sent[rank]) + block->shift;
-        from[rank] = (heddle_operand){base + at, r->sent[rank]};
+    struct heddle_request *work = NULL;
+    int error = HEDDLE_SUCCESS;
+    if (bytes > 0 && r->call.error == MPI_SUCCESS && !r->call.is_unopened) {
+        for (int rank = 0; rank < size; rank++) {
+            const struct MPIDI_UCX_block *block = MPIDI_UCX_coll_block(&r->call, rank);
+            const char *base = r->others[rank] == NULL
+                                   ? r->sent.buf
+                                   : (char *)heddle_import_address(r->others[rank]) + block->shift;
+            from[rank] = (heddle_operand){base + at, r->others[rank]};
+        }
+        const heddle_fold combined = {.size = sizeof(combined),
+                                      .from = from,
+                                      .n = size,
+                                      .to = &r->near.described,
+                                      .at = to,
+                                      .bytes = bytes,
+                                      .op = r->op,
+                                      .basic = r->element};
+        error =
+            r->call.is_blocking ? heddle_fold_run(&combined) : heddle_fold_begin(&combined, &work);
     }
-    const heddle_fold combined = {.size = sizeof(combined),
-                                  .from = from,
-                                  .n = size,
-                                  .to = &r->near.described,
-                                  .at = to,
-                                  .bytes = bytes,
-                                  .op = r->op,
-                                  .basic = r->element};
-    MPIDI_UCX_coll_fail(&r->call, heddle_fold_run(&combined));
+    MPIDI_UCX_coll_await_work(&r->call, error, work, then);
 }
 
-static void copy(struct reduction *r, void *from, void *to, int64_t bytes)
+static void copy(struct reduction *r, void *from, void *to, int64_t bytes, MPIDI_UCX_coll_step then)
 {
     const heddle_type *byte = heddle_type_predefined(HEDDLE_BYTE);
     const heddle_move move = {
         {from, bytes, byte, 0}, {to, bytes, byte, 0}, bytes, HEDDLE_OP_REPLACE};
-    MPIDI_UCX_coll_fail(&r->call, heddle_transfer(&move, 1));
+    struct heddle_request *work = NULL;
+    const int error =
+        r->call.is_blocking ? heddle_transfer(&move, 1) : heddle_transfer_begin(&move, 1, &work);
+    MPIDI_UCX_coll_await_work(&r->call, error, work, then);
 }
 
-/* Each member that has a result combines all of it: bytes `at` to `at + bytes`. `is_read`: others
- * may read the result's memory until all have combined. */
-static void combine_whole(struct reduction *r, int64_t at, int64_t bytes, bool is_read)
+static void copied(struct MPIDI_UCX_coll_call *call)
 {
-    void *scratch = NULL;
-    const bool is_mine = r->result != NULL && bytes > 0;
-    r->call.is_unopened = false;
-    if (is_mine)
+    MPIDI_UCX_coll_end(call, MPIDI_UCX_coll_worst(call), false);
+}
+
+static void all_combined(struct MPIDI_UCX_coll_call *call)
+{
+    struct reduction *r = of(call);
+    if (MPIDI_UCX_coll_worst(call) <= MPIDI_UCX_COLL_FAILED && call->error == MPI_SUCCESS &&
+        r->scratch != NULL)
+        copy(r, r->scratch, r->result, call->bytes, copied);
+    else
+        copied(call);
+}
+
+static void combined(struct MPIDI_UCX_coll_call *call) { MPIDI_UCX_coll_agree(call, all_combined); }
+
+/* Each member that has a result combines all of it. In place, where others may read the result's
+ * memory until all have combined, it waits in scratch memory. */
+static void combine_whole(struct reduction *r)
+{
+    const int64_t bytes = r->result != NULL ? r->call.bytes : 0;
+    const bool is_read = r->call.is_in_place && (r->to_all || r->is_scattered);
+    if (bytes > 0)
         open_all(r, false);
-    if (is_mine && is_read)
-        MPIDI_UCX_coll_fail(&r->call, heddle_scratch_alloc(bytes, r->result, &scratch));
-    if (is_mine)
-        fold(r, at, bytes, is_read ? scratch : r->result);
-    const enum MPIDI_UCX_outcome worst = MPIDI_UCX_coll_agree(&r->call);
-    if (worst <= MPIDI_UCX_COLL_FAILED && r->call.error == MPI_SUCCESS && scratch != NULL)
-        copy(r, scratch, r->result, bytes);
-    heddle_scratch_free(scratch);
-    if (is_mine)
-        close_all(r);
-    MPIDI_UCX_coll_end(&r->call, worst, false);
+    if (bytes > 0 && is_read)
+        MPIDI_UCX_coll_fail(&r->call, heddle_scratch_alloc(bytes, r->result, &r->scratch));
+    fold(r, r->at, bytes, is_read ? r->scratch : r->result, combined);
 }
 
 /* ---- slices ---------------------------------------------------------------------------------- */
@@ -174,6 +160,16 @@ static int64_t slice_of(const struct reduction *r, int rank, int64_t *bytes)
     return at;
 }
 
+static void slices_taken(struct MPIDI_UCX_coll_call *call)
+{
+    MPIDI_UCX_coll_end(call, MPIDI_UCX_coll_worst(call), false);
+}
+
+static void took_slices(struct MPIDI_UCX_coll_call *call)
+{
+    MPIDI_UCX_coll_agree(call, slices_taken);
+}
+
 /* Takes what the others have combined. */
 static void take_slices(struct reduction *r)
 {
@@ -181,7 +177,7 @@ static void take_slices(struct reduction *r)
     heddle_side side[MPIDI_UCX_COLL_MOST];
     const heddle_type *byte = heddle_type_predefined(HEDDLE_BYTE);
     const int size = r->call.comm->local_size;
-    struct heddle_request *request = NULL;
+    struct heddle_request *work = NULL;
     int n = 0;
     for (int i = 1; i < size; i++) {
         int64_t bytes;
@@ -199,70 +195,136 @@ static void take_slices(struct reduction *r)
             .side = &side[n]};
         n++;
     }
-    int error = heddle_packing_begin(packing, n, &request);
-    if (error == HEDDLE_SUCCESS)
-        error = heddle_wait(&request);
-    MPIDI_UCX_coll_fail(&r->call, error);
+    const int error = heddle_packing_begin(packing, n, &work);
+    MPIDI_UCX_coll_await_work(&r->call, error, work, took_slices);
+}
+
+/* Where a slice is wrong, so are all results. */
+static void slices_combined(struct MPIDI_UCX_coll_call *call)
+{
+    const enum MPIDI_UCX_outcome worst = MPIDI_UCX_coll_worst(call);
+    if (worst == MPIDI_UCX_COLL_DONE)
+        take_slices(of(call));
+    else
+        MPIDI_UCX_coll_end(call, worst, true);
+}
+
+static void combined_slice(struct MPIDI_UCX_coll_call *call)
+{
+    MPIDI_UCX_coll_agree(call, slices_combined);
+}
+
+static void slices_opened(struct MPIDI_UCX_coll_call *call)
+{
+    struct reduction *r = of(call);
+    int64_t bytes;
+    const int64_t at = slice_of(r, call->comm->rank, &bytes);
+    const enum MPIDI_UCX_outcome worst = MPIDI_UCX_coll_worst(call);
+    if (worst <= MPIDI_UCX_COLL_FAILED)
+        fold(r, at, bytes, r->result + at, combined_slice);
+    else
+        MPIDI_UCX_coll_end(call, worst, false);
 }
 
 /* Before anything is written, all have opened what they need: vectors may be results, too. */
 static void combine_slices(struct reduction *r)
 {
-    int64_t bytes;
-    const int64_t at = slice_of(r, r->call.comm->rank, &bytes);
     open_all(r, true);
-    enum MPIDI_UCX_outcome worst = MPIDI_UCX_coll_agree(&r->call);
-    if (worst <= MPIDI_UCX_COLL_FAILED) {
-        fold(r, at, bytes, r->result + at);
-        worst = MPIDI_UCX_coll_agree(&r->call);
-    }
-    const bool is_wrong = worst == MPIDI_UCX_COLL_FAILED;
-    if (worst == MPIDI_UCX_COLL_DONE) {
-        take_slices(r);
-        worst = MPIDI_UCX_coll_agree(&r->call);
-    }
-    close_all(r);
-    MPIDI_UCX_coll_end(&r->call, worst, is_wrong);
+    MPIDI_UCX_coll_agree(&r->call, slices_opened);
 }
 
 static bool is_in_slices(const struct reduction *r, bool is_in_place)
 {
     const int64_t size = r->call.comm->local_size;
     const int64_t twice_over_links = r->bytes / size * (size - 1) * (size - 2);
-    return twice_over_links > BYTES_OF_A_STEP || (is_in_place && r->bytes > MOST_SCRATCH);
+    return r->to_all &&
+           (twice_over_links > BYTES_OF_A_STEP || (is_in_place && r->bytes > MOST_SCRATCH));
+}
+
+/* ---- a call ---------------------------------------------------------------------------------- */
+
+static void tell(struct MPIDI_UCX_coll_call *call)
+{
+    struct reduction *r = of(call);
+    call->own->is_in_place = r->is_in_place;
+    MPIDI_UCX_coll_tell(call, &r->sent, 1);
+    if (r->received == 0 || call->own->why_not != MPIDI_UCX_COLL_CAN || r->bytes == 0)
+        return;
+    MPIDI_UCX_describe_any(r->result, r->received, r->sent.type, &r->near);
+    if (!MPIDI_UCX_is_of_device(&r->near))
+        call->own->why_not = MPIDI_UCX_COLL_RESULT;
+    if (is_in_slices(r, true)) /* whether another is in place, is not known yet */
+        MPIDI_UCX_coll_tell_result(call, r->result, r->bytes);
+}
+
+/* All members have the same number of elements: else the call goes its usual way. */
+static void decided(struct MPIDI_UCX_coll_call *call)
+{
+    struct reduction *r = of(call);
+    for (int rank = 0; rank < call->comm->local_size; rank++)
+        if (MPIDI_UCX_coll_block(call, rank)->bytes != MPIDI_UCX_coll_block(call, 0)->bytes) {
+            MPIDI_UCX_coll_decline(call);
+            return;
+        }
+    if (is_in_slices(r, call->is_in_place))
+        combine_slices(r);
+    else
+        combine_whole(r);
+}
+
+/* Operators and types of devices are MPI's own, and stay. */
+static void forget(struct MPIDI_UCX_coll_call *call) { (void)call; }
+
+/* A reduction of `count` elements, of which this member receives `received`, from element `before`
+ * on. */
+static int reduce(const struct MPIR_Direct_reduce *call, const char *name, MPI_Aint count,
+                  MPI_Aint received, MPI_Aint before, bool is_scattered)
+{
+    int op = 0, element = 0;
+    const bool is_in_place = call->sendbuf == MPI_IN_PLACE;
+    const MPI_Aint size = MPIR_Coll_size(call->type);
+    const bool may_combine = MPIR_Typerep_device_combines(call->op, call->type, &op, &element);
+    const struct MPIDI_UCX_coll_call what = {.name = name,
+                                             .comm = call->comm,
+                                             .why_not = may_combine ? MPIDI_UCX_COLL_CAN
+                                                                    : MPIDI_UCX_COLL_OPERATOR,
+                                             .tell = tell,
+                                             .decided = decided,
+                                             .release = release,
+                                             .forget = forget,
+                                             .bytes = received * size};
+    struct reduction place, *r = MPIDI_UCX_coll_begin(&what, &call->ends, &place, sizeof(place));
+    if (r == NULL)
+        return false;
+    r->op = (heddle_op)op;
+    r->element = (heddle_predefined)element;
+    r->sent =
+        (struct MPIDI_UCX_data){is_in_place ? call->recvbuf : call->sendbuf, count, call->type};
+    r->bytes = MPIDI_UCX_data_bytes(&r->sent);
+    r->result = received > 0 ? call->recvbuf : NULL;
+    r->received = received;
+    r->at = before * size;
+    r->is_in_place = is_in_place;
+    r->to_all = !is_scattered && call->root < 0;
+    r->is_scattered = is_scattered;
+    r->scratch = NULL;
+    r->is_open = false;
+    return MPIDI_UCX_coll_go(&r->call, &call->ends);
 }
 
 /* ---- MPI's collectives ----------------------------------------------------------------------- */
 
-#define CALL(what)                                                                                 \
-    {                                                                                              \
-        .name = what, .comm = call->comm, .errflag = call->errflag, .mpi_errno = call->mpi_errno   \
-    }
-
 int MPIDI_UCX_coll_reduce(const struct MPIR_Direct_reduce *call)
 {
-    struct reduction r;
     const bool to_all = call->root < 0;
     const bool receives = to_all || call->comm->rank == call->root;
-    r.call = (struct MPIDI_UCX_coll_call)CALL(to_all ? "allreduce" : "reduce");
-    if (!begin(&r, call, call->count, receives ? call->count : 0))
-        return r.call.is_over;
-    if (to_all && is_in_slices(&r, true)) /* whether another is in place, is not known yet */
-        MPIDI_UCX_coll_tell_result(&r.call, call->recvbuf, r.bytes);
-    if (!decide(&r, receives ? r.bytes : 0))
-        return r.call.is_over;
-    if (to_all && is_in_slices(&r, r.call.is_in_place))
-        combine_slices(&r);
-    else
-        combine_whole(&r, 0, r.bytes, to_all && r.call.is_in_place);
-    return r.call.is_over;
+    return reduce(call, to_all ? "allreduce" : "reduce", call->count, receives ? call->count : 0, 0,
+                  false);
 }
 
 int MPIDI_UCX_coll_reduce_scatter(const struct MPIR_Direct_reduce *call)
 {
-    struct reduction r;
     MPI_Aint total = 0, before = 0, own = 0;
-    const MPI_Aint size = MPIR_Coll_size(call->type);
     for (int i = 0; i < call->comm->local_size; i++) {
         const MPI_Aint count = call->counts == NULL ? call->count : call->counts[i];
         if (i == call->comm->rank) {
@@ -271,14 +333,8 @@ int MPIDI_UCX_coll_reduce_scatter(const struct MPIR_Direct_reduce *call)
         }
         total += count;
     }
-    r.call = (struct MPIDI_UCX_coll_call)CALL(call->counts == NULL ? "reduce_scatter_block"
-                                                                   : "reduce_scatter");
-    if (!begin(&r, call, total, own))
-        return r.call.is_over;
-    if (!decide(&r, own * size))
-        return r.call.is_over;
-    combine_whole(&r, before * size, own * size, r.call.is_in_place);
-    return r.call.is_over;
+    return reduce(call, call->counts == NULL ? "reduce_scatter_block" : "reduce_scatter", total,
+                  own, before, true);
 }
 
 #endif

@@ -154,6 +154,7 @@ int MPIDI_UCX_coll_side(const struct MPIDI_UCX_coll_call *call, int rank,
         return HEDDLE_SUCCESS;
     const int error = read_type(&call->coll->known[rank], block);
     side->type = call->coll->known[rank].type;
+    heddle_type_retain(call->coll->known[rank].type);
     return error;
 }
 

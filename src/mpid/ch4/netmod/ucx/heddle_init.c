@@ -26,7 +26,7 @@ int MPIDI_UCX_port_init(int vni)
 int MPIDI_UCX_gpu_post_init(void)
 {
     enum { devices, without_coll };
-    int any[] = {ENABLE_GPU, MPIR_CVAR_CH4_UCX_DIRECT_COLL == 0};
+    int any[] = {ENABLE_GPU, !MPIDI_UCX_coll_init() || MPIR_CVAR_CH4_UCX_DIRECT_COLL == 0};
     MPIR_Errflag_t errflag = MPIR_ERR_NONE;
     const int mpi_errno = MPIR_Allreduce_fallback(MPI_IN_PLACE, any, 2, MPI_INT, MPI_MAX,
                                                   MPIR_Process.comm_world, &errflag);
@@ -81,6 +81,7 @@ void MPIDI_UCX_port_finalize(int vni)
     memset(&MPIDI_UCX_vnis[vni], 0, sizeof(MPIDI_UCX_vnis[vni]));
     if (vni == MPIDI_UCX_global.num_vnis - 1)
         MPIDI_UCX_ended_finalize();
+    MPIDI_UCX_coll_finalize();
 #if MPIR_TYPEREP_SENDS_DEVICE
     MPIR_Direct_is_on = 0; /* the next session asks again */
 #endif

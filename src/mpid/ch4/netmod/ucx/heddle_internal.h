@@ -222,6 +222,12 @@ void MPIDI_UCX_note_status(int vni, ucp_ep_h ep, ucs_status_t status);
 /* Whether it has said so. */
 bool MPIDI_UCX_has_come(int rank, uint32_t meeting);
 
+/* ---- heddle_coll_request.c ------------------------------------------------------------------- */
+
+/* Direct collectives that do not block make progress from now on. False: they cannot. */
+bool MPIDI_UCX_coll_init(void);
+void MPIDI_UCX_coll_finalize(void);
+
 /* ---- heddle_segment.c: what members of a communicator in one node share ---------------------- */
 
 /* Whether MPICH knows all members to be in one node, and there are several. */
@@ -232,6 +238,14 @@ int MPIDI_UCX_agree(MPIR_Comm *comm, bool mine, bool refuses, bool *some, bool *
 /* Collective. The first member makes the segment, the others open it. Null at all of them where one
  * cannot. */
 int MPIDI_UCX_share_segment(MPIR_Comm *comm, int64_t bytes, heddle_shared **segment);
+/* Both, begun: the members agree, and make a segment if it is wanted. Called by all in the same
+ * order of nonblocking collectives, of which it is one. */
+struct MPIDI_UCX_sharing;
+int MPIDI_UCX_share_begin(MPIR_Comm *comm, bool mine, bool refuses, int64_t bytes,
+                          struct MPIDI_UCX_sharing **sharing);
+/* Whether it has ended; `*sharing` is null then, and `*segment` where there is none. */
+bool MPIDI_UCX_share_test(struct MPIDI_UCX_sharing **sharing, heddle_shared **segment,
+                          int *mpi_errno);
 /* MPI's error of a member that has ended before its time (MPIDI_UCX_member_has_ended). */
 int MPIDI_UCX_member_error(int rank);
 

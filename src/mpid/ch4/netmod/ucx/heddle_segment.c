@@ -29,16 +29,25 @@ bool MPIDI_UCX_is_in_one_node(const MPIR_Comm *comm)
            comm->node_comm->local_size == comm->local_size;
 }
 
-int MPIDI_UCX_agree(MPIR_Comm *comm, bool mine, bool refuses, bool *some, bool *shares)
+static struct told tell(bool mine, bool refuses)
 {
     heddle_process self;
     heddle_process_self(&self);
-    struct told told = {mine, refuses, self.node, ~self.node};
+    return (struct told){mine, refuses, self.node, ~self.node};
+}
+
+static bool may_share(const MPIR_Comm *comm, const struct told *told)
+{
+    return MPIDI_UCX_is_in_one_node(comm) && told->node != 0 && told->node == ~told->not_node;
+}
+
+int MPIDI_UCX_agree(MPIR_Comm *comm, bool mine, bool refuses, bool *some, bool *shares)
+{
+    struct told told = tell(mine, refuses);
     const int mpi_errno =
         agree_on(comm, &told, sizeof(told) / sizeof(uint64_t), MPI_UINT64_T, MPI_MAX);
     *some = mpi_errno == MPI_SUCCESS && told.some && !told.refuses;
-    *shares = mpi_errno == MPI_SUCCESS && MPIDI_UCX_is_in_one_node(comm) && told.node != 0 &&
-              told.node == ~told.not_node;
+    *shares = mpi_errno == MPI_SUCCESS && may_share(comm, &told);
     return mpi_errno;
 }
 
@@ -60,6 +69,115 @@ int MPIDI_UCX_share_segment(MPIR_Comm *comm, int64_t bytes, heddle_shared **segm
     }
     return mpi_errno;
 }
+
+/* ---- the same as one schedule ---------------------------------------------------------------- */
+
+struct MPIDI_UCX_sharing {
+    int64_t bytes;
+    struct told told;
+    heddle_shared_name name; /* all zeros: nothing is shared */
+    int has_it;
+    heddle_shared *segment;
+    MPIR_Request *request;
+};
+
+static int make_segment(MPIR_Comm *comm, int tag, void *state)
+{
+    struct MPIDI_UCX_sharing *s = state;
+    const bool is_wanted = s->told.some && !s->told.refuses && may_share(comm, &s->told);
+    (void)tag;
+    s->has_it = is_wanted && (comm->rank != 0 || heddle_shared_make(s->bytes, &s->name,
+                                                                    &s->segment) == HEDDLE_SUCCESS);
+    return MPI_SUCCESS;
+}
+
+static int open_segment(MPIR_Comm *comm, int tag, void *state)
+{
+    struct MPIDI_UCX_sharing *s = state;
+    (void)tag;
+    if (s->has_it && comm->rank != 0)
+        s->has_it = heddle_shared_open(&s->name, &s->segment) == HEDDLE_SUCCESS;
+    return MPI_SUCCESS;
+}
+
+/* A step that each member does by itself (null: none), and what they tell each other then. */
+static int add_step(MPIR_Sched_t schedule, MPIR_Comm *comm, MPIR_Sched_cb_t *does, void *state,
+                    void *numbers, int n, MPI_Datatype type, MPI_Op op)
+{
+    int mpi_errno = MPI_SUCCESS;
+    if (does != NULL) {
+        mpi_errno = MPIR_Sched_cb(does, state, schedule);
+        MPIR_ERR_CHECK(mpi_errno);
+        MPIR_SCHED_BARRIER(schedule);
+    }
+    mpi_errno = MPIR_Iallreduce_intra_sched_recursive_doubling(MPI_IN_PLACE, numbers, n, type, op,
+                                                               comm, schedule);
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIR_SCHED_BARRIER(schedule);
+fn_fail:
+    return mpi_errno;
+}
+
+static int start(MPIR_Comm *comm, struct MPIDI_UCX_sharing *s)
+{
+    int tag;
+    MPIR_Sched_t schedule = MPIR_SCHED_NULL;
+    int mpi_errno = MPIR_Sched_create(&schedule, MPIR_SCHED_KIND_REGULAR);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPIR_Sched_next_tag(comm, &tag);
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIR_Sched_set_tag(schedule, tag);
+    mpi_errno = add_step(schedule, comm, NULL, NULL, &s->told, sizeof(s->told) / sizeof(uint64_t),
+                         MPI_UINT64_T, MPI_MAX);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = add_step(schedule, comm, make_segment, s, &s->name,
+                         sizeof(s->name) / sizeof(uint64_t), MPI_UINT64_T, MPI_BOR);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = add_step(schedule, comm, open_segment, s, &s->has_it, 1, MPI_INT, MPI_MIN);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPIR_Sched_start(schedule, comm, &s->request);
+fn_fail:
+    return mpi_errno;
+}
+
+int MPIDI_UCX_share_begin(MPIR_Comm *comm, bool mine, bool refuses, int64_t bytes,
+                          struct MPIDI_UCX_sharing **sharing)
+{
+    struct MPIDI_UCX_sharing *s = MPL_calloc(1, sizeof(*s), MPL_MEM_COMM);
+    *sharing = NULL;
+    if (s == NULL)
+        return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
+                                    MPI_ERR_NO_MEM, "**nomem", 0);
+    s->told = tell(mine, refuses);
+    s->bytes = bytes;
+    const int mpi_errno = start(comm, s);
+    if (mpi_errno == MPI_SUCCESS)
+        *sharing = s;
+    else
+        MPL_free(s);
+    return mpi_errno;
+}
+
+bool MPIDI_UCX_share_test(struct MPIDI_UCX_sharing **sharing, heddle_shared **segment,
+                          int *mpi_errno)
+{
+    struct MPIDI_UCX_sharing *s = *sharing;
+    if (!MPIR_Request_is_complete(s->request))
+        return false;
+    *mpi_errno = s->request->status.MPI_ERROR;
+    heddle_shared_opened(s->segment);
+    if (*mpi_errno != MPI_SUCCESS || !s->has_it) {
+        heddle_shared_close(s->segment);
+        s->segment = NULL;
+    }
+    *segment = s->segment;
+    MPIR_Request_free(s->request);
+    MPL_free(s);
+    *sharing = NULL;
+    return true;
+}
+
+/* ---- who has ended --------------------------------------------------------------------------- */
 
 bool MPIDI_UCX_member_has_ended(MPIR_Comm *comm, int rank)
 {
