@@ -30,16 +30,16 @@ inline void check_heddle(int status, const char *call)
 #define BENCH_HEDDLE(call) ::bench::check_heddle((call), #call)
 
 // Memory of the current device, pinned memory of the host, or managed memory.
-enum class Kind { device, pinned, managed };
-template <Kind kind> class Memory {
+enum class MemoryKind { device, pinned, managed };
+template <MemoryKind kind> class Memory {
 public:
     Memory() = default;
     explicit Memory(int64_t bytes) : bytes_(bytes)
     {
         const auto size = static_cast<size_t>(bytes > 0 ? bytes : 1);
-        if constexpr (kind == Kind::pinned)
+        if constexpr (kind == MemoryKind::pinned)
             BENCH_CUDA(cudaMallocHost(&at_, size));
-        else if constexpr (kind == Kind::managed)
+        else if constexpr (kind == MemoryKind::managed)
             BENCH_CUDA(cudaMallocManaged(&at_, size));
         else
             BENCH_CUDA(cudaMalloc(&at_, size));
@@ -55,7 +55,7 @@ public:
     }
     ~Memory()
     {
-        if constexpr (kind == Kind::pinned)
+        if constexpr (kind == MemoryKind::pinned)
             cudaFreeHost(at_);
         else
             cudaFree(at_);
@@ -68,9 +68,9 @@ private:
     void *at_ = nullptr;
     int64_t bytes_ = 0;
 };
-using Device = Memory<Kind::device>;
-using Pinned = Memory<Kind::pinned>;
-using Managed = Memory<Kind::managed>;
+using Device = Memory<MemoryKind::device>;
+using Pinned = Memory<MemoryKind::pinned>;
+using Managed = Memory<MemoryKind::managed>;
 
 // A copy of `values` on the device.
 template <class T> Device on_device(const std::vector<T> &values)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Blocking collectives on device memory: bench/mpi/collectives, how it is judged (issue 31). bench/mpi/allreduce stands
+"""Collectives on device memory: bench/mpi/collectives, how it is judged (issue 31). bench/mpi/allreduce stands
 beside it: by hand and by NCCL."""
 from commands import Failure
 
@@ -14,7 +14,7 @@ REDUCTIONS = ("allreduce", "reduce", "reduce_scatter")
 
 
 def told(case):
-    return (f"{case['what']:15} {case['layout']:11} on {case['ranks']} {case['bytes']:>10} {case['who']:10}"
+    return (f"{case['what']:15} {case['layout']:11} on {case['ranks']} {case['bytes']:>10} {case['who']:22}"
             f"{case['median']:10.1f} us" + ("" if case["right"] else "   WRONG DATA"))
 
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Blocking collectives on device memory, a GPU for each rank where there are enough: straight
-// between the buffers, and by messages. Beside them stands a copy between two devices of as many
-// bytes as a rank has to receive. They take turns, and everyone's data are checked. A line of JSON
-// for each: medians of what the slowest rank took, in microseconds.
+// Collectives on device memory, blocking and nonblocking, a GPU for each rank where there are
+// enough: straight between the buffers, and by messages. Beside them stands a copy between two
+// devices of as many bytes as a rank has to receive. They take turns, and everyone's data are
+// checked. A line of JSON for each: medians of what the slowest rank took, in microseconds.
 #include "../device_vector.hpp"
 #include "../turns.hpp"
 
@@ -69,23 +69,49 @@ public:
     Case(const Case &) = delete;
     ~Case() { MPI_Type_free(&type_); }
 
-    void bcast(MPI_Comm comm) { MPI_Bcast(rank == 0 ? from_.at() : to_.at(), 1, type_, 0, comm); }
-    void allgather(MPI_Comm comm) { MPI_Allgather(from_.at(), 1, type_, to_.at(), 1, type_, comm); }
-    void gather(MPI_Comm comm) { MPI_Gather(from_.at(), 1, type_, to_.at(), 1, type_, 0, comm); }
-    void scatter(MPI_Comm comm) { MPI_Scatter(from_.at(), 1, type_, to_.at(), 1, type_, 0, comm); }
-    void alltoall(MPI_Comm comm) { MPI_Alltoall(from_.at(), 1, type_, to_.at(), 1, type_, comm); }
-    void allreduce(MPI_Comm comm)
+    // Blocking without a request.
+    void bcast(MPI_Comm comm, MPI_Request *r)
     {
-        MPI_Allreduce(from_.at(), to_.at(), static_cast<int>(n_), MPI_DOUBLE, MPI_SUM, comm);
+        void *const buffer = rank == 0 ? from_.at() : to_.at();
+        r ? MPI_Ibcast(buffer, 1, type_, 0, comm, r) : MPI_Bcast(buffer, 1, type_, 0, comm);
     }
-    void reduce(MPI_Comm comm)
+    void allgather(MPI_Comm comm, MPI_Request *r)
     {
-        MPI_Reduce(from_.at(), to_.at(), static_cast<int>(n_), MPI_DOUBLE, MPI_SUM, 0, comm);
+        r ? MPI_Iallgather(from_.at(), 1, type_, to_.at(), 1, type_, comm, r)
+          : MPI_Allgather(from_.at(), 1, type_, to_.at(), 1, type_, comm);
     }
-    void reduce_scatter(MPI_Comm comm)
+    void gather(MPI_Comm comm, MPI_Request *r)
     {
-        MPI_Reduce_scatter_block(from_.at(), to_.at(), static_cast<int>(n_), MPI_DOUBLE, MPI_SUM,
-                                 comm);
+        r ? MPI_Igather(from_.at(), 1, type_, to_.at(), 1, type_, 0, comm, r)
+          : MPI_Gather(from_.at(), 1, type_, to_.at(), 1, type_, 0, comm);
+    }
+    void scatter(MPI_Comm comm, MPI_Request *r)
+    {
+        r ? MPI_Iscatter(from_.at(), 1, type_, to_.at(), 1, type_, 0, comm, r)
+          : MPI_Scatter(from_.at(), 1, type_, to_.at(), 1, type_, 0, comm);
+    }
+    void alltoall(MPI_Comm comm, MPI_Request *r)
+    {
+        r ? MPI_Ialltoall(from_.at(), 1, type_, to_.at(), 1, type_, comm, r)
+          : MPI_Alltoall(from_.at(), 1, type_, to_.at(), 1, type_, comm);
+    }
+    void allreduce(MPI_Comm comm, MPI_Request *r)
+    {
+        const int n = static_cast<int>(n_);
+        r ? MPI_Iallreduce(from_.at(), to_.at(), n, MPI_DOUBLE, MPI_SUM, comm, r)
+          : MPI_Allreduce(from_.at(), to_.at(), n, MPI_DOUBLE, MPI_SUM, comm);
+    }
+    void reduce(MPI_Comm comm, MPI_Request *r)
+    {
+        const int n = static_cast<int>(n_);
+        r ? MPI_Ireduce(from_.at(), to_.at(), n, MPI_DOUBLE, MPI_SUM, 0, comm, r)
+          : MPI_Reduce(from_.at(), to_.at(), n, MPI_DOUBLE, MPI_SUM, 0, comm);
+    }
+    void reduce_scatter(MPI_Comm comm, MPI_Request *r)
+    {
+        const int n = static_cast<int>(n_);
+        r ? MPI_Ireduce_scatter_block(from_.at(), to_.at(), n, MPI_DOUBLE, MPI_SUM, comm, r)
+          : MPI_Reduce_scatter_block(from_.at(), to_.at(), n, MPI_DOUBLE, MPI_SUM, comm);
     }
 
     void prepare()
@@ -117,7 +143,7 @@ private:
 
 struct Collective {
     const char *name;
-    void (*call)(Case &, MPI_Comm);
+    void (Case::*call)(MPI_Comm, MPI_Request *);
     bool (*is_right)(const Case &);
     bool takes_gaps;
     int received; // blocks, by a rank, from others
@@ -134,22 +160,19 @@ bool has_all(const Case &c, int64_t sent_of)
 std::vector<Collective> all_collectives()
 {
     return {
-        {"bcast", [](Case &c, MPI_Comm comm) { c.bcast(comm); },
-         [](const Case &c) { return rank == 0 || c.has(0, 0, 0); }, true, 1},
-        {"allgather", [](Case &c, MPI_Comm comm) { c.allgather(comm); },
-         [](const Case &c) { return has_all(c, 0); }, true, ranks - 1},
-        {"gather", [](Case &c, MPI_Comm comm) { c.gather(comm); },
-         [](const Case &c) { return rank != 0 || has_all(c, 0); }, true, ranks - 1},
-        {"scatter", [](Case &c, MPI_Comm comm) { c.scatter(comm); },
-         [](const Case &c) { return c.has(0, 0, rank); }, true, 1},
-        {"alltoall", [](Case &c, MPI_Comm comm) { c.alltoall(comm); },
-         [](const Case &c) { return has_all(c, rank); }, true, ranks - 1},
-        {"allreduce", [](Case &c, MPI_Comm comm) { c.allreduce(comm); },
-         [](const Case &c) { return c.has_sum(0); }, false, 1},
-        {"reduce", [](Case &c, MPI_Comm comm) { c.reduce(comm); },
-         [](const Case &c) { return rank != 0 || c.has_sum(0); }, false, 1},
-        {"reduce_scatter", [](Case &c, MPI_Comm comm) { c.reduce_scatter(comm); },
-         [](const Case &c) { return c.has_sum(rank); }, false, 1},
+        {"bcast", &Case::bcast, [](const Case &c) { return rank == 0 || c.has(0, 0, 0); }, true, 1},
+        {"allgather", &Case::allgather, [](const Case &c) { return has_all(c, 0); }, true,
+         ranks - 1},
+        {"gather", &Case::gather, [](const Case &c) { return rank != 0 || has_all(c, 0); }, true,
+         ranks - 1},
+        {"scatter", &Case::scatter, [](const Case &c) { return c.has(0, 0, rank); }, true, 1},
+        {"alltoall", &Case::alltoall, [](const Case &c) { return has_all(c, rank); }, true,
+         ranks - 1},
+        {"allreduce", &Case::allreduce, [](const Case &c) { return c.has_sum(0); }, false, 1},
+        {"reduce", &Case::reduce, [](const Case &c) { return rank != 0 || c.has_sum(0); }, false,
+         1},
+        {"reduce_scatter", &Case::reduce_scatter, [](const Case &c) { return c.has_sum(rank); },
+         false, 1},
     };
 }
 
@@ -179,10 +202,22 @@ void measure(const Collective &which, int64_t bytes, int stride, MPI_Comm direct
         if (rank == 0 && heddle_transfer(&move, 1) != HEDDLE_SUCCESS)
             throw std::runtime_error("heddle_transfer fails");
     };
-    std::vector<bench::Kind> kinds{{"direct", [&] { which.call(c, directly); }, {}},
-                                   {"messages", [&] { which.call(c, by_message); }, {}},
+    const auto blocking = [&](MPI_Comm comm) {
+        return [&c, &which, comm] { (c.*which.call)(comm, nullptr); };
+    };
+    const auto nonblocking = [&](MPI_Comm comm) {
+        return [&c, &which, comm] {
+            MPI_Request request;
+            (c.*which.call)(comm, &request);
+            MPI_Wait(&request, MPI_STATUS_IGNORE);
+        };
+    };
+    std::vector<bench::Kind> kinds{{"direct", blocking(directly), {}},
+                                   {"messages", blocking(by_message), {}},
+                                   {"nonblocking", nonblocking(directly), {}},
+                                   {"nonblocking, messages", nonblocking(by_message), {}},
                                    {"peer copy", copy, {}}};
-    for (size_t i = 0; i < 2; ++i) {
+    for (size_t i = 0; i + 1 < kinds.size(); ++i) {
         c.prepare();
         kinds[i].once();
         kinds[i].right = which.is_right(c);
