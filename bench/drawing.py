@@ -5,7 +5,7 @@ import io
 import matplotlib.pyplot as plt
 from PIL import Image
 
-COLORS = 20
+COLORS = 40
 
 
 def save(figure, path, dpi):
