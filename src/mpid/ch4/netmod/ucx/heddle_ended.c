@@ -16,6 +16,7 @@
 #define POLLS_BETWEEN 64               /* looks at the clock */
 #define NS_BETWEEN INT64_C(100000000)  /* looks at the processes */
 #define NS_TO_END INT64_C(10000000000) /* of a process without connection: GPUs take some */
+#define NS_TO_DIE INT64_C(100000000)   /* of one whose memory has gone */
 #define MOST_EVENTS 4096 /* of UCX, more than it holds of one process in shared memory */
 
 /* By rank in the job. */
@@ -202,6 +203,16 @@ int MPIDI_UCX_error_of(int vni, ucp_ep_h ep, ucs_status_t status)
         note_ended(rank);
     return is_cut_off || peers[rank].is_cut_off || peers[rank].ended ? HEDDLE_ERR_LOST
                                                                      : HEDDLE_ERR_PEER;
+}
+
+int MPIDI_UCX_read_error_of(int vni, ucp_ep_h ep, ucs_status_t status)
+{
+    const int64_t since = now();
+    int error;
+    while ((error = MPIDI_UCX_error_of(vni, ep, status)) == HEDDLE_ERR_PEER &&
+           now() - since < NS_TO_DIE)
+        MPL_sched_yield();
+    return error;
 }
 
 /* Of a process of this job's the next look, or a later one, tells the others. */

@@ -14,8 +14,7 @@
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* Where its sender takes answers, if the envelope does not say. */
-static ucp_ep_h sender_ep(int vni, MPIR_Comm *comm, uint64_t tag)
+ucp_ep_h MPIDI_UCX_sender_ep(int vni, MPIR_Comm *comm, uint64_t tag)
 {
     const int source = MPIDI_UCX_get_source(tag);
     const int port =
@@ -42,7 +41,7 @@ void MPIDI_UCX_envelope_read(struct MPIDI_UCX_envelope *e, MPIR_Comm *comm, int 
     e->rtr = about.next;
     e->ep = e->error == HEDDLE_SUCCESS
                 ? MPIDI_UCX_COMM_TO_EP(comm, MPIDI_UCX_get_source(e->tag), vni, about.number)
-                : sender_ep(vni, comm, e->tag);
+                : MPIDI_UCX_sender_ep(vni, comm, e->tag);
 }
 
 /* ---- receiving ------------------------------------------------------------------------------- */

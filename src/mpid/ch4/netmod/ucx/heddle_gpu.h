@@ -124,7 +124,8 @@ int MPIDI_UCX_gpu_recv(const struct MPIDI_UCX_call *call);
 bool MPIDI_UCX_gpu_imrecv(void *buf, MPI_Aint count, MPI_Datatype datatype, MPIR_Request *message,
                           int *mpi_errno);
 /* A receive that UCX has into the host's memory is over: UCX's callback. True where it met an
- * envelope, and the request is the message's now. Otherwise `*status` is how it ended. */
+ * envelope, and the request is the message's now, or where its sender is lost, and the request is
+ * over. Otherwise `*status` is how it ended. */
 bool MPIDI_UCX_gpu_received(MPIR_Request *rreq, ucs_status_t *status,
                             const ucp_tag_recv_info_t *info);
 /* A receive is UCX's to cancel until its message has come, or is being written (an RTR). Withdraws

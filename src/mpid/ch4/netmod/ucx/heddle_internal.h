@@ -163,6 +163,8 @@ struct MPIDI_UCX_envelope {
     bool is_matched; /* by a probe: no receive's any more but imrecv's */
     struct MPIDI_UCX_envelope *prev, *next;
 };
+/* Where the sender of a message takes answers, if an envelope does not say. */
+ucp_ep_h MPIDI_UCX_sender_ep(int vni, MPIR_Comm *comm, uint64_t tag);
 /* Reads what has come, of which `data` is filled where `error` is 0. */
 void MPIDI_UCX_envelope_read(struct MPIDI_UCX_envelope *envelope, MPIR_Comm *comm, int vni,
                              const ucp_tag_recv_info_t *info);
@@ -217,6 +219,9 @@ int MPIDI_UCX_rank_of(const void *ep, int vni);
 /* UCX says of a message to that endpoint how it ended. HEDDLE_ERR_*: LOST if its process has ended,
  * or the connection to it has. */
 int MPIDI_UCX_error_of(int vni, ucp_ep_h ep, ucs_status_t status);
+/* The same of what was read out of its process, whose memory goes before it has ended: waits for
+ * that. */
+int MPIDI_UCX_read_error_of(int vni, ucp_ep_h ep, ucs_status_t status);
 /* The same. Where the connection failed, all else that goes there fails soon, too. */
 void MPIDI_UCX_note_status(int vni, ucp_ep_h ep, ucs_status_t status);
 /* Whether it has said so. */

@@ -142,6 +142,19 @@ static void unpacked(struct MPIDI_UCX_move *unpack)
         MPIDIU_request_complete(rreq);
 }
 
+/* Why UCX could not receive it, as MPI's error. */
+static int error_of(MPIR_Request *rreq, ucs_status_t status, const ucp_tag_recv_info_t *info)
+{
+    const int vni = MPIDI_Request_get_vci(rreq);
+    if (status == UCS_ERR_MESSAGE_TRUNCATED)
+        return MPI_ERR_TRUNCATE;
+    if (rreq->comm == NULL)
+        return MPI_ERR_OTHER;
+    const ucp_ep_h ep = MPIDI_UCX_sender_ep(vni, rreq->comm, info->sender_tag);
+    return MPIDI_UCX_message_error(MPIDI_UCX_read_error_of(vni, ep, status),
+                                   MPIDI_UCX_get_source(info->sender_tag));
+}
+
 /* What UCX says of how it ended is in the status. How many bytes are to be unpacked. */
 static MPI_Aint end_in_host(struct MPIDI_UCX_receive *r, ucs_status_t status,
                             const ucp_tag_recv_info_t *info)
@@ -161,7 +174,7 @@ static MPI_Aint end_in_host(struct MPIDI_UCX_receive *r, ucs_status_t status,
     if (status == UCS_OK && (MPI_Aint)info->length > r->buffer.bytes)
         status = UCS_ERR_MESSAGE_TRUNCATED;
     if (status != UCS_OK) {
-        s->MPI_ERROR = status == UCS_ERR_MESSAGE_TRUNCATED ? MPI_ERR_TRUNCATE : MPI_ERR_OTHER;
+        s->MPI_ERROR = error_of(r->rreq, status, info);
         return 0;
     }
     MPIR_STATUS_SET_COUNT(*s, info->length);
@@ -301,7 +314,8 @@ bool MPIDI_UCX_gpu_received(MPIR_Request *rreq, ucs_status_t *status,
                             const ucp_tag_recv_info_t *info)
 {
     const struct MPIDI_UCX_posted posted = MPIDI_UCX_REQ(rreq).posted;
-    const bool met = *status != UCS_ERR_CANCELED && (info->sender_tag & MPIDI_UCX_ENVELOPE_BIT);
+    const ucs_status_t told = *status;
+    const bool met = told != UCS_ERR_CANCELED && (info->sender_tag & MPIDI_UCX_ENVELOPE_BIT);
     const void *landed = posted.landing;
     char first[HEDDLE_ENVELOPE_BYTES]; /* where it has landed in the buffer */
     struct MPIDI_UCX_buffer buffer;
@@ -318,7 +332,13 @@ bool MPIDI_UCX_gpu_received(MPIR_Request *rreq, ucs_status_t *status,
     }
     MPL_free(posted.landing);
     MPIR_Datatype_release_if_not_builtin(posted.datatype);
-    return met;
+    if (met || told == UCS_OK || told == UCS_ERR_CANCELED || told == UCS_ERR_MESSAGE_TRUNCATED)
+        return met;
+    rreq->status.MPI_ERROR = error_of(rreq, told, info);
+    rreq->status.MPI_SOURCE = MPIDI_UCX_get_source(info->sender_tag);
+    rreq->status.MPI_TAG = MPIDI_UCX_get_tag(info->sender_tag);
+    MPIDIU_request_complete(rreq);
+    return true;
 }
 
 /* ---- calls ----------------------------------------------------------------------------------- */
