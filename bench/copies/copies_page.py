@@ -136,16 +136,16 @@ def locality(copies, gpus):
             *table(["method", "", "bytes", "near", "far", "ratio"], rows)] if rows else []
 
 
-def by_threads(calls):
-    """{call: {threads: microseconds}}"""
+def by(items, row, column):
+    """{row: {column: microseconds}}, by the names of two fields."""
     rows = {}
-    for each in calls:
-        rows.setdefault(each["call"], {})[each["threads"]] = each["us"]
+    for each in items:
+        rows.setdefault(each[row], {})[each[column]] = each["us"]
     return rows
 
 
 def calls_table(calls):
-    rows = by_threads(calls)
+    rows = by(calls, "call", "threads")
     threads = sorted({each["threads"] for each in calls})
     if not rows:
         return []
@@ -158,16 +158,8 @@ def calls_table(calls):
                     for call, times in rows.items()])]
 
 
-def chains(graphs):
-    """{what: {kernels: microseconds}}"""
-    rows = {}
-    for each in graphs:
-        rows.setdefault(each["what"], {})[each["kernels"]] = each["us"]
-    return rows
-
-
 def graphs_table(graphs):
-    columns = chains(graphs)
+    columns = by(graphs, "what", "kernels")
     if not columns:
         return []
     return ["## Graphs", "",
@@ -211,8 +203,8 @@ def draw(data, path):
                 each["ways"] == 1 and (each["from"], each["to"]) == (first, second))
     draw_copies(axes[1][0], f"both directions, {first} and {second}", copies, lambda each:
                 each["ways"] == 2 and (each["from"], each["to"]) == (first, second))
-    for axis, title, xlabel, lines in ((axes[1][1], "a call", "threads", by_threads(data["calls"])),
-                                       (axes[1][2], "a chain", "kernels", chains(data["graphs"]))):
+    for axis, title, xlabel, lines in ((axes[1][1], "a call", "threads", by(data["calls"], "call", "threads")),
+                                       (axes[1][2], "a chain", "kernels", by(data["graphs"], "what", "kernels"))):
         for name, times in lines.items():
             axis.plot(*zip(*sorted(times.items())), marker="o", markersize=3, label=name)
         finish(axis, title, xlabel, "us")

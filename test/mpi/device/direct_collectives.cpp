@@ -8,7 +8,7 @@
  *
  * An argument selects the tests whose name contains it.
  */
-#include "device_test.hpp"
+#include "direct_test.hpp"
 
 #include <functional>
 #include <numeric>
@@ -16,35 +16,6 @@
 using namespace device_test;
 
 namespace {
-
-/* A communicator of this test, and this process's place in it. */
-struct Group {
-    /* The first `members` ranks; after so many calls it is direct. */
-    explicit Group(int members)
-    {
-        MPI_Comm_split(MPI_COMM_WORLD, ::rank < members ? 0 : MPI_UNDEFINED, ::rank, &comm);
-        if (!is_in())
-            return;
-        MPI_Comm_rank(comm, &rank);
-        MPI_Comm_size(comm, &size);
-        warm(comm);
-    }
-    Group(const Group &) = delete;
-    ~Group()
-    {
-        if (is_in())
-            MPI_Comm_free(&comm);
-    }
-    static void warm(MPI_Comm comm)
-    {
-        for (int i = 0, sum; i < 4; ++i)
-            MPI_Allreduce(&i, &sum, 1, MPI_INT, MPI_SUM, comm);
-    }
-    bool is_in() const { return comm != MPI_COMM_NULL; }
-
-    MPI_Comm comm;
-    int rank = 0, size = 1;
-};
 
 /* What a rank's buffers lie in: all of one kind, or each rank's of another. */
 struct Kinds {
@@ -56,16 +27,6 @@ constexpr Kinds devices{"devices", {gpu::Kind::device, gpu::Kind::device, gpu::K
 constexpr Kinds mixed{"mixed", {gpu::Kind::device, gpu::Kind::pageable, gpu::Kind::managed}};
 constexpr Kinds managed{"managed", {gpu::Kind::managed, gpu::Kind::managed, gpu::Kind::managed}};
 constexpr const Kinds *every_mixture[] = {&devices, &mixed, &managed};
-
-/* Calls `body`, and says whether the collectives in it went as they should. */
-template <class Body> void expects_way(bool directly, int calls, const std::string &what, Body body)
-{
-    const int64_t before = counted("collectives_direct");
-    body();
-    const int64_t now = counted("collectives_direct");
-    check(now - before == (directly && expects_direct() ? calls : 0),
-          what + ": " + std::to_string(now - before) + " calls went directly");
-}
 
 /* ---- data ------------------------------------------------------------------------------------ */
 
@@ -277,21 +238,6 @@ void data()
 }
 
 /* ---- reductions ------------------------------------------------------------------------------ */
-
-double sum_at(const Group &g, int64_t i)
-{
-    double v = 0;
-    for (int r = 0; r < g.size; ++r)
-        v += Buffer::value(r, i);
-    return v;
-}
-
-void expect_sum(Buffer &b, const Group &g, const std::string &what, int64_t first = 0)
-{
-    for (int64_t i = 0; i < b.elements(); ++i)
-        b.put(i, sum_at(g, first + i));
-    b.verify(what);
-}
 
 void reductions_of(const Group &g, gpu::Kind kind, int n)
 {
@@ -528,23 +474,6 @@ void beside_nonblocking()
 
 /* ---- failures -------------------------------------------------------------------------------- */
 
-/* The device of rank `who` fails as `how` says while `body` runs. */
-template <class Body> void while_failing(int who, const char *how, Body body)
-{
-    MPI_Barrier(MPI_COMM_WORLD);
-    if (rank == who)
-        gpu::Machine::get().configure((std::string("reset ") + how).c_str());
-    MPI_Barrier(MPI_COMM_WORLD);
-    body();
-    MPI_Barrier(MPI_COMM_WORLD);
-    if (rank == who)
-        gpu::Machine::get().configure("reset");
-    MPI_Barrier(MPI_COMM_WORLD);
-}
-
-constexpr const char *broken[] = {"fail=launch:1+ fail=copy:1+ fail=copy_2d:1+ fail=copy_3d:1+",
-                                  "fail=execute:1+"};
-
 /* Who is told nothing has the right data, and nobody waits for ever. */
 void failing_devices()
 {
@@ -613,10 +542,6 @@ void closed_memory()
     }
 }
 
-struct Test {
-    const char *name;
-    void (*body)();
-};
 constexpr Test tests[] = {
     {"data", data},
     {"reductions", reductions},
@@ -632,11 +557,4 @@ constexpr Test tests[] = {
 
 } // namespace
 
-int main(int argc, char **argv)
-{
-    return run(argc, argv, [&] {
-        for (const Test &test : tests)
-            if (argc < 2 || std::string(test.name).find(argv[1]) != std::string::npos)
-                test.body();
-    });
-}
+int main(int argc, char **argv) { return run_tests(argc, argv, tests); }

@@ -7,7 +7,7 @@
  *
  * An argument selects the tests whose name contains it.
  */
-#include "device_test.hpp"
+#include "direct_test.hpp"
 
 #include <array>
 #include <atomic>
@@ -19,46 +19,6 @@
 using namespace device_test;
 
 namespace {
-
-/* The first `members` ranks, after as many calls as a communicator needs. */
-struct Group {
-    explicit Group(int members, bool is_warmed_by_blocking = true)
-    {
-        MPI_Comm_split(MPI_COMM_WORLD, ::rank < members ? 0 : MPI_UNDEFINED, ::rank, &comm);
-        if (!is_in())
-            return;
-        MPI_Comm_rank(comm, &rank);
-        MPI_Comm_size(comm, &size);
-        for (int i = 0, sum; i < 4; ++i)
-            if (is_warmed_by_blocking) {
-                MPI_Allreduce(&i, &sum, 1, MPI_INT, MPI_SUM, comm);
-            } else {
-                MPI_Request request;
-                MPI_Iallreduce(&i, &sum, 1, MPI_INT, MPI_SUM, comm, &request);
-                MPI_Wait(&request, MPI_STATUS_IGNORE);
-            }
-    }
-    Group(const Group &) = delete;
-    ~Group()
-    {
-        if (is_in())
-            MPI_Comm_free(&comm);
-    }
-    bool is_in() const { return comm != MPI_COMM_NULL; }
-
-    MPI_Comm comm;
-    int rank = 0, size = 1;
-};
-
-/* Calls `body`, and says whether so many collectives in it went directly. */
-template <class Body> void expects_way(bool directly, int calls, const std::string &what, Body body)
-{
-    const int64_t before = counted("collectives_direct");
-    body();
-    const int64_t now = counted("collectives_direct");
-    check(now - before == (directly && expects_direct() ? calls : 0),
-          what + ": " + std::to_string(now - before) + " calls went directly");
-}
 
 /* ---- operations ------------------------------------------------------------------------------ */
 
@@ -93,12 +53,8 @@ struct Operation {
     /* The sum of what ranks have filled with `seed` and their number, from element `first` on. */
     void expect_sum(Buffer &b, int seed, int64_t first)
     {
-        for (int64_t i = 0; i < n; ++i) {
-            double sum = 0;
-            for (int r = 0; r < g.size; ++r)
-                sum += Buffer::value(seed + r, first + i);
-            b.put(i, sum);
-        }
+        for (int64_t i = 0; i < n; ++i)
+            b.put(i, sum_at(g, first + i, seed));
     }
 
     const Group &g;
@@ -649,23 +605,6 @@ void threads()
     check(wrong == 0, "threads: wrong data");
 }
 
-/* The device of rank `who` fails as `how` says while `body` runs. */
-template <class Body> void while_failing(int who, const char *how, Body body)
-{
-    MPI_Barrier(MPI_COMM_WORLD);
-    if (rank == who)
-        gpu::Machine::get().configure((std::string("reset ") + how).c_str());
-    MPI_Barrier(MPI_COMM_WORLD);
-    body();
-    MPI_Barrier(MPI_COMM_WORLD);
-    if (rank == who)
-        gpu::Machine::get().configure("reset");
-    MPI_Barrier(MPI_COMM_WORLD);
-}
-
-constexpr const char *broken[] = {"fail=launch:1+ fail=copy:1+ fail=copy_2d:1+ fail=copy_3d:1+",
-                                  "fail=execute:1+"};
-
 /* Who is told nothing has the right data, and nobody waits for ever. */
 void failing_devices()
 {
@@ -702,19 +641,12 @@ void failing_devices()
                       std::string("no error where the device fails: ") + how);
                 for (int r = 0; r < size; ++r)
                     all.expect(r, int64_t{n} * r, int64_t{n} * (r + 1));
-                for (int64_t i = 0; i < n; ++i) {
-                    double v = 0;
-                    for (int r = 0; r < size; ++r)
-                        v += Buffer::value(r, i);
-                    sum.put(i, v);
-                    in_place.put(i, v);
-                }
                 if (!statuses[0].MPI_ERROR)
                     all.verify("Iallgather beside a failing device");
                 if (!statuses[1].MPI_ERROR)
-                    sum.verify("Iallreduce beside a failing device");
+                    expect_sum(sum, g, "Iallreduce beside a failing device");
                 if (!statuses[2].MPI_ERROR)
-                    in_place.verify("a persistent Allreduce beside a failing device");
+                    expect_sum(in_place, g, "a persistent Allreduce beside a failing device");
             }
 }
 
@@ -749,10 +681,6 @@ void closed_memory()
     }
 }
 
-struct Test {
-    const char *name;
-    void (*body)();
-};
 constexpr Test tests[] = {
     {"each", each},
     {"other_memory", other_memory},
@@ -767,11 +695,4 @@ constexpr Test tests[] = {
 
 } // namespace
 
-int main(int argc, char **argv)
-{
-    return run(argc, argv, [&] {
-        for (const Test &test : tests)
-            if (argc < 2 || std::string(test.name).find(argv[1]) != std::string::npos)
-                test.body();
-    });
-}
+int main(int argc, char **argv) { return run_tests(argc, argv, tests); }
