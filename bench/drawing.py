@@ -5,11 +5,13 @@ import io
 import matplotlib.pyplot as plt
 from PIL import Image
 
-COLORS = 40
+COLORS = 16
 
 
 def save(figure, path, dpi):
     drawn = io.BytesIO()
     figure.savefig(drawn, dpi=dpi)
     plt.close(figure)
-    Image.open(drawn).convert("RGB").quantize(COLORS, dither=Image.Dither.NONE).save(path, optimize=True)
+    # By coverage: by count, thin lines of several colors would become one color.
+    Image.open(drawn).convert("RGB").quantize(
+        COLORS, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(path, optimize=True)

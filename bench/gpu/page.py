@@ -27,31 +27,35 @@ def series(cases, who, clock):
                   if clock in case["times"].get(who, {}) and case["bytes"])
 
 
-def draw_panel(axis, cases, clock, rate):
+def draw_panel(axis, cases, clock):
     for who, style in STYLE.items():
         points = series(cases, who, clock)
         if points:
-            axis.plot([size for size, _ in points],
-                      [1e-9 * size / time if rate else 1e6 * time for size, time in points],
+            axis.plot([size for size, _ in points], [1e-9 * size / time for size, time in points],
                       label=NAMES[who], markersize=4, **style)
     axis.set_xscale("log", base=2)
     axis.set_yscale("log")
-    axis.set_ylabel("GB/s packed" if rate else "us", fontsize=8)
+    axis.set_ylabel("GB/s packed", fontsize=8)
     axis.tick_params(labelsize=7)
     axis.grid(alpha=0.3)
 
 
-def draw(cases, layouts, place, path):
-    """A row a layout: time and bandwidth of pack, time and bandwidth of unpack."""
-    panels = [("pack", False), ("pack", True), ("unpack", False), ("unpack", True)]
-    figure, axes = plt.subplots(len(layouts), 4, figsize=(15, 2.3 * len(layouts)), squeeze=False)
+def draw(cases, layouts, path):
+    """A row a layout: bandwidth of pack and unpack, on the device and with pinned memory."""
+    panels = [(place, operation) for place in CLOCK for operation in ("pack", "unpack")
+              if any(case["place"] == place for case in cases)]
+    figure, axes = plt.subplots(len(layouts), len(panels), figsize=(3.75 * len(panels), 2.3 * len(layouts)),
+                                squeeze=False)
     labels = {}
     for row, layout in zip(axes, layouts):
-        for axis, (operation, rate) in zip(row, panels):
+        for axis, (place, operation) in zip(row, panels):
             here = [case for case in cases if case["layout"] == layout and case["operation"] == operation
                     and case["place"] == place]
-            draw_panel(axis, here, CLOCK[place], rate)
-            axis.set_title(f"{layout}: {operation}", fontsize=8)
+            if not here:
+                axis.set_axis_off()
+                continue
+            draw_panel(axis, here, CLOCK[place])
+            axis.set_title(f"{layout}: {operation}, {place}", fontsize=8)
             labels.update((label, handle) for handle, label in zip(*axis.get_legend_handles_labels()))
     for axis in axes[-1]:
         axis.set_xlabel("bytes packed", fontsize=8)
@@ -91,7 +95,7 @@ def misses(judged):
     return ["## Cases that miss a target", "", *lines] if lines else []
 
 
-def page(data, drawings, source):
+def page(data, drawn, source):
     machine, limits = data["machine"], data["limits"]
     lines = ["# Pack, unpack and reduce on one GPU", "",
              "GPU time by events around four calls in a row (`heddle_transfer_on_stream`), divided by four, so that what",
@@ -128,27 +132,21 @@ def page(data, drawings, source):
     lines += misses(data["rows"])
     if data["errors"]:
         lines += ["## Errors", "", *(f"- {each['name']}: {each['error']}" for each in data["errors"]), ""]
-    lines += ["## Time and bandwidth over size", ""]
-    lines += [f"![{what}]({path.name})\n" for what, path in drawings.items()]
+    if drawn:
+        lines += ["## Bandwidth over size", "", f"![bandwidth over size]({drawn.name})", ""]
     lines += ["## All cases", "", f"[{source}]({source}) has them, a line each: medians, in seconds.", ""]
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
 def write(data, path, source):
-    """Writes the page and the diagrams beside it; returns the paths of the diagrams."""
+    """Writes the page and the diagram beside it; returns the paths of the diagrams."""
     sizes = {}
     for case in data["cases"]:
         if case["operation"] in ("pack", "unpack"):
             sizes.setdefault(case["layout"], set()).add(case["size"])
     layouts = [layout for layout, each in sizes.items() if len(each) > 1]
-    drawings = {}
-    if layouts:
-        drawings["on the device"] = path.with_suffix(".png")
-        draw(data["cases"], layouts, "device", drawings["on the device"])
-        pinned = [layout for layout in layouts
-                  if any(case["layout"] == layout and case["place"] == "pinned" for case in data["cases"])]
-        if pinned:
-            drawings["to and from pinned memory"] = path.with_name(path.stem + "-pinned.png")
-            draw(data["cases"], pinned, "pinned", drawings["to and from pinned memory"])
-    path.write_text(page(data, drawings, source), encoding="utf-8")
-    return list(drawings.values())
+    drawn = path.with_suffix(".png") if layouts else None
+    if drawn:
+        draw(data["cases"], layouts, drawn)
+    path.write_text(page(data, drawn, source), encoding="utf-8")
+    return [drawn] if drawn else []
