@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Where collectives reduce: a device's long buffers on the device, with temporary memory there.
+ * Where collectives reduce, and where they keep what they send on: for a device's long buffers on
+ * the device, with temporary memory there.
  */
 #include "typerep_internal.h"
 
@@ -57,6 +58,21 @@ bool MPIR_Typerep_device_combines(MPI_Op op, MPI_Datatype datatype, int *engine_
            heddle_device_combines((heddle_op)*engine_op, (heddle_predefined)*element);
 }
 
+static const void *begin_of(const void *buf, MPI_Datatype datatype)
+{
+    MPI_Aint true_lb, true_extent;
+    MPIR_Type_get_true_extent_impl(datatype, &true_lb, &true_extent);
+    return MPIR_get_contig_ptr(buf, true_lb);
+}
+
+/* On the device whose memory `beside` is, or the host where that is null. Null: there is none. */
+static void *allocate(MPI_Aint bytes, const void *beside)
+{
+    void *memory = NULL;
+    (void)heddle_scratch_alloc(bytes, beside, &memory);
+    return memory;
+}
+
 /* Where in a device's memory the buffer begins beside which the device is to have `bytes` bytes;
  * null: the host is. */
 static const void *neighbour(MPI_Aint bytes, const void *sendbuf, const void *recvbuf,
@@ -65,9 +81,7 @@ static const void *neighbour(MPI_Aint bytes, const void *sendbuf, const void *re
     const void *const buf = sendbuf != MPI_IN_PLACE ? sendbuf : recvbuf; /* only then everyone's */
     if (!MPIR_TYPEREP_SENDS_DEVICE || buf == NULL || !MPII_heddle_on_device(buf, datatype))
         return NULL;
-    MPI_Aint true_lb, true_extent;
-    MPIR_Type_get_true_extent_impl(datatype, &true_lb, &true_extent);
-    const void *const begin = MPIR_get_contig_ptr(buf, true_lb);
+    const void *const begin = begin_of(buf, datatype);
     /* Device memory is met here only where it was to stay; managed memory, however short it is. */
     return is_long(bytes) || heddle_memory_kind(begin, NULL) == HEDDLE_MEMORY_DEVICE ? begin : NULL;
 }
@@ -75,10 +89,15 @@ static const void *neighbour(MPI_Aint bytes, const void *sendbuf, const void *re
 void *MPIR_Typerep_scratch(MPI_Aint bytes, const void *sendbuf, const void *recvbuf,
                            MPI_Datatype datatype)
 {
-    void *memory = NULL;
-    /* Null says that there is none. */
-    (void)heddle_scratch_alloc(bytes, neighbour(bytes, sendbuf, recvbuf, datatype), &memory);
-    return memory;
+    return allocate(bytes, neighbour(bytes, sendbuf, recvbuf, datatype));
+}
+
+void *MPIR_Typerep_scratch_to_send(MPI_Aint bytes, const void *buf, MPI_Datatype datatype)
+{
+    /* What is shorter is sent packed in host memory wherever it comes from (heddle_send.c). */
+    const bool stays = MPIR_TYPEREP_SENDS_DEVICE && bytes > MPIR_CVAR_CH4_UCX_GPU_ONESHOT &&
+                       buf != NULL && MPII_heddle_on_device(buf, datatype);
+    return allocate(bytes, stays ? begin_of(buf, datatype) : NULL);
 }
 
 void MPIR_Typerep_scratch_free(void *memory) { heddle_scratch_free(memory); }

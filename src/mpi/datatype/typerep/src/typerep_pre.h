@@ -66,6 +66,8 @@ bool MPIR_Typerep_device_combines(MPI_Op op, MPI_Datatype datatype, int *engine_
  * where there is none. */
 void *MPIR_Typerep_scratch(MPI_Aint bytes, const void *sendbuf, const void *recvbuf,
                            MPI_Datatype datatype);
+/* The same for `bytes` bytes that are in `buf`, or are to be, and are sent on meanwhile. */
+void *MPIR_Typerep_scratch_to_send(MPI_Aint bytes, const void *buf, MPI_Datatype datatype);
 void MPIR_Typerep_scratch_free(void *memory);
 /* target = target op origin, both of any layout of one and the same predefined type, in any memory.
  */
@@ -179,6 +181,7 @@ bool MPIR_Typerep_is_device_memory(const void *buf, MPI_Datatype datatype);
 #define MPIR_Typerep_reduce_local(inbuf, inoutbuf, count, datatype, op, mpi_errno) 0
 #define MPIR_Typerep_reduces_on_device(sendbuf, recvbuf, count, datatype, op) 0
 #define MPIR_Typerep_scratch(bytes, sendbuf, recvbuf, datatype) MPL_malloc(bytes, MPL_MEM_BUFFER)
+#define MPIR_Typerep_scratch_to_send(bytes, buf, datatype) MPL_malloc(bytes, MPL_MEM_BUFFER)
 #define MPIR_Typerep_scratch_free(memory) MPL_free(memory)
 #define MPIR_Typerep_is_device_only(buf) 0
 #define MPIR_TYPEREP_COUNTS 0
