@@ -244,9 +244,15 @@ enum heddle_access {
 };
 /* Counts one for heddle_counter_read. */
 HEDDLE_API void heddle_access_count(int access, int64_t bytes);
-/* The same of a collective on device memory, with the bytes that this process receives; HEDDLE_LOG
- * prints it, with `name` and `reason`. */
-HEDDLE_API void heddle_collective_count(const char *name, int direct, int64_t bytes,
+/* How a collective on device memory goes. */
+enum heddle_collective_way {
+    HEDDLE_COLLECTIVE_BY_MESSAGE,
+    HEDDLE_COLLECTIVE_DIRECT,    /* straight between the buffers */
+    HEDDLE_COLLECTIVE_BY_CHANNEL /* by persistent messages, one for each edge */
+};
+/* The same of such a one, with the bytes that this process receives; HEDDLE_LOG prints it, with
+ * `name` and `reason`. */
+HEDDLE_API void heddle_collective_count(const char *name, int way, int64_t bytes,
                                         const char *reason);
 
 /* ---- packing ------------------------------------------------------------------------------------

@@ -63,6 +63,31 @@ public:
         return requests;
     }
 
+    // The same by MPI_Neighbor_alltoallw, in a graph in which each direction is an edge.
+    static MPI_Comm graph(int rank)
+    {
+        const std::vector<int> others(neighbours, 1 - rank);
+        MPI_Comm comm;
+        MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, neighbours, others.data(), MPI_UNWEIGHTED,
+                                       neighbours, others.data(), MPI_UNWEIGHTED, MPI_INFO_NULL, 0,
+                                       &comm);
+        return comm;
+    }
+    void by_neighbours(MPI_Comm graph) const
+    {
+        MPI_Neighbor_alltoallw(at(), ones().data(), zeros().data(), inner_.data(), at(),
+                               ones().data(), zeros().data(), outer_.data(), graph);
+    }
+    // The request for the caller to free.
+    std::vector<MPI_Request> persistent_neighbours(MPI_Comm graph) const
+    {
+        std::vector<MPI_Request> request(1);
+        MPI_Neighbor_alltoallw_init(at(), ones().data(), zeros().data(), inner_.data(), at(),
+                                    ones().data(), zeros().data(), outer_.data(), graph,
+                                    MPI_INFO_NULL, request.data());
+        return request;
+    }
+
     // Whether `once` brings all that the layer is to have.
     template <class Once> bool moves(Once &&once) const
     {
@@ -80,6 +105,17 @@ public:
     }
 
 private:
+    static constexpr int neighbours = 26;
+    static const std::vector<int> &ones()
+    {
+        static const std::vector<int> all(neighbours, 1);
+        return all;
+    }
+    static const std::vector<MPI_Aint> &zeros()
+    {
+        static const std::vector<MPI_Aint> all(neighbours, 0);
+        return all;
+    }
     size_t index(int z, int y, int x) const
     {
         return (static_cast<size_t>(z) * static_cast<size_t>(all_) + static_cast<size_t>(y)) *
@@ -109,11 +145,13 @@ private:
         MPI_Type_create_subarray(3, sizes, lengths, to, MPI_ORDER_C, MPI_DOUBLE, &made.outer);
         MPI_Type_commit(&made.inner), MPI_Type_commit(&made.outer);
         directions_.push_back(made);
+        inner_.push_back(made.inner), outer_.push_back(made.outer);
     }
 
     const int n_, all_, rank_;
     DeviceVector cube_;
     std::vector<Direction> directions_;
+    std::vector<MPI_Datatype> inner_, outer_; // theirs
 };
 
 } // namespace bench

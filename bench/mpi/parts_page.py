@@ -15,10 +15,12 @@ Blocks of 1 to 6 doubles, 1 to 6 doubles apart, others in each round: to create 
 first message of it out of device memory (MPI_Ssend), and to send one more."""),
     "persistent": ("Persistent requests on device memory", """\
 An exchange of two ranks that is the same every time: a vector each way, or a halo of 26 neighbours (its size is in
-cells along an edge). "persistent" is MPI_Startall and MPI_Waitall."""),
+cells along an edge). "persistent" is MPI_Startall and MPI_Waitall; "neighbours" is MPI_Neighbor_alltoallw, or
+MPI_Neighbor_alltoallw_init with MPI_Start and MPI_Wait."""),
     "collectives": ("Collectives on device memory", """\
 "direct": straight between the buffers of one node's ranks; "messages": with `MPIR_CVAR_CH4_UCX_DIRECT_COLL=0`;
-"nonblocking": the same two by MPI_Iallreduce and its kin with MPI_Wait;
+"nonblocking": the same two by MPI_Iallreduce and its kin with MPI_Wait; "persistent": by MPI_Allreduce_init and its
+kin with MPI_Start and MPI_Wait;
 "peer copy": a copy between two devices of as many bytes as a rank has to receive from one other."""),
     "stencil": ("Stencil codes on device memory", """\
 "exchange": the halo of Astaroth (8 doubles a cell in allocations of their own, radius 3, 26 neighbours, a cube for each

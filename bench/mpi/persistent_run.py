@@ -10,7 +10,7 @@ HALO = {64: 0.85, 128: 0.9, 256: 1.0}  # times the same by MPI_Isend, by cells a
 
 
 def told(case):
-    return (f"{case['what']:24} {case['bytes']:>10} {case['who']:12}{case['median']:10.1f} us"
+    return (f"{case['what']:24} {case['bytes']:>10} {case['who']:22}{case['median']:10.1f} us"
             + ("" if case["right"] else "   WRONG DATA"))
 
 

@@ -142,21 +142,25 @@ template <class Launches> int fold_by(const heddle_fold *fold, Launches launches
     });
 }
 
-struct Ways {
+/* In the order of heddle_collective_way. */
+struct Way {
+    const char *number_is, *bytes_are, *text;
     std::atomic<int64_t> number{0};
     std::atomic<int64_t> bytes{0};
 };
-Ways direct, by_message;
+Way ways[] = {{"by_message", "bytes_by_message", "by messages"},
+              {"direct", "bytes_direct", "direct"},
+              {"by_channel", "bytes_by_channel", "by channels"}};
 
 const gpu::Source source([](gpu::Counts &counts) {
     const auto tell = [&](const char *name, const std::atomic<int64_t> &value) {
         counts.push_back({"collectives", name, "collectives on device memory by the way they took",
                           value.load(std::memory_order_relaxed)});
     };
-    tell("direct", direct.number);
-    tell("bytes_direct", direct.bytes);
-    tell("by_message", by_message.number);
-    tell("bytes_by_message", by_message.bytes);
+    for (const Way &way : ways) {
+        tell(way.number_is, way.number);
+        tell(way.bytes_are, way.bytes);
+    }
 });
 
 } // namespace
@@ -177,12 +181,12 @@ int heddle_fold_begin(const heddle_fold *fold, heddle_request **request)
     });
 }
 
-void heddle_collective_count(const char *name, int is_direct, int64_t bytes, const char *reason)
+void heddle_collective_count(const char *name, int way, int64_t bytes, const char *reason)
 {
-    Ways &its = is_direct ? direct : by_message;
+    Way &its = ways[way];
     its.number.fetch_add(1, std::memory_order_relaxed);
     its.bytes.fetch_add(bytes, std::memory_order_relaxed);
     if (gpu::logs(gpu::Topic::policy))
         gpu::log_line(gpu::Topic::policy, "%s of %lld bytes: %s: %s", name,
-                      static_cast<long long>(bytes), is_direct ? "direct" : "by messages", reason);
+                      static_cast<long long>(bytes), its.text, reason);
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Collectives on device memory, blocking and nonblocking, a GPU for each rank where there are
-// enough: straight between the buffers, and by messages. Beside them stands a copy between two
-// devices of as many bytes as a rank has to receive. They take turns, and everyone's data are
-// checked. A line of JSON for each: medians of what the slowest rank took, in microseconds.
+// Collectives on device memory, blocking, nonblocking and persistent, a GPU for each rank where
+// there are enough: straight between the buffers, and by messages. Beside them stands a copy
+// between two devices of as many bytes as a rank has to receive. They take turns, and everyone's
+// data are checked. A line of JSON for each: medians of what the slowest rank took, in
+// microseconds.
 #include "../device_vector.hpp"
 #include "../turns.hpp"
 
@@ -34,25 +35,48 @@ bool is(const bench::DeviceVector &vector, int64_t at, int64_t n, int64_t stride
     return true;
 }
 
-// A communicator of the whole job whose collectives go directly, or by messages: it is decided by
-// its first calls.
+// What is made meanwhile goes directly, or by messages: communicators, which decide in their first
+// calls, and persistent requests.
+class Way {
+public:
+    explicit Way(int directly)
+    {
+        int index, count;
+        if (MPI_T_cvar_get_index("MPIR_CVAR_CH4_UCX_DIRECT_COLL", &index) ||
+            MPI_T_cvar_handle_alloc(index, nullptr, &handle_, &count))
+            throw std::runtime_error("this MPI has no MPIR_CVAR_CH4_UCX_DIRECT_COLL");
+        MPI_T_cvar_read(handle_, &before_);
+        MPI_T_cvar_write(handle_, &directly);
+    }
+    Way(const Way &) = delete;
+    ~Way()
+    {
+        MPI_T_cvar_write(handle_, &before_);
+        MPI_T_cvar_handle_free(&handle_);
+    }
+
+private:
+    MPI_T_cvar_handle handle_;
+    int before_;
+};
+
+// A communicator of the whole job.
 MPI_Comm communicator(int directly)
 {
-    int index, count, before;
-    MPI_T_cvar_handle handle;
+    const Way way(directly);
     MPI_Comm comm;
-    if (MPI_T_cvar_get_index("MPIR_CVAR_CH4_UCX_DIRECT_COLL", &index) ||
-        MPI_T_cvar_handle_alloc(index, nullptr, &handle, &count))
-        throw std::runtime_error("this MPI has no MPIR_CVAR_CH4_UCX_DIRECT_COLL");
-    MPI_T_cvar_read(handle, &before);
-    MPI_T_cvar_write(handle, &directly);
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     for (int i = 0, sum; i < 8; ++i)
         MPI_Allreduce(&i, &sum, 1, MPI_INT, MPI_SUM, comm);
-    MPI_T_cvar_write(handle, &before);
-    MPI_T_cvar_handle_free(&handle);
     return comm;
 }
+
+// Blocking without a request.
+struct Call {
+    MPI_Comm comm;
+    MPI_Request *request;
+    bool is_persistent;
+};
 
 // n doubles from each, contiguous or with gaps.
 class Case {
@@ -69,49 +93,89 @@ public:
     Case(const Case &) = delete;
     ~Case() { MPI_Type_free(&type_); }
 
-    // Blocking without a request.
-    void bcast(MPI_Comm comm, MPI_Request *r)
+    void bcast(const Call &c)
     {
         void *const buffer = rank == 0 ? from_.at() : to_.at();
-        r ? MPI_Ibcast(buffer, 1, type_, 0, comm, r) : MPI_Bcast(buffer, 1, type_, 0, comm);
+        if (c.is_persistent)
+            MPI_Bcast_init(buffer, 1, type_, 0, c.comm, MPI_INFO_NULL, c.request);
+        else if (c.request)
+            MPI_Ibcast(buffer, 1, type_, 0, c.comm, c.request);
+        else
+            MPI_Bcast(buffer, 1, type_, 0, c.comm);
     }
-    void allgather(MPI_Comm comm, MPI_Request *r)
+    void allgather(const Call &c)
     {
-        r ? MPI_Iallgather(from_.at(), 1, type_, to_.at(), 1, type_, comm, r)
-          : MPI_Allgather(from_.at(), 1, type_, to_.at(), 1, type_, comm);
+        if (c.is_persistent)
+            MPI_Allgather_init(from_.at(), 1, type_, to_.at(), 1, type_, c.comm, MPI_INFO_NULL,
+                               c.request);
+        else if (c.request)
+            MPI_Iallgather(from_.at(), 1, type_, to_.at(), 1, type_, c.comm, c.request);
+        else
+            MPI_Allgather(from_.at(), 1, type_, to_.at(), 1, type_, c.comm);
     }
-    void gather(MPI_Comm comm, MPI_Request *r)
+    void gather(const Call &c)
     {
-        r ? MPI_Igather(from_.at(), 1, type_, to_.at(), 1, type_, 0, comm, r)
-          : MPI_Gather(from_.at(), 1, type_, to_.at(), 1, type_, 0, comm);
+        if (c.is_persistent)
+            MPI_Gather_init(from_.at(), 1, type_, to_.at(), 1, type_, 0, c.comm, MPI_INFO_NULL,
+                            c.request);
+        else if (c.request)
+            MPI_Igather(from_.at(), 1, type_, to_.at(), 1, type_, 0, c.comm, c.request);
+        else
+            MPI_Gather(from_.at(), 1, type_, to_.at(), 1, type_, 0, c.comm);
     }
-    void scatter(MPI_Comm comm, MPI_Request *r)
+    void scatter(const Call &c)
     {
-        r ? MPI_Iscatter(from_.at(), 1, type_, to_.at(), 1, type_, 0, comm, r)
-          : MPI_Scatter(from_.at(), 1, type_, to_.at(), 1, type_, 0, comm);
+        if (c.is_persistent)
+            MPI_Scatter_init(from_.at(), 1, type_, to_.at(), 1, type_, 0, c.comm, MPI_INFO_NULL,
+                             c.request);
+        else if (c.request)
+            MPI_Iscatter(from_.at(), 1, type_, to_.at(), 1, type_, 0, c.comm, c.request);
+        else
+            MPI_Scatter(from_.at(), 1, type_, to_.at(), 1, type_, 0, c.comm);
     }
-    void alltoall(MPI_Comm comm, MPI_Request *r)
+    void alltoall(const Call &c)
     {
-        r ? MPI_Ialltoall(from_.at(), 1, type_, to_.at(), 1, type_, comm, r)
-          : MPI_Alltoall(from_.at(), 1, type_, to_.at(), 1, type_, comm);
+        if (c.is_persistent)
+            MPI_Alltoall_init(from_.at(), 1, type_, to_.at(), 1, type_, c.comm, MPI_INFO_NULL,
+                              c.request);
+        else if (c.request)
+            MPI_Ialltoall(from_.at(), 1, type_, to_.at(), 1, type_, c.comm, c.request);
+        else
+            MPI_Alltoall(from_.at(), 1, type_, to_.at(), 1, type_, c.comm);
     }
-    void allreduce(MPI_Comm comm, MPI_Request *r)
+    void allreduce(const Call &c)
     {
         const int n = static_cast<int>(n_);
-        r ? MPI_Iallreduce(from_.at(), to_.at(), n, MPI_DOUBLE, MPI_SUM, comm, r)
-          : MPI_Allreduce(from_.at(), to_.at(), n, MPI_DOUBLE, MPI_SUM, comm);
+        if (c.is_persistent)
+            MPI_Allreduce_init(from_.at(), to_.at(), n, MPI_DOUBLE, MPI_SUM, c.comm, MPI_INFO_NULL,
+                               c.request);
+        else if (c.request)
+            MPI_Iallreduce(from_.at(), to_.at(), n, MPI_DOUBLE, MPI_SUM, c.comm, c.request);
+        else
+            MPI_Allreduce(from_.at(), to_.at(), n, MPI_DOUBLE, MPI_SUM, c.comm);
     }
-    void reduce(MPI_Comm comm, MPI_Request *r)
+    void reduce(const Call &c)
     {
         const int n = static_cast<int>(n_);
-        r ? MPI_Ireduce(from_.at(), to_.at(), n, MPI_DOUBLE, MPI_SUM, 0, comm, r)
-          : MPI_Reduce(from_.at(), to_.at(), n, MPI_DOUBLE, MPI_SUM, 0, comm);
+        if (c.is_persistent)
+            MPI_Reduce_init(from_.at(), to_.at(), n, MPI_DOUBLE, MPI_SUM, 0, c.comm, MPI_INFO_NULL,
+                            c.request);
+        else if (c.request)
+            MPI_Ireduce(from_.at(), to_.at(), n, MPI_DOUBLE, MPI_SUM, 0, c.comm, c.request);
+        else
+            MPI_Reduce(from_.at(), to_.at(), n, MPI_DOUBLE, MPI_SUM, 0, c.comm);
     }
-    void reduce_scatter(MPI_Comm comm, MPI_Request *r)
+    void reduce_scatter(const Call &c)
     {
         const int n = static_cast<int>(n_);
-        r ? MPI_Ireduce_scatter_block(from_.at(), to_.at(), n, MPI_DOUBLE, MPI_SUM, comm, r)
-          : MPI_Reduce_scatter_block(from_.at(), to_.at(), n, MPI_DOUBLE, MPI_SUM, comm);
+        if (c.is_persistent)
+            MPI_Reduce_scatter_block_init(from_.at(), to_.at(), n, MPI_DOUBLE, MPI_SUM, c.comm,
+                                          MPI_INFO_NULL, c.request);
+        else if (c.request)
+            MPI_Ireduce_scatter_block(from_.at(), to_.at(), n, MPI_DOUBLE, MPI_SUM, c.comm,
+                                      c.request);
+        else
+            MPI_Reduce_scatter_block(from_.at(), to_.at(), n, MPI_DOUBLE, MPI_SUM, c.comm);
     }
 
     void prepare()
@@ -143,7 +207,7 @@ private:
 
 struct Collective {
     const char *name;
-    void (Case::*call)(MPI_Comm, MPI_Request *);
+    void (Case::*call)(const Call &);
     bool (*is_right)(const Case &);
     bool takes_gaps;
     int received; // blocks, by a rank, from others
@@ -203,19 +267,32 @@ void measure(const Collective &which, int64_t bytes, int stride, MPI_Comm direct
             throw std::runtime_error("heddle_transfer fails");
     };
     const auto blocking = [&](MPI_Comm comm) {
-        return [&c, &which, comm] { (c.*which.call)(comm, nullptr); };
+        return [&c, &which, comm] { (c.*which.call)({comm, nullptr, false}); };
     };
     const auto nonblocking = [&](MPI_Comm comm) {
         return [&c, &which, comm] {
             MPI_Request request;
-            (c.*which.call)(comm, &request);
+            (c.*which.call)({comm, &request, false});
             MPI_Wait(&request, MPI_STATUS_IGNORE);
+        };
+    };
+    MPI_Request persistent[2]; // by messages, and directly
+    for (const int way : {0, 1}) {
+        const Way made(way);
+        (c.*which.call)({way ? directly : by_message, &persistent[way], true});
+    }
+    const auto again = [&](MPI_Request *request) {
+        return [request] {
+            MPI_Start(request);
+            MPI_Wait(request, MPI_STATUS_IGNORE);
         };
     };
     std::vector<bench::Kind> kinds{{"direct", blocking(directly), {}},
                                    {"messages", blocking(by_message), {}},
                                    {"nonblocking", nonblocking(directly), {}},
                                    {"nonblocking, messages", nonblocking(by_message), {}},
+                                   {"persistent", again(&persistent[1]), {}},
+                                   {"persistent, messages", again(&persistent[0]), {}},
                                    {"peer copy", copy, {}}};
     for (size_t i = 0; i + 1 < kinds.size(); ++i) {
         c.prepare();
@@ -224,6 +301,8 @@ void measure(const Collective &which, int64_t bytes, int stride, MPI_Comm direct
         MPI_Barrier(MPI_COMM_WORLD);
     }
     bench::take_turns(kinds);
+    for (MPI_Request &each : persistent)
+        MPI_Request_free(&each);
     print(which.name, stride == 1 ? "contiguous" : "strided", bytes, kinds);
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Exchanges of two ranks, with a GPU each where there are two, that are the same every time: by
 // MPI_Isend and MPI_Irecv, and by persistent requests (MPI_Startall, MPI_Waitall). First a vector
-// each way, then a halo of 26 neighbours. They take turns, and everyone's data are checked. A line
+// each way, then a halo of 26 neighbours, also by MPI_Neighbor_alltoallw and its persistent form.
+// They take turns, and everyone's data are checked. A line
 // of JSON for each: medians of the slower rank, in microseconds.
 #include "../cube.hpp"
 #include "../device_vector.hpp"
@@ -124,12 +125,17 @@ void measure_halo(int cells)
 {
     const bench::Cube cube(cells, rank);
     Persistent requests(cube.persistent(of_persistent));
+    MPI_Comm graph = bench::Cube::graph(rank);
+    Persistent neighbours(cube.persistent_neighbours(graph));
     std::vector<bench::Kind> kinds{{"isend", [&] { cube.by_isend(); }, {}},
-                                   {"persistent", [&] { requests.once(); }, {}}};
+                                   {"persistent", [&] { requests.once(); }, {}},
+                                   {"neighbours", [&] { cube.by_neighbours(graph); }, {}},
+                                   {"neighbours, persistent", [&] { neighbours.once(); }, {}}};
     for (bench::Kind &kind : kinds)
         kind.right = cube.moves(kind.once) && cube.moves(kind.once);
     bench::take_turns(kinds);
     bench::print_kinds("halo", cells, kinds, wrong);
+    MPI_Comm_free(&graph); // the request keeps it until it goes
 }
 
 } // namespace

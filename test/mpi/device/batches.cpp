@@ -87,7 +87,7 @@ static void neighbours()
         const Launches launches;
         MPI_Neighbor_alltoallw(from.at(), ones.data(), displs.data(), types.data(), to.at(),
                                ones.data(), displs.data(), types.data(), graph);
-        launches.at_most(6, "Neighbor_alltoallw"); /* two of packs; unpacks as messages come, many
+        launches.at_most(5, "Neighbor_alltoallw"); /* one of packs; unpacks as messages come, many
                                                       at a time */
     }
     to.expect(other() + 1, 0, edges * layout.elements());

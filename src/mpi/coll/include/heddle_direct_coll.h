@@ -38,6 +38,13 @@ bool MPIR_Direct_may_begin(MPIR_Comm *comm);
 int MPIR_Direct_start(struct MPIR_Request *persistent);
 void MPIR_Direct_free(struct MPIR_Request *persistent);
 
+/* A persistent collective of neighbours, whose schedule is made: if a member has device memory in
+ * it, each edge becomes a channel. Collective, and blocks. */
+int MPIR_Direct_channels(struct MPIR_Request *persistent, const char *name);
+/* One that is not persistent: what its schedule packs at first takes one launch. */
+int MPIR_Direct_start_together(int sched_type, void *sched, MPIR_Comm *comm,
+                               struct MPIR_Request **request);
+
 /* What a collective was called with, in the order of MPI's arguments. A root of -1: it has none. */
 struct MPIR_Direct_bcast {
     void *buf;
@@ -166,6 +173,8 @@ int MPIDI_UCX_coll_reduce_scatter(const struct MPIR_Direct_reduce *call);
 #define MPIR_Direct_may_begin(comm) false
 #define MPIR_Direct_start(persistent) MPI_SUCCESS
 #define MPIR_Direct_free(persistent)
+#define MPIR_Direct_channels(persistent, name) MPI_SUCCESS
+#define MPIR_Direct_start_together(sched_type, sched, comm, request) MPI_SUCCESS
 #define MPIR_Direct_bcast(...) 0
 #define MPIR_Direct_gather(...) 0
 #define MPIR_Direct_allgather(...) 0

@@ -117,8 +117,9 @@ int MPIR_Typerep_check_op(MPI_Op op, MPI_Datatype origin, MPI_Datatype target);
 /* What this thread's caller does with what it sends now. */
 enum MPIR_Typerep_sender {
     MPIR_TYPEREP_SENDER_LEAVES,
-    MPIR_TYPEREP_SENDER_WAITS, /* it stays in MPI until that is over */
-    MPIR_TYPEREP_SENDER_STARTS /* it starts a persistent request */
+    MPIR_TYPEREP_SENDER_WAITS,  /* it stays in MPI until that is over */
+    MPIR_TYPEREP_SENDER_STARTS, /* it starts a persistent request */
+    MPIR_TYPEREP_SENDER_GATHERS /* it sends several, and says when all have begun */
 };
 extern MPL_TLS enum MPIR_Typerep_sender MPIR_Typerep_sender ATTRIBUTE((visibility("hidden"),
                                                                        tls_model("initial-exec")));
@@ -136,7 +137,7 @@ extern MPL_TLS enum MPIR_Typerep_sender MPIR_Typerep_sender ATTRIBUTE((visibilit
 extern char MPIR_Typerep_no_data[] ATTRIBUTE((visibility("hidden")));
 #if defined(MPIDI_CH4_DIRECT_NETMOD) && defined(HAVE_CH4_NETMOD_UCX)
 #define MPIR_TYPEREP_IS_NO_DATA(buf) unlikely((buf) == (void *)MPIR_Typerep_no_data)
-/* All of MPI_Startall have been started (heddle_init.c): what moves begins together. */
+/* All have been started, or have begun (heddle_init.c): what moves begins together. */
 void MPIDI_UCX_all_started(void);
 #define MPIR_TYPEREP_ALL_STARTED() MPIDI_UCX_all_started()
 #else

@@ -8,6 +8,7 @@ if BUILD_HEDDLE_ENGINE
 mpi_core_sources += \
     src/mpid/ch4/netmod/ucx/heddle_announce.c \
     src/mpid/ch4/netmod/ucx/heddle_buffer.c \
+    src/mpid/ch4/netmod/ucx/heddle_coll_channels.c \
     src/mpid/ch4/netmod/ucx/heddle_coll_make.c \
     src/mpid/ch4/netmod/ucx/heddle_coll_meet.c \
     src/mpid/ch4/netmod/ucx/heddle_coll_pull.c \

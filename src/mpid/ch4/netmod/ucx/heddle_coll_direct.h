@@ -23,6 +23,8 @@
  *
  * Calls have one order on all members, which numbers them: so they agree on slots, however their
  * ends are mixed. Persistent calls may be started in any order, so each has a segment of its own.
+ *
+ * Persistent collectives of neighbours go by messages instead (heddle_coll_channels.c).
  */
 #ifndef HEDDLE_COLL_DIRECT_H_INCLUDED
 #define HEDDLE_COLL_DIRECT_H_INCLUDED
@@ -114,7 +116,8 @@ struct MPIDI_UCX_coll {
 enum MPIDI_UCX_coll_waits {
     MPIDI_UCX_WAITS_FOR_SEGMENT,
     MPIDI_UCX_WAITS_FOR_MEMBERS, /* to come, or to leave the slot's last call */
-    MPIDI_UCX_WAITS_FOR_WORK     /* its own, on devices */
+    MPIDI_UCX_WAITS_FOR_WORK,    /* its own, on devices */
+    MPIDI_UCX_WAITS_FOR_CHANNELS /* that it has started */
 };
 
 enum MPIDI_UCX_coll_state {
@@ -130,7 +133,7 @@ struct MPIDI_UCX_coll_call {
     /* What it is, for each start. */
     const char *name;
     MPIR_Comm *comm;
-    struct MPIDI_UCX_coll *coll;
+    struct MPIDI_UCX_coll *coll;    /* null: it goes by channels */
     enum MPIDI_UCX_why_not why_not; /* as far as is known before */
     bool is_blocking;
     bool is_flagged;             /* the errflag of a blocking call was set before */
@@ -207,6 +210,11 @@ void *MPIDI_UCX_coll_begin(const struct MPIDI_UCX_coll_call *what,
                            const struct MPIR_Direct_ends *ends, void *place, size_t bytes);
 /* Its end. What MPICH's file is answered. */
 int MPIDI_UCX_coll_go(struct MPIDI_UCX_coll_call *call, const struct MPIR_Direct_ends *ends);
+
+/* ---- heddle_coll_channels.c: neighbours ------------------------------------------------------ */
+
+void MPIDI_UCX_channels_start(struct MPIDI_UCX_coll_call *call);
+bool MPIDI_UCX_channels_are_over(struct MPIDI_UCX_coll_call *call);
 
 /* ---- heddle_coll_tell.c: what members send --------------------------------------------------- */
 

@@ -99,6 +99,8 @@ static bool goes_on(struct MPIDI_UCX_coll_call *call)
         return MPIDI_UCX_coll_is_made(call->coll);
     case MPIDI_UCX_WAITS_FOR_MEMBERS:
         return have_come(call);
+    case MPIDI_UCX_WAITS_FOR_CHANNELS:
+        return MPIDI_UCX_channels_are_over(call);
     default:
         return has_worked(call);
     }
@@ -153,13 +155,15 @@ static const char *reason_of(uint32_t why_not)
 void MPIDI_UCX_coll_end(struct MPIDI_UCX_coll_call *call, enum MPIDI_UCX_outcome worst, bool shared)
 {
     if (worst == MPIDI_UCX_COLL_UNOPENED) {
-        heddle_collective_count(call->name, false, call->bytes, "a member could not open memory");
+        heddle_collective_count(call->name, HEDDLE_COLLECTIVE_BY_MESSAGE, call->bytes,
+                                "a member could not open memory");
         call->coll->is_closed = true;
         call->coll->is_unusable = true; /* as all members know; each tells so from now on */
         leave(call, MPIDI_UCX_DECLINED);
         return;
     }
-    heddle_collective_count(call->name, true, call->bytes, reason_of(MPIDI_UCX_COLL_CAN));
+    heddle_collective_count(call->name, HEDDLE_COLLECTIVE_DIRECT, call->bytes,
+                            reason_of(MPIDI_UCX_COLL_CAN));
     call->coll->is_closed = false;
     call->is_wrong = call->any_flagged || (shared && worst == MPIDI_UCX_COLL_FAILED);
     leave(call, MPIDI_UCX_OVER);
@@ -185,7 +189,8 @@ static void decide(struct MPIDI_UCX_coll_call *call)
         return;
     }
     if (on_device)
-        heddle_collective_count(call->name, false, call->bytes, reason_of(why_not));
+        heddle_collective_count(call->name, HEDDLE_COLLECTIVE_BY_MESSAGE, call->bytes,
+                                reason_of(why_not));
     if (why_not == MPIDI_UCX_COLL_CLOSED)
         call->coll->is_closed = true;
     leave(call, MPIDI_UCX_DECLINED);

@@ -148,7 +148,10 @@ static int start(struct MPIDI_UCX_coll_call *call, MPIR_Request **request)
     call->request->comm = call->comm;
     MPIR_Request_add_ref(call->request); /* the caller's, and this one */
     call->inner = NULL;
-    MPIDI_UCX_coll_take_place(call);
+    if (call->coll == NULL)
+        MPIDI_UCX_channels_start(call);
+    else
+        MPIDI_UCX_coll_take_place(call);
     MPID_THREAD_CS_ENTER(VCI, under_way.lock);
     if (go_on(call)) {
         complete(call);
@@ -195,7 +198,8 @@ void MPIR_Direct_free(MPIR_Request *persistent)
     struct MPIDI_UCX_coll_call *call = persistent->u.persist_coll.direct;
     while (call->request != NULL && MPID_Progress_test(NULL) == MPI_SUCCESS)
         MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
-    MPIDI_UCX_coll_close(call->coll);
+    if (call->coll != NULL)
+        MPIDI_UCX_coll_close(call->coll);
     forget(call);
 }
 

@@ -237,8 +237,9 @@ static void send_packed(struct MPIDI_UCX_outgoing *o)
             (heddle_packing){&o->buffer.described, o->staging, o->buffer.bytes, .unpacks = 0};
     MPIR_Datatype_add_ref_if_not_builtin(o->buffer.datatype);
     DL_APPEND(MPIDI_UCX_vnis[o->vni].waiting, o);
-    if (MPIR_Typerep_sender == MPIR_TYPEREP_SENDER_STARTS)
-        MPIDI_UCX_move_soon(o->vni, &o->pack); /* with all that are started */
+    if (MPIR_Typerep_sender == MPIR_TYPEREP_SENDER_STARTS ||
+        MPIR_Typerep_sender == MPIR_TYPEREP_SENDER_GATHERS)
+        MPIDI_UCX_move_soon(o->vni, &o->pack); /* with all that follow */
     else
         MPIDI_UCX_move_begin(o->vni, &o->pack);
 }
