@@ -56,7 +56,7 @@ static bool is_on_device(const struct edge *edge)
            MPIR_Typerep_message_memory(edge->buf, edge->type) != MPIR_TYPEREP_HOST;
 }
 
-/* How many edges have come of each peer and direction. */
+/* How many edges have come of each peer and direction. Null: there is no memory. */
 struct counts {
     int *of;
 };
@@ -68,10 +68,7 @@ static int next_of(struct counts *counts, const struct edge *edge)
 
 static struct counts no_edges(const MPIR_Comm *comm)
 {
-    const struct counts counts = {
-        MPL_calloc(2 * (size_t)comm->local_size, sizeof(int), MPL_MEM_COLL)};
-    MPIR_Assertp(counts.of != NULL);
-    return counts;
+    return (struct counts){MPL_calloc(2 * (size_t)comm->local_size, sizeof(int), MPL_MEM_COLL)};
 }
 
 /* ---- deciding -------------------------------------------------------------------------------- */
@@ -80,18 +77,18 @@ static struct counts no_edges(const MPIR_Comm *comm)
 struct needs {
     int parallel; /* edges between two ranks */
     int has_device;
-    int has_other_entries; /* its schedule is not made of edges alone */
+    int is_scheduled; /* its schedule is not made of edges alone, or there is no memory */
 };
 
 static struct needs needs_of(MPIR_Comm *comm, const struct MPIDU_Sched *sched)
 {
-    struct needs needs = {0};
     struct counts counts = no_edges(comm);
-    for (int i = 0; i < sched->num_entries; i++) {
+    struct needs needs = {.is_scheduled = counts.of == NULL};
+    for (int i = 0; !needs.is_scheduled && i < sched->num_entries; i++) {
         const enum MPIDU_Sched_entry_type type = sched->entries[i].type;
         struct edge edge;
         if (type != MPIDU_SCHED_ENTRY_SEND && type != MPIDU_SCHED_ENTRY_RECV)
-            needs.has_other_entries |= type != MPIDU_SCHED_ENTRY_NOP;
+            needs.is_scheduled = type != MPIDU_SCHED_ENTRY_NOP;
         if (!edge_of(&sched->entries[i], &edge))
             continue;
         needs.parallel = MPL_MAX(needs.parallel, next_of(&counts, &edge) + 1);
@@ -172,8 +169,8 @@ static int add(struct channels *c, const struct edge *edge, int tag)
 /* The schedule's edges, each with the tag of its place among parallel ones. */
 static int add_all(struct channels *c, const struct MPIDU_Sched *sched, const int *tags)
 {
-    int mpi_errno = MPI_SUCCESS;
     struct counts counts = no_edges(c->call.comm);
+    int mpi_errno = counts.of == NULL ? MPI_ERR_NO_MEM : MPI_SUCCESS;
     for (int i = 0; mpi_errno == MPI_SUCCESS && i < sched->num_entries; i++) {
         struct edge edge;
         if (edge_of(&sched->entries[i], &edge))
@@ -195,12 +192,13 @@ static int take_tags(MPIR_Comm *comm, const struct MPIDU_Sched *sched, int n, in
 
 static int make(MPIR_Request *persistent, const char *name, int parallel)
 {
-    int mpi_errno = MPI_SUCCESS;
     const struct MPIDU_Sched *sched = persistent->u.persist_coll.sched;
     const size_t most = (size_t)sched->num_entries;
     struct channels *c = MPL_malloc(sizeof(*c) + most * sizeof(MPIR_Request *), MPL_MEM_COLL);
     int *tags = MPL_malloc((size_t)MPL_MAX(parallel, 1) * sizeof(int), MPL_MEM_COLL);
-    MPIR_Assertp(c != NULL && tags != NULL);
+    int mpi_errno = c == NULL || tags == NULL ? MPI_ERR_NO_MEM : MPI_SUCCESS;
+    if (mpi_errno != MPI_SUCCESS)
+        goto fn_fail;
     *c = (struct channels){
         .call = {.name = name, .comm = persistent->comm, .forget = forget},
     };
@@ -208,23 +206,26 @@ static int make(MPIR_Request *persistent, const char *name, int parallel)
     mpi_errno = take_tags(persistent->comm, sched, parallel, tags);
     if (mpi_errno == MPI_SUCCESS)
         mpi_errno = add_all(c, sched, tags);
-    MPL_free(tags);
     if (mpi_errno != MPI_SUCCESS) {
         forget(&c->call);
-        MPL_free(c);
-        return mpi_errno;
+        goto fn_fail;
     }
     persistent->u.persist_coll.direct = &c->call;
+    MPL_free(tags);
     return MPI_SUCCESS;
+fn_fail:
+    MPL_free(tags);
+    MPL_free(c);
+    return mpi_errno;
 }
 
 int MPIR_Direct_channels(MPIR_Request *persistent, const char *name)
 {
-    struct needs needs = {.has_other_entries = true};
+    struct needs needs = {.is_scheduled = true};
     if (persistent->u.persist_coll.sched_type == MPIR_SCHED_NORMAL)
         needs = needs_of(persistent->comm, persistent->u.persist_coll.sched);
     const int mpi_errno = agree(persistent->comm, &needs);
-    if (mpi_errno != MPI_SUCCESS || !needs.has_device || needs.has_other_entries)
+    if (mpi_errno != MPI_SUCCESS || !needs.has_device || needs.is_scheduled)
         return mpi_errno;
     return make(persistent, name, needs.parallel);
 }
