@@ -8,6 +8,8 @@ gpu_sources = \
     src/gpu/api/staging.cpp \
     src/gpu/api/transfer.cpp \
     src/gpu/api/transfer.hpp \
+    src/gpu/core/affinity.cpp \
+    src/gpu/core/affinity.hpp \
     src/gpu/core/arena.hpp \
     src/gpu/core/backend.hpp \
     src/gpu/core/counters.cpp \

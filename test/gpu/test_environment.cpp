@@ -296,6 +296,7 @@ void settings_without_sense()
                                                           {"HEDDLE_COPY_ENGINE", "yes"},
                                                           {"HEDDLE_SLAB_LIMIT", "-1"},
                                                           {"HEDDLE_PEER", "foo"},
+                                                          {"HEDDLE_AFFINITY", "2"},
                                                           {"HEDDLE_LOG", "policy,foo"}}) {
         const Ended ended =
             run_self({"--cases", "3", "--seed", "1", "--no-named"}, {{name, value}});
@@ -309,6 +310,26 @@ void settings_without_sense()
     same(occurrences("heddle: HEDDLE_CHUNKS is ignored: ", ended.output), size_t{1},
          "a name that is none: ", ended.output);
     same(occurrences("is ignored", ended.output), size_t{1}, "a name that is none: ", ended.output);
+}
+
+/* A process that is bound far from the first device that it uses says so, once. */
+void far_from_the_device()
+{
+    need_simulation();
+    const auto lines = [](const char *nodes, const char *set, const char *what) {
+        const Ended ended =
+            run_self({"--cases", "100", "--seed", "1", "--no-named"},
+                     {{"HEDDLE_SIM_NODES", nodes}, {"HEDDLE_AFFINITY", set}, {"PMI_RANK", "7"}});
+        same(ended.status, 0, "HEDDLE_SIM_NODES=", nodes);
+        return occurrences(what, ended.output);
+    };
+    same(lines("11", "1", "heddle warning [rank 7, pid "), size_t{1}, "warnings of a far process");
+    same(lines("11", "1",
+               " hangs on NUMA node 1 (CPUs 4-7): data take a detour between the host and it. "),
+         size_t{1}, "what it says");
+    same(lines("11", "0", "warning"), size_t{0}, "warnings that are switched off");
+    same(lines("00", "1", "warning"), size_t{0}, "warnings of a near process");
+    same(lines("", "1", "warning"), size_t{0}, "warnings where nothing is known");
 }
 
 /* Lines begin with their topic, and are there only where it was asked for. */
@@ -402,6 +423,7 @@ const AddTests tests{{"information", info},
                      {"inside: kernel as forced", inside_kernel_as_forced},
                      {"forced kernels", forced_kernels},
                      {"settings without sense", settings_without_sense},
+                     {"far from the device", far_from_the_device},
                      {"log of what was opened", log_of_what_was_opened},
                      {"log of choices", log_of_choices}};
 

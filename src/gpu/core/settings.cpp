@@ -207,6 +207,7 @@ Settings read_settings()
     s.message_timeout = number_of("HEDDLE_MESSAGE_TIMEOUT");
     s.peer = peer();
     s.placement = number_of("HEDDLE_PLACEMENT");
+    s.affinity = *choice_of("HEDDLE_AFFINITY") == 1;
     s.log_topics = log_topics();
     return s;
 }

@@ -34,6 +34,8 @@ struct Settings {
 
     int64_t placement; // HEDDLE_PLACEMENT, milliseconds
 
+    bool affinity; // HEDDLE_AFFINITY
+
     uint32_t log_topics; // HEDDLE_LOG: a bit for each Topic (log.hpp)
 
     static const Settings &get();

@@ -64,6 +64,9 @@ constexpr Setting table[] = {
      "0: ranks keep their order.",
      "0 where a program says reorder, but relies on the order. More for tens of thousands of "
      "ranks."},
+    {"HEDDLE_AFFINITY", SettingKind::choice, "0, 1", "1",
+     "1: a process that is bound to processors far from its GPU says so, once.",
+     "0 where the site wants it so."},
     {"HEDDLE_LOG", SettingKind::list, "info, policy, memory, interpose", "(none)",
      "Topics of the log on the standard error output: what was opened (info), pools and pinned "
      "memory (memory), what libheddle-mpi did with calls (interpose). And the path of each "

@@ -152,6 +152,20 @@ double Machine::link_rate(int device, int peer) const
     return memories_.can_reach(device, peer) ? 300 : 25;
 }
 
+Locality Machine::locality(int device) const
+{
+    const char *const nodes = std::getenv("HEDDLE_SIM_NODES");
+    const std::string of_devices = nodes ? nodes : "";
+    if (static_cast<size_t>(device) >= of_devices.size())
+        return {};
+    constexpr int cpus = 4; // of a node
+    const auto list = [](int node) {
+        return std::to_string(cpus * node) + "-" + std::to_string(cpus * node + cpus - 1);
+    };
+    const int node = of_devices[static_cast<size_t>(device)] - '0';
+    return {node, list(node), list(0), node != 0};
+}
+
 // ---- slabs ----
 
 Error Machine::allocate(int device, size_t bytes, void **ptr)

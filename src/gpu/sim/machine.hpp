@@ -63,6 +63,7 @@ public:
     int current_device() const override { return Machine::current_device_of_thread(); }
     DeviceId id(int device) const override { return {static_cast<unsigned char>(device + 1)}; }
     double link_rate(int device, int peer) const override;
+    Locality locality(int device) const override;
 
     Switches &switches() { return switches_; }
     Memories &memories() { return memories_; }

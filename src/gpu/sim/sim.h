@@ -23,6 +23,8 @@
  *                       3  as 1, but only kernels and copies of its own device reach every second
  *                          allocation of heddle_sim_malloc
  *                       Links to what is not reached are slower (Backend::link_rate).
+ *   HEDDLE_SIM_NODES    a digit for each device: its NUMA node. The process is bound to the four
+ *                       processors of node 0. Of devices without a digit no node is known.
  *   HEDDLE_SIM_NAME     what the plug-in calls itself; default "sim". With "cuda", MPI answers
  *                       queries of CUDA support as for CUDA.
  *   HEDDLE_SIM          switches, as for heddle_sim_configure

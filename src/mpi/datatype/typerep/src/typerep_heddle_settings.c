@@ -203,6 +203,18 @@ cvars:
         (reorder). 0: ranks keep their order. Values: milliseconds. Default:
         5000.
 
+    - name        : MPIR_CVAR_HEDDLE_AFFINITY
+      category    : HEDDLE
+      type        : string
+      default     : ""
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        What the environment variable HEDDLE_AFFINITY says otherwise. 1: a
+        process that is bound to processors far from its GPU says so, once.
+        Values: 0, 1. Default: 1.
+
     - name        : MPIR_CVAR_HEDDLE_LOG
       category    : HEDDLE
       type        : string
@@ -243,6 +255,7 @@ void MPII_heddle_settings_init(void)
         {"HEDDLE_MESSAGE_TIMEOUT", MPIR_CVAR_HEDDLE_MESSAGE_TIMEOUT},
         {"HEDDLE_PEER", MPIR_CVAR_HEDDLE_PEER},
         {"HEDDLE_PLACEMENT", MPIR_CVAR_HEDDLE_PLACEMENT},
+        {"HEDDLE_AFFINITY", MPIR_CVAR_HEDDLE_AFFINITY},
         {"HEDDLE_LOG", MPIR_CVAR_HEDDLE_LOG},
         /* end of settings */
     };
