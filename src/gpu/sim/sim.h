@@ -50,7 +50,7 @@ extern "C" {
  *   reorder=0|1        0: first come, first served (default). 1: which of several streams goes on
  *                      is random, as is each delay, up to delay_us; a stream keeps its order.
  *   seed=N             of all that is random
- *   launch_ns=N        a kernel takes N nanoseconds to begin. This and the next five make
+ *   launch_ns=N        a kernel takes N nanoseconds to begin. This and the next eight make
  *                      the device as slow as they say, by the clock: what runs ends no sooner.
  *                      0: as fast as the processor carries it out (default).
  *   copy_ns=N          a copy takes N nanoseconds to begin
@@ -59,6 +59,9 @@ extern "C" {
  *   memory_mb=N        MB/s of a device's memory, bytes read and written
  *   row_ns=N           a copy takes N nanoseconds more for each of its rows, if it has several
  *   block_ns=N         a kernel takes N nanoseconds more for each block or run of a layout
+ *   peer_mb=N          MB/s each way between devices, also to what is imported; 0: as link_mb
+ *   peer_ns=N          a kernel or copy takes N nanoseconds more to begin there
+ *   import_ns=N        Backend::import_memory takes N nanoseconds
  *   device_memory=N    most bytes that Backend::allocate has given out at any time, on each device;
  *                      beyond that HEDDLE_ERR_NO_MEMORY. -1: no limit (default).
  *                      heddle_sim_malloc does not count.
