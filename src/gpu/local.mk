@@ -56,6 +56,10 @@ gpu_sources = \
     src/gpu/model/builtin_tables.cpp \
     src/gpu/model/grid.cpp \
     src/gpu/model/grid.hpp \
+    src/gpu/model/links.cpp \
+    src/gpu/model/links.hpp \
+    src/gpu/model/message_sizes.cpp \
+    src/gpu/model/message_sizes.hpp \
     src/gpu/model/question.hpp \
     src/gpu/model/read_tables.cpp \
     src/gpu/model/read_tables.hpp \

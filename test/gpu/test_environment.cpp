@@ -8,6 +8,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <unistd.h>
 
 namespace gpu {
 namespace {
@@ -201,9 +202,9 @@ void inside_as_forced()
     need_devices();
     if (!getenv("EXPECTED_COUNTER"))
         throw Skip("a test runs it");
-    const Place device{Kind::device, 0};
-    const Buffer from(device, 1000, 1);
-    Buffer to(device, 1000, 2);
+    const int other = getenv("TO_ANOTHER_DEVICE") ? 1 : 0;
+    const Buffer from({Kind::device, 0}, 1000, 1);
+    Buffer to({Kind::device, other}, 1000, 2);
     const int64_t before = counted(getenv("EXPECTED_COUNTER"));
     const Way way = getenv("ON_A_STREAM") ? Way::on_stream : Way::blocking;
     transfer_all(way,
@@ -211,6 +212,40 @@ void inside_as_forced()
     to.expected = from.expected;
     to.check("a forced copy");
     same(counted(getenv("EXPECTED_COUNTER")) - before, int64_t{1}, getenv("EXPECTED_COUNTER"));
+}
+
+/* Between two devices a copy goes by the method that a table has as the sooner for that link. */
+void links_as_measured()
+{
+    need_simulation();
+    if (Machine::get().devices() != 2)
+        throw Skip("not two devices");
+    const auto takes = [](const char *devices, const char *kernel_us, const char *expected) {
+        char name[] = "/tmp/heddle-links-XXXXXX";
+        const int file = mkstemp(name);
+        const auto link = [](const char *method, const char *us) {
+            return text(R"({"from": 0, "to": 1, "bytes": [1000], "method": ")", method,
+                        R"(", "us": [)", us, "]}");
+        };
+        const std::string table =
+            text(R"({"heddle_tuning": 2, "device": "simulated device", "devices": )", devices,
+                 R"(, "grids": [{"method": "kernel", "pattern": "dense", "path": "pack",)",
+                 R"( "bytes": [1000], "blocks": [1], "us": [[1]]}], "peers": [)",
+                 link("kernel", kernel_us), ", ", link("copy_engine", "5"), "]}");
+        if (file < 0 || write(file, table.data(), table.size()) < 0)
+            fail("no file for a table");
+        close(file);
+        const Ended ended = run_self(
+            {"--only-named", "--named", "inside: as forced"},
+            {{"HEDDLE_TUNING", name}, {"TO_ANOTHER_DEVICE", "1"}, {"EXPECTED_COUNTER", expected}});
+        unlink(name);
+        if (occurrences("without nlohmann-json", ended.output) > 0)
+            throw Skip("no table can be read");
+        same(ended.status, 0, expected, ": ", ended.output);
+    };
+    takes("2", "4", "methods_kernel");
+    takes("2", "6", "methods_copy_engine");
+    takes("3", "4", "methods_copy_engine"); /* it numbers other devices */
 }
 
 /* Does the same with kernels. */
@@ -420,6 +455,7 @@ const AddTests tests{{"information", info},
                      {"pools", pools},
                      {"inside: as forced", inside_as_forced},
                      {"forced methods", forced_methods},
+                     {"links as measured", links_as_measured},
                      {"inside: kernel as forced", inside_kernel_as_forced},
                      {"forced kernels", forced_kernels},
                      {"settings without sense", settings_without_sense},

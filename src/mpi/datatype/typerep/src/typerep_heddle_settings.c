@@ -71,9 +71,10 @@ cvars:
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
         What the environment variable HEDDLE_TUNING says otherwise. A table of
-        this machine, as heddle-tune writes it. Methods are chosen by it.
-        Without one, Heddle takes the table that comes with it, in proportion to
-        the GPU's memory and link. Values: the path of a file. Default: none.
+        this machine, as heddle-tune writes it. Methods are chosen and messages
+        are cut by it. Without one, Heddle takes the table that comes with it,
+        in proportion to the GPU's memory and link. Values: the path of a file.
+        Default: none.
 
     - name        : MPIR_CVAR_HEDDLE_SLAB_LIMIT
       category    : HEDDLE
@@ -111,7 +112,7 @@ cvars:
       description : >-
         What the environment variable HEDDLE_MESSAGE_CHUNK says otherwise. Bytes
         of a chunk of a message. Values: bytes; K, M or G may follow. Default:
-        1M.
+        1M, or as HEDDLE_TUNING says.
 
     - name        : MPIR_CVAR_HEDDLE_MESSAGE_WINDOW
       category    : HEDDLE
