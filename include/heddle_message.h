@@ -85,7 +85,8 @@ enum heddle_peer {
 typedef struct heddle_port_options {
     size_t size;
     int64_t chunk; /* most bytes of a chunk that travels; one on a device may have 16 times as many.
-                    * A power of two from 4096 to 2^30. HEDDLE_MESSAGE_CHUNK, otherwise 1 MiB */
+                    * A power of two from 4096 to 2^30. HEDDLE_MESSAGE_CHUNK, otherwise what the
+                    * table of HEDDLE_TUNING says, or 1 MiB */
     int64_t window;  /* most chunks of a message on their way. HEDDLE_MESSAGE_WINDOW, otherwise 8 */
     int64_t staging; /* most bytes of staging memory for receives, and for sends of each mode; half
                       * as many more for what is packed early. A message that holds none always gets

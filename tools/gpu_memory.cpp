@@ -20,6 +20,7 @@ struct Unload {
 struct Gpu::Driver {
     std::unique_ptr<void, Unload> library;
     Result (*init)(unsigned) = nullptr;
+    Result (*device_count)(int *) = nullptr;
     Result (*device_get)(Device *, int) = nullptr;
     Result (*device_name)(char *, int, Device) = nullptr;
     Result (*retain)(void **, Device) = nullptr;
@@ -42,6 +43,7 @@ struct Gpu::Driver {
     Result (*error_name)(Result, const char **) = nullptr;
 
     Device device = 0;
+    void *context = nullptr;
     bool retained = false;
     void *stream = nullptr, *first = nullptr, *last = nullptr;
     std::string name;
@@ -74,7 +76,8 @@ struct Gpu::Driver {
             reason = why ? why : "libcuda.so.1 was not found";
             return false;
         }
-        return find(init, "cuInit", reason) && find(device_get, "cuDeviceGet", reason) &&
+        return find(init, "cuInit", reason) && find(device_count, "cuDeviceGetCount", reason) &&
+               find(device_get, "cuDeviceGet", reason) &&
                find(device_name, "cuDeviceGetName", reason) &&
                find(retain, "cuDevicePrimaryCtxRetain", reason) &&
                find(release, "cuDevicePrimaryCtxRelease_v2", reason) &&
@@ -104,13 +107,12 @@ struct Gpu::Driver {
         return false;
     }
 
-    bool start(std::string &reason)
+    bool start(int ordinal, std::string &reason)
     {
         constexpr unsigned non_blocking = 1;
-        void *context = nullptr;
         char text[256] = "";
         if (!check(init(0), "cuInit", reason) ||
-            !check(device_get(&device, 0), "cuDeviceGet", reason) ||
+            !check(device_get(&device, ordinal), "cuDeviceGet", reason) ||
             !check(device_name(text, sizeof text, device), "cuDeviceGetName", reason) ||
             !check(retain(&context, device), "cuDevicePrimaryCtxRetain", reason))
             return false;
@@ -127,21 +129,28 @@ Gpu::Gpu(std::unique_ptr<Driver> driver) : driver_(std::move(driver)) {}
 
 Gpu::~Gpu()
 {
+    driver_->set_current(driver_->context);
     for (const Address each : allocated_)
         driver_->free(each);
     for (void *const each : pinned_)
         driver_->free_host(each);
 }
 
-std::unique_ptr<Gpu> Gpu::open(std::string &reason)
+std::unique_ptr<Gpu> Gpu::open(std::string &reason, int ordinal)
 {
     auto driver = std::make_unique<Driver>();
-    if (!driver->load(reason) || !driver->start(reason))
+    if (!driver->load(reason) || !driver->start(ordinal, reason))
         return nullptr;
     return std::unique_ptr<Gpu>(new Gpu(std::move(driver)));
 }
 
 const std::string &Gpu::name() const { return driver_->name; }
+int Gpu::count() const
+{
+    int count = 0;
+    return driver_->device_count(&count) == 0 ? count : 0;
+}
+
 void *Gpu::stream() const { return driver_->stream; }
 
 size_t Gpu::free_bytes() const
@@ -153,7 +162,7 @@ size_t Gpu::free_bytes() const
 void *Gpu::allocate(size_t bytes)
 {
     Address address = 0;
-    if (driver_->allocate(&address, bytes) != 0)
+    if (driver_->set_current(driver_->context) != 0 || driver_->allocate(&address, bytes) != 0)
         return nullptr;
     allocated_.push_back(address);
     driver_->fill(address, 0x5a, bytes);
@@ -163,7 +172,7 @@ void *Gpu::allocate(size_t bytes)
 void *Gpu::allocate_pinned(size_t bytes)
 {
     void *at = nullptr;
-    if (driver_->allocate_host(&at, bytes, 0) != 0)
+    if (driver_->set_current(driver_->context) != 0 || driver_->allocate_host(&at, bytes, 0) != 0)
         return nullptr;
     pinned_.push_back(at);
     return at;

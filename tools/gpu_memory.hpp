@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Device memory, a stream and events of the first GPU, by the driver's own library. It is looked
+// Device memory, a stream and events of a GPU, by the driver's own library. It is looked
 // for at run time: the program needs no CUDA to be built or to start.
 #pragma once
 
@@ -13,13 +13,15 @@ namespace heddle::tools {
 class Gpu {
 public:
     // Null, with the reason, where no driver answers. Makes the device's primary context current.
-    static std::unique_ptr<Gpu> open(std::string &reason);
+    static std::unique_ptr<Gpu> open(std::string &reason, int ordinal = 0);
     ~Gpu();
 
     const std::string &name() const;
+    int count() const; // of the GPUs that the driver shows
     size_t free_bytes() const;
 
-    // Null where there is not enough. It lives as long as this object and is filled with a pattern.
+    // Null where there is not enough. Makes the context current again. The memory lives as long as
+    // this object and is filled with a pattern.
     void *allocate(size_t bytes);
     // The same of pinned memory of the host, which is not filled.
     void *allocate_pinned(size_t bytes);

@@ -56,6 +56,12 @@ bin_PROGRAMS += tools/heddle-explain tools/heddle-tune
 endif
 tools_heddle_tune_SOURCES = \
     tools/tune.cpp \
+    tools/tune_exporter.cpp \
+    tools/tune_exporter.hpp \
+    tools/tune_links.cpp \
+    tools/tune_links.hpp \
+    tools/tune_nodes.cpp \
+    tools/tune_nodes.hpp \
     tools/tune_table.cpp \
     tools/tune_table.hpp
 tools_heddle_tune_LDADD = tools/libtune.la tools/libexplain.la libheddle.la -ldl

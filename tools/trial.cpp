@@ -97,6 +97,14 @@ bool looks_iid(const std::vector<double> &samples, uint64_t seed)
     return true;
 }
 
+double rounded_us(double seconds)
+{
+    const double us = 1e6 * seconds;
+    const double digits = std::clamp(3 - std::floor(std::log10(us)), 0.0, 4.0);
+    const double unit = std::pow(10.0, digits);
+    return std::max(std::round(us * unit), 1.0) / unit;
+}
+
 Measurement measure_trials(const std::function<double()> &once, const TrialOptions &options)
 {
     constexpr int fewest = 5;

@@ -12,6 +12,9 @@ namespace heddle::tools {
 // The middle one; of an even number the upper. There is at least one.
 double median_of(std::vector<double> samples);
 
+// As tables have it: microseconds, to four digits, and no more than four behind the point.
+double rounded_us(double seconds);
+
 struct Measurement {
     double median = 0; // seconds
     int samples = 0;   // of the trial that counts

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // heddle-tune: measures this machine, and writes the table by which Heddle chooses methods.
+#include "tune_exporter.hpp"
+#include "tune_links.hpp"
 #include "tune_table.hpp"
 
 #include <CLI/CLI.hpp>
@@ -7,6 +9,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <cstring>
 #include <fstream>
 #include <iostream>
 
@@ -18,7 +21,9 @@ using Clock = std::chrono::steady_clock;
 
 constexpr const char *description =
     "Measures this machine: how long each way of moving data between its GPU and its host takes,\n"
-    "by layout, amount and block length. Writes a table that HEDDLE_TUNING names afterwards.\n";
+    "by layout, amount and block length. And its links: between each two GPUs, between each GPU\n"
+    "and each NUMA node, and out of another process's device memory. Writes a table that\n"
+    "HEDDLE_TUNING names afterwards.\n";
 
 constexpr const char *footer = R"(
 Nothing else should run on the GPU and on its cores meanwhile. Each time is the median of a trial
@@ -90,6 +95,13 @@ int measure(const Options &options)
     return 0;
 }
 
+std::vector<std::string> measured_kinds()
+{
+    std::vector<std::string> kinds(std::begin(pattern_names), std::end(pattern_names));
+    kinds.insert(kinds.end(), std::begin(link_names), std::end(link_names));
+    return kinds;
+}
+
 int run(int argc, char **argv)
 {
     Options options;
@@ -105,9 +117,10 @@ int run(int argc, char **argv)
     app.add_option("--most", options.tune.most_bytes,
                    "No amounts above so many bytes (default 67108864)")
         ->check(CLI::Range(int64_t{4096}, int64_t{1} << 30));
-    app.add_option("--only", options.tune.only, "Only these patterns of layouts, such as strided")
-        ->check(CLI::IsMember(
-            std::vector<std::string>(std::begin(pattern_names), std::end(pattern_names))))
+    app.add_option("--only", options.tune.only,
+                   "Only these patterns of layouts, such as strided, and links: peers, nodes, "
+                   "imports")
+        ->check(CLI::IsMember(measured_kinds()))
         ->delimiter(',');
     app.add_option("--samples", samples, "Samples of a trial (default 21, with --quick 11)")
         ->check(CLI::Range(5, 1000));
@@ -133,7 +146,8 @@ int run(int argc, char **argv)
 int main(int argc, char **argv)
 {
     try {
-        return run(argc, argv);
+        const bool exports = argc == 3 && std::strcmp(argv[1], export_option) == 0;
+        return exports ? run_exporter(argv[2]) : run(argc, argv);
     } catch (const std::exception &error) {
         std::fprintf(stderr, "heddle-tune: %s\n", error.what());
         return 2;

@@ -20,17 +20,11 @@ void must(int status, const char *call)
                                  heddle_error_detail());
 }
 
-// Forces a method for as long as it lives.
-class Forced {
-public:
-    explicit Forced(const char *method)
-    {
-        must(heddle_force_method(method), "heddle_force_method");
-    }
-    Forced(const Forced &) = delete;
-    Forced &operator=(const Forced &) = delete;
-    ~Forced() { heddle_force_method(nullptr); }
-};
+} // namespace
+
+Forced::Forced(const char *method) { must(heddle_force_method(method), "heddle_force_method"); }
+
+Forced::~Forced() { heddle_force_method(nullptr); }
 
 double timed(const std::vector<heddle_move> &moves)
 {
@@ -41,7 +35,6 @@ double timed(const std::vector<heddle_move> &moves)
     return seconds;
 }
 
-// Whether transfers were done by that method, and by no other.
 bool done_by(const char *method, const std::string &before)
 {
     const std::string done = done_between(before, information());
@@ -49,8 +42,6 @@ bool done_by(const char *method, const std::string &before)
     const size_t end = done.find(", kernel");
     return done.substr(0, end) == name;
 }
-
-} // namespace
 
 Bench::Bench()
 {
@@ -65,7 +56,7 @@ char *Bench::buffer(bool on_device, size_t which, int64_t bytes)
     Buffer &buffer = buffers_[on_device ? 1 : 0][which];
     if (buffer.bytes < bytes) {
         const auto size = static_cast<size_t>(bytes + bytes / 2);
-        buffer.at = on_device ? memory_->on_device(size) : memory_->pinned(size);
+        buffer.at = on_device ? memory_->on_device(size, 0) : memory_->pinned(size);
         buffer.bytes = buffer.at ? static_cast<int64_t>(size) : 0;
         if (!buffer.at)
             throw std::runtime_error("there is not enough memory");

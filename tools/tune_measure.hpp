@@ -10,6 +10,20 @@
 
 namespace heddle::tools {
 
+// Forces a method for as long as it lives.
+class Forced {
+public:
+    explicit Forced(const char *method);
+    Forced(const Forced &) = delete;
+    Forced &operator=(const Forced &) = delete;
+    ~Forced();
+};
+
+// Seconds of one call that carries them out. Throws where that fails.
+double timed(const std::vector<heddle_move> &moves);
+// Whether all transfers since then, as information() told, were done by that method.
+bool done_by(const char *method, const std::string &before);
+
 // The methods that the model knows.
 constexpr const char *modelled_methods[] = {"copy_engine", "blocks", "kernel", "staged", "bounced"};
 
@@ -20,6 +34,7 @@ public:
     Bench();
 
     std::string device() const { return memory_->device(); }
+    TuneMemory &memory() { return *memory_; }
     // Seconds of a call that moves the layout the way that `path` says, by the forced method.
     // Nothing where the method cannot do it. `copies` of them in one call, next to each other.
     // Throws where a transfer fails.

@@ -5,6 +5,7 @@
 #include "heddle.h"
 #include "information.hpp"
 
+#include <algorithm>
 #include <dlfcn.h>
 #include <string_view>
 #include <vector>
@@ -14,14 +15,32 @@ namespace {
 
 class OfGpu final : public TuneMemory {
 public:
-    explicit OfGpu(std::unique_ptr<Gpu> gpu) : gpu_(std::move(gpu)) {}
-    std::string device() const override { return gpu_->name(); }
-    void *on_device(size_t bytes) override { return gpu_->allocate(bytes); }
-    void *pinned(size_t bytes) override { return gpu_->allocate_pinned(bytes); }
+    explicit OfGpu(std::unique_ptr<Gpu> first) { gpus_.push_back(std::move(first)); }
+    std::string device() const override { return gpus_.front()->name(); }
+    int devices() const override { return gpus_.front()->count(); }
+    void *on_device(size_t bytes, int device) override
+    {
+        const auto at = static_cast<size_t>(device);
+        gpus_.resize(std::max(gpus_.size(), at + 1));
+        std::string reason;
+        if (!gpus_[at])
+            gpus_[at] = Gpu::open(reason, device);
+        return gpus_[at] ? gpus_[at]->allocate(bytes) : nullptr;
+    }
+    void *pinned(size_t bytes) override { return gpus_.front()->allocate_pinned(bytes); }
 
 private:
-    std::unique_ptr<Gpu> gpu_;
+    std::vector<std::unique_ptr<Gpu>> gpus_; // null: not asked for yet
 };
+
+// The devices of which the library tells, "device 0: ..." and so on.
+int devices_in(const std::string &text)
+{
+    int count = 0;
+    while (text.find("\ndevice " + std::to_string(count) + ": ") != text.npos)
+        ++count;
+    return count;
+}
 
 class OfSimulation final : public TuneMemory {
 public:
@@ -38,10 +57,11 @@ public:
     }
     bool is_complete() const { return malloc_ && malloc_host_ && free_; }
     std::string device() const override { return "simulated device"; }
-    void *on_device(size_t bytes) override
+    int devices() const override { return devices_in(information()); }
+    void *on_device(size_t bytes, int device) override
     {
         void *at = nullptr;
-        return kept(malloc_(0, bytes, &at) == 0 ? at : nullptr);
+        return kept(malloc_(device, bytes, &at) == 0 ? at : nullptr);
     }
     void *pinned(size_t bytes) override
     {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory of the device that is open and pinned memory, for measurements: of the first GPU by the
-// driver's own library, or of the simulated device by its plug-in's functions (src/gpu/sim/sim.h).
+// Memory of the devices that are open and pinned memory, for measurements: of GPUs by the driver's
+// own library, or of simulated devices by their plug-in's functions (src/gpu/sim/sim.h).
 #pragma once
 
 #include <cstddef>
@@ -15,9 +15,10 @@ public:
     static std::unique_ptr<TuneMemory> open(std::string &reason);
     virtual ~TuneMemory() = default;
 
-    virtual std::string device() const = 0; // its name
+    virtual std::string device() const = 0; // the first one's name
+    virtual int devices() const = 0;
     // Null where there is not enough. It lives as long as this object.
-    virtual void *on_device(size_t bytes) = 0;
+    virtual void *on_device(size_t bytes, int device) = 0;
     virtual void *pinned(size_t bytes) = 0;
 };
 

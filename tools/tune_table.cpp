@@ -2,6 +2,8 @@
 #include "tune_table.hpp"
 
 #include "gpu/model/question.hpp"
+#include "gpu/model/read_tables.hpp"
+#include "tune_links.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -18,7 +20,6 @@ using Json = nlohmann::ordered_json;
 using gpu::model::path_names;
 using gpu::model::pattern_names;
 
-constexpr int version = 1;             // of the form
 constexpr int64_t most_runs = 1 << 20; // irregular types of more take too long to make
 
 struct Counts {
@@ -33,14 +34,6 @@ std::string words(const char *method, Pattern pattern, Path path, int64_t bytes,
 {
     return std::string(method) + " " + name(pattern) + " " + name(path) + " " +
            std::to_string(bytes) + " in " + std::to_string(block);
-}
-
-// To four digits, and no more than four behind the point.
-double rounded(double us)
-{
-    const double digits = std::clamp(3 - std::floor(std::log10(us)), 0.0, 4.0);
-    const double unit = std::pow(10.0, digits);
-    return std::max(std::round(us * unit), 1.0) / unit;
 }
 
 // The times of a grid, in us: [method][bytes][block]; 0: not measured.
@@ -74,7 +67,7 @@ Json grid_of(const GridPlan &plan, const char *method, const std::vector<std::ve
     for (const std::vector<double> &row : us) {
         Json numbers = Json::array();
         for (const double each : row)
-            numbers.push_back(rounded(each));
+            numbers.push_back(rounded_us(1e-6 * each));
         rows.push_back(numbers);
     }
     return {{"method", method},    {"pattern", name(plan.pattern)}, {"path", name(plan.path)},
@@ -139,6 +132,51 @@ int64_t together_most(Bench &bench, const TuneOptions &options, const std::vecto
     return most;
 }
 
+// ---- links ----
+
+bool is_wanted(const TuneOptions &options, const char *what)
+{
+    return options.only.empty() ||
+           std::find(options.only.begin(), options.only.end(), what) != options.only.end();
+}
+
+std::vector<LinkKind> wanted_links(const TuneOptions &options)
+{
+    std::vector<LinkKind> kinds{LinkKind::peers, LinkKind::nodes, LinkKind::imports};
+    std::erase_if(kinds, [&](LinkKind kind) {
+        return !is_wanted(options, link_names[static_cast<size_t>(kind)]);
+    });
+    return kinds;
+}
+
+int64_t most_over_links(const TuneOptions &options)
+{
+    return link_sizes(options.quick, options.most_bytes).back();
+}
+
+// What cannot be measured is told of, and is not in the table.
+Json links_of(LinkBench &links, LinkKind kind, const TuneOptions &options, const Progress &progress,
+              Counts &counts)
+{
+    const auto counted = [&](const Measurement &measured, const std::string &where) {
+        ++counts.entries;
+        counts.trials += measured.trials;
+        if (!measured.iid)
+            counts.not_iid.push_back(where);
+    };
+    Json list = Json::array();
+    for (const Link &link : links.links(kind)) {
+        progress(words(link));
+        const Json entry =
+            measured_link(links, link, link_sizes(options.quick, options.most_bytes), counted);
+        if (entry.is_null())
+            progress("  not measured: it is not possible here");
+        else
+            list.push_back(entry);
+    }
+    return list;
+}
+
 std::string today()
 {
     char text[32];
@@ -152,10 +190,8 @@ std::string today()
 Json tune(Bench &bench, const TuneOptions &options, const Progress &progress)
 {
     std::vector<GridPlan> plans = grid_plans(options.quick, options.most_bytes);
-    std::erase_if(plans, [&](const GridPlan &plan) {
-        return !options.only.empty() && std::find(options.only.begin(), options.only.end(),
-                                                  name(plan.pattern)) == options.only.end();
-    });
+    std::erase_if(plans,
+                  [&](const GridPlan &plan) { return !is_wanted(options, name(plan.pattern)); });
     Json grids = Json::array();
     Counts counts;
     for (size_t i = 0; i < plans.size(); ++i) {
@@ -166,17 +202,25 @@ Json tune(Bench &bench, const TuneOptions &options, const Progress &progress)
     progress("contiguous copies that share a call");
     const int64_t together = together_most(bench, options, {Path::pack}),
                   over_link = together_most(bench, options, {Path::to_host, Path::from_host});
-    return {{"heddle_tuning", version},
-            {"device", bench.device()},
-            {"made", today()},
-            {"heddle", heddle_version()},
-            {"quick", options.quick},
-            {"entries", counts.entries},
-            {"trials", counts.trials},
-            {"not_iid", counts.not_iid},
-            {"together_most_bytes", together},
-            {"together_link_most_bytes", over_link},
-            {"grids", grids}};
+    LinkBench links(bench.memory(), options.trials, most_over_links(options));
+    Json lists = Json::object();
+    for (const LinkKind kind : wanted_links(options))
+        lists[link_names[static_cast<size_t>(kind)]] =
+            links_of(links, kind, options, progress, counts);
+    Json table{{"heddle_tuning", gpu::model::tables_version},
+               {"device", bench.device()},
+               {"made", today()},
+               {"heddle", heddle_version()},
+               {"quick", options.quick},
+               {"entries", counts.entries},
+               {"trials", counts.trials},
+               {"not_iid", counts.not_iid},
+               {"together_most_bytes", together},
+               {"together_link_most_bytes", over_link},
+               {"grids", grids}};
+    table["devices"] = bench.memory().devices();
+    table.update(lists);
+    return table;
 }
 
 namespace {
@@ -198,22 +242,44 @@ struct Entry {
 };
 
 // A few of each grid: every third block of the least, a middle and the largest amount.
-std::vector<Entry> some_entries(const Json &table, int64_t most_bytes)
+std::vector<Entry> some_entries(const Json &table, const TuneOptions &options)
 {
     std::vector<Entry> entries;
     for (const Json &grid : table.at("grids")) {
+        if (!is_wanted(options, grid.at("pattern").get<std::string>().c_str()))
+            continue;
         const auto pattern = static_cast<Pattern>(index_of(pattern_names, grid.at("pattern")));
         const auto path = static_cast<Path>(index_of(path_names, grid.at("path")));
         const size_t rows = grid.at("bytes").size(), columns = grid.at("blocks").size();
         for (size_t r = 0; r < rows; r += std::max<size_t>((rows - 1) / 2, 1))
             for (size_t c = 0; c < columns; c += 3) {
                 const int64_t bytes = grid.at("bytes").at(r), block = grid.at("blocks").at(c);
-                if (bytes <= most_bytes && fits(pattern, bytes, block))
+                if (bytes <= options.most_bytes && fits(pattern, bytes, block))
                     entries.push_back({grid.at("method"), pattern, path, bytes, block,
                                        grid.at("us").at(r).at(c)});
             }
     }
     return entries;
+}
+
+// The least, a middle and the largest amount of each link, and openings.
+void compare_links(Bench &bench, const Json &table, const TuneOptions &options,
+                   const std::function<void(double, double, const std::string &)> &compared)
+{
+    LinkBench links(bench.memory(), options.trials, most_over_links(options));
+    for (const LinkKind kind : wanted_links(options))
+        for (const Json &entry :
+             table.value(link_names[static_cast<size_t>(kind)], Json::array())) {
+            const Link link = link_of(kind, entry);
+            const size_t sizes = entry.at("bytes").size();
+            for (size_t i = 0; i < sizes; i += std::max<size_t>((sizes - 1) / 2, 1))
+                if (const auto measured = links.time(link, entry.at("bytes").at(i)))
+                    compared(1e6 * measured->median, entry.at("us").at(i), words(link));
+            const auto opening =
+                kind == LinkKind::imports ? links.open_seconds(link) : std::nullopt;
+            if (opening)
+                compared(1e6 * *opening, entry.at("open_us"), "opening " + words(link));
+        }
 }
 
 } // namespace
@@ -223,7 +289,15 @@ Comparison compare(Bench &bench, const Json &table, const TuneOptions &options,
 {
     std::vector<double> ratios;
     Comparison found;
-    const std::vector<Entry> entries = some_entries(table, options.most_bytes);
+    const auto compared = [&](double now, double then, const std::string &where) {
+        ratios.push_back(std::max(now / then, then / now));
+        if (ratios.back() > found.most) {
+            found.most = ratios.back();
+            found.worst = where;
+        }
+    };
+    compare_links(bench, table, options, compared);
+    const std::vector<Entry> entries = some_entries(table, options);
     for (size_t i = 0; i < entries.size(); ++i) {
         const Entry &each = entries[i];
         if (i % 50 == 0)
@@ -234,12 +308,8 @@ Comparison compare(Bench &bench, const Json &table, const TuneOptions &options,
             continue;
         const double now = 1e6 * measured->median * static_cast<double>(each.bytes) /
                            static_cast<double>(layout.bytes);
-        ratios.push_back(std::max(now / each.us, each.us / now));
-        if (ratios.back() > found.most) {
-            found.most = ratios.back();
-            found.worst =
-                words(each.method.c_str(), each.pattern, each.path, each.bytes, each.block);
-        }
+        compared(now, each.us,
+                 words(each.method.c_str(), each.pattern, each.path, each.bytes, each.block));
     }
     if (ratios.empty())
         throw std::runtime_error("nothing of the table could be measured");
@@ -250,12 +320,33 @@ Comparison compare(Bench &bench, const Json &table, const TuneOptions &options,
     return found;
 }
 
+namespace {
+
+// A list of objects has a line for each.
+void write_member(std::ostream &out, const std::string &key, const Json &value)
+{
+    out << " " << Json(key) << ": ";
+    if (value.is_array() && !value.empty() && value.front().is_object()) {
+        const char *between = "[\n  ";
+        for (const Json &each : value) {
+            out << between << each;
+            between = ",\n  ";
+        }
+        out << "]";
+    } else {
+        out << value;
+    }
+    out << ",\n";
+}
+
+} // namespace
+
 void write_table(std::ostream &out, const Json &table)
 {
     out << "{\n";
     for (const auto &[key, value] : table.items())
         if (key != "grids")
-            out << " " << Json(key) << ": " << value << ",\n";
+            write_member(out, key, value);
     out << " \"grids\": [";
     const char *between = "\n";
     for (const Json &grid : table.at("grids")) {

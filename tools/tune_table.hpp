@@ -17,7 +17,7 @@ using Progress = std::function<void(const std::string &)>;
 struct TuneOptions {
     bool quick = false;
     int64_t most_bytes = int64_t{64} << 20;
-    std::vector<std::string> only; // patterns; empty: all
+    std::vector<std::string> only; // patterns and kinds of links; empty: all
     TrialOptions trials;
 };
 

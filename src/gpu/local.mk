@@ -8,6 +8,8 @@ gpu_sources = \
     src/gpu/api/staging.cpp \
     src/gpu/api/transfer.cpp \
     src/gpu/api/transfer.hpp \
+    src/gpu/core/affinity.cpp \
+    src/gpu/core/affinity.hpp \
     src/gpu/core/arena.hpp \
     src/gpu/core/backend.hpp \
     src/gpu/core/counters.cpp \
@@ -54,6 +56,10 @@ gpu_sources = \
     src/gpu/model/builtin_tables.cpp \
     src/gpu/model/grid.cpp \
     src/gpu/model/grid.hpp \
+    src/gpu/model/links.cpp \
+    src/gpu/model/links.hpp \
+    src/gpu/model/message_sizes.cpp \
+    src/gpu/model/message_sizes.hpp \
     src/gpu/model/question.hpp \
     src/gpu/model/read_tables.cpp \
     src/gpu/model/read_tables.hpp \

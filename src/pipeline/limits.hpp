@@ -6,7 +6,6 @@
 #include "pipeline/wire.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <chrono>
 
 namespace heddle::pipeline {
@@ -49,36 +48,13 @@ struct Limits {
     }
 };
 
-// Errors: ARG.
-inline Error find_limits(const heddle_port_options &o, Limits &limits)
-{
-    constexpr int64_t longest_timeout = int64_t{3600} * 1000000; // an hour
-    const gpu::Settings &settings = gpu::Settings::get();
-    if (o.chunk < 0 || o.window < 0 || o.staging < 0 || o.timeout < 0 || o.number > UINT16_MAX ||
-        o.peer < HEDDLE_PEER_DEFAULT || o.peer > HEDDLE_PEER_REFERENCE)
-        return HEDDLE_ERR_ARG;
-    if (o.chunk && (o.chunk < smallest_chunk || o.chunk > largest_chunk ||
-                    !std::has_single_bit(static_cast<uint64_t>(o.chunk))))
-        return HEDDLE_ERR_ARG;
-    const auto chunk = static_cast<uint64_t>(
-        o.chunk ? o.chunk : std::clamp(settings.message_chunk, smallest_chunk, largest_chunk));
-    limits.chunk = static_cast<int64_t>(std::bit_floor(chunk));
-    limits.window = o.window ? o.window : std::max(settings.message_window, int64_t{1});
-    limits.staging = o.staging ? o.staging : settings.message_staging;
-    limits.peer = o.peer ? o.peer : settings.peer;
-    limits.in_place = settings.message_in_place;
-    limits.timeout = std::min(o.timeout ? o.timeout : settings.message_timeout, longest_timeout);
-    limits.number = static_cast<uint16_t>(o.number);
-    return HEDDLE_SUCCESS;
-}
+// What the options leave open the settings say, or the table that HEDDLE_TUNING names. Errors: ARG.
+Error find_limits(const heddle_port_options &options, Limits &limits);
 
 // Bytes that are moved in about the time that a launch and a header take. In some ten microseconds
-// the transport moves as much as the first, PCIe as the second, and a link between devices as the
-// third.
-constexpr int64_t worth_a_launch(Mode mode)
-{
-    return int64_t{1} << (mode == Mode::value ? 17 : mode == Mode::shared ? 18 : 21);
-}
+// the transport moves as much as the first of MessageSizes, PCIe as the second, and a link between
+// devices as the third: so where no table says otherwise.
+int64_t worth_a_launch(Mode mode);
 
 // Most bytes of a chunk, where `chunk` is that of one that travels.
 constexpr int64_t most_of(Mode mode, int64_t chunk)
@@ -100,7 +76,7 @@ constexpr int64_t in_pieces(int64_t bytes, int64_t pieces)
 // header. By reference chunks are as large as may be. Packing takes a fraction of the time that
 // reading does, and the launches of another chunk take as long as what they would hide (two H200s,
 // 6.4 MB of irregular blocks: 48 us in one chunk, 57 in two). None is much shorter than the others.
-constexpr int64_t chunk_of(Mode mode, int64_t bytes, int64_t chunk)
+inline int64_t chunk_of(Mode mode, int64_t bytes, int64_t chunk)
 {
     constexpr int64_t overlapping = 4;
     const int64_t fewest = std::max(divide_up(bytes, most_of(mode, chunk)), int64_t{1});

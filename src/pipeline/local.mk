@@ -5,6 +5,7 @@ pipeline_sources = \
     src/pipeline/collective.cpp \
     src/pipeline/counters.cpp \
     src/pipeline/counters.hpp \
+    src/pipeline/limits.cpp \
     src/pipeline/limits.hpp \
     src/pipeline/peer_memory/exports.cpp \
     src/pipeline/peer_memory/exports.hpp \

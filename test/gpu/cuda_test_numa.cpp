@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Where pinned memory is asked for: on the NUMA node that hwloc says a device hangs on. The machine
- * is one of hwloc's XML files, written here, and the calls that would bind the thread are this
- * program's own.
+ * Where pinned memory is asked for: on the NUMA node that hwloc says a device hangs on. And whether
+ * a process is bound near it. The machine is one of hwloc's XML files, written here, and the calls
+ * that bind memory or tell of bindings are this program's own.
  */
 #include "named.hpp"
 
@@ -26,6 +26,7 @@ struct Bound {
 std::vector<Bound> bound;
 constexpr unsigned long nodes_before = 3;
 bool refuses = false;
+unsigned long processors = 0; /* that the process is bound to, a bit each; 0: nobody knows */
 
 } // namespace
 
@@ -47,13 +48,22 @@ extern "C" int hwloc_set_membind(hwloc_topology_t, hwloc_const_bitmap_t set,
     return 0;
 }
 
+extern "C" int hwloc_get_cpubind(hwloc_topology_t, hwloc_bitmap_t set, int flags)
+{
+    hwloc_bitmap_from_ulong(set, processors);
+    return processors && flags == HWLOC_CPUBIND_PROCESS ? 0 : -1;
+}
+
 namespace gpu {
 namespace {
 
+using heddle::gpu::Locality;
+using heddle::gpu::cuda::locality_of;
 using heddle::gpu::cuda::NearDevice;
 
-/* `nodes` packages of a core, a NUMA node, and a GPU at PCI bus 0x01, 0x11 and so on. */
-std::string machine(int nodes)
+/* `nodes` packages of a core, a NUMA node, and a GPU at PCI bus 0x01, 0x11 and so on. The job may
+ * use the first `allowed` of them. */
+std::string machine(int nodes, int allowed)
 {
     int id = 1;
     const auto sets = [&](unsigned long bits) {
@@ -61,10 +71,10 @@ std::string machine(int nodes)
         return text(" cpuset=", set, " complete_cpuset=", set, " nodeset=", set,
                     " complete_nodeset=", set, " gp_index=\"", id++, '"');
     };
-    const unsigned long all = (1ul << nodes) - 1;
+    const unsigned long all = (1ul << nodes) - 1, own = (1ul << allowed) - 1;
     std::string xml =
         text("<topology version=\"2.0\"><object type=\"Machine\" os_index=\"0\" allowed_cpuset=\"",
-             all, "\" allowed_nodeset=\"", all, '"', sets(all), '>');
+             own, "\" allowed_nodeset=\"", own, '"', sets(all), '>');
     for (int i = 0; i < nodes; ++i) {
         const unsigned long own = 1ul << i;
         const auto object = [&](const char *type) {
@@ -83,11 +93,11 @@ std::string machine(int nodes)
 }
 
 /* In a process of its own, for a topology is loaded once. */
-void on_machine(int nodes, void (*test)())
+void on_machine(int nodes, void (*test)(), int allowed = 0)
 {
     char name[] = "/tmp/heddle-numa-XXXXXX";
     const int file = mkstemp(name);
-    const std::string xml = machine(nodes);
+    const std::string xml = machine(nodes, allowed ? allowed : nodes);
     if (file < 0 || write(file, xml.data(), xml.size()) != static_cast<ssize_t>(xml.size()))
         fail("no file for the machine");
     close(file);
@@ -154,7 +164,38 @@ void nothing_is_bound_otherwise()
     });
 }
 
-const AddTests tests{{"each device has its node", each_device_has_its_node},
+void is_at(int node, const char *cpus, bool far, unsigned long bound_to)
+{
+    processors = bound_to;
+    const Locality found = locality_of(text("0000:", node, "1:00.0"));
+    same(found.node, node, "node");
+    same(found.device_cpus, std::string(cpus), "processors near device ", node);
+    same(found.is_far, far, "far from device ", node, ", bound to ", bound_to);
+}
+
+void processes_are_near_or_far()
+{
+    on_machine(2, [] {
+        is_at(1, "1", true, 1); /* bound to the other node */
+        is_at(0, "0", false, 1);
+        is_at(1, "1", false, 3); /* not bound */
+        is_at(1, "1", false, 2);
+        is_at(1, "1", false, 0); /* nobody knows */
+        processors = 1;
+        same(locality_of("0000:01:00.0").own_cpus, std::string("0"), "bound to");
+        for (const char *unknown : {"0000:55:00.0", "nonsense", ""}) {
+            same(locality_of(unknown).node, -1, "a device that is not there");
+            same(locality_of(unknown).is_far, false, "a device that is not there");
+        }
+    });
+    on_machine(1, [] { is_at(0, "0", false, 1); });
+    /* The scheduler has given the job the other node. */
+    on_machine(
+        2, [] { is_at(1, "1", true, 1); }, 1);
+}
+
+const AddTests tests{{"processes are near or far", processes_are_near_or_far},
+                     {"each device has its node", each_device_has_its_node},
                      {"nothing is bound otherwise", nothing_is_bound_otherwise}};
 
 } // namespace

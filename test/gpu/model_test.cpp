@@ -4,6 +4,7 @@
  * model_test [FOLDER-OF-TABLES [NAME]], with HEDDLE_DEVICE the simulated device's plug-in.
  */
 #include "gpu/model/builtin.hpp"
+#include "gpu/model/message_sizes.hpp"
 #include "gpu/model/read_tables.hpp"
 #include "gpu/model/table_for.hpp"
 #include "gpu/transfer/decisions.hpp"
@@ -169,7 +170,8 @@ void tables_without_sense()
         same(tables.device, std::string("X"), "the tables stay");
     };
     refuses("]}]}", "", "no JSON object");
-    refuses("\"heddle_tuning\": 1", "\"heddle_tuning\": 2", "version 2");
+    refuses("\"heddle_tuning\": 1", "\"heddle_tuning\": 3", "version 3");
+    refuses("\"heddle_tuning\": 1", "\"heddle_tuning\": 0", "version 0");
     refuses("heddle_tuning", "other", "no table");
     refuses("\"X\"", "3", "no device");
     refuses("[{\"method\"", "[3, {\"method\"", "grid 0");
@@ -192,6 +194,107 @@ void tables_without_sense()
          text("HEDDLE_TUNING=", foreign.name, " is ignored: it was measured on X, and this is Y"),
          "a foreign file");
     same(instead.device, std::string(h100_pcie5.device), "the built-in tables instead");
+}
+
+const char *const with_links =
+    R"({"heddle_tuning": 2, "device": "X", "grids": [{"method": "kernel", "pattern": "strided",)"
+    R"( "path": "to_host", "bytes": [10, 20], "blocks": [8], "us": [[1.5], [2]]}], "devices": 2,)"
+    R"( "peers": [{"method": "kernel", "from": 0, "to": 1, "bytes": [10, 20], "us": [3, 4]}],)"
+    R"( "nodes": [{"device": 0, "node": -1, "path": "to_host", "bytes": [10], "us": [5]},)"
+    R"( {"device": 0, "node": 1, "path": "to_host", "bytes": [10], "us": [4.5]}],)"
+    R"( "imports": [{"from": 1, "to": 0, "open_us": 9000, "bytes": [10], "us": [6]}]})";
+
+void links()
+{
+    Tables tables;
+    same(read_tables(Written(with_links).name, tables), std::string(), "a good file");
+    about(tables.links.peer(Method::kernel, 0, 1, 20), 4e-6, "a peer's");
+    same(tables.links.peer(Method::kernel, 1, 0, 20), static_cast<double>(INFINITY), "no such");
+    same(tables.links.peer(Method::copy_engine, 0, 1, 20), static_cast<double>(INFINITY), "none");
+    about(tables.links.host(Path::to_host, 10), 4.5e-6, "the sooner node's");
+    same(tables.links.host(Path::from_host, 10), static_cast<double>(INFINITY), "the other way");
+    about(tables.links.imports.at(0).open_seconds, 9e-3, "opening");
+    about(tables.links.slowest_between_devices(), 10 / 6e-6, "the only one between devices");
+    const auto refuses = [&](const char *what, const char *with, const char *words) {
+        std::string bad = with_links;
+        const size_t at = bad.find(what);
+        if (at == bad.npos)
+            fail("no ", what);
+        bad.replace(at, std::string(what).size(), with);
+        const std::string why = read_tables(Written(bad).name, tables);
+        if (why.find(words) == why.npos)
+            fail(with, " in the place of ", what, ": \"", why, "\"");
+    };
+    refuses("\"devices\": 2", "\"devices\": \"two\"", "number of devices");
+    refuses("\"peers\": [", "\"peers\": [3, ", "its peers 0");
+    refuses("\"peers\": [", "\"peers\": 3, \"others\": [", "its peers are no list");
+    refuses("\"kernel\", \"from\"", "\"magic\", \"from\"", "its peers 0");
+    refuses("\"from\": 0", "\"from\": -1", "its peers 0");
+    refuses("\"to\": 1", "\"to\": 1.5", "its peers 0");
+    refuses("[3, 4]", "[3]", "its peers 0");
+    refuses("[3, 4]", "[3, -4]", "its peers 0");
+    refuses("[3, 4]", "7", "its peers 0");
+    refuses("\"node\": 1, \"path\": \"to_host\"", "\"node\": 1, \"path\": \"pack\"", "its nodes 1");
+    refuses("\"node\": -1", "\"node\": -2", "its nodes 0");
+    refuses("9000", "0", "its imports 0");
+    refuses("9000", "\"long\"", "its imports 0");
+}
+
+/* The links of the machine on which the constants were found, as bench/results/copies.md has them.
+ * The rates of its tables are those of its host link. */
+Links links_of_h100s(const Tables &tables)
+{
+    Links links;
+    const std::vector<int64_t> bytes{4096, 65536, 1 << 20, 16 << 20, 64 << 20};
+    for (const Path path : {Path::to_host, Path::from_host}) {
+        std::vector<double> seconds;
+        for (const int64_t each : bytes)
+            seconds.push_back(
+                tables.expected(Method::copy_engine, {Pattern::dense, path, each, each}));
+        links.nodes.push_back({0, 0, path, Grid(bytes, {1}, seconds)});
+    }
+    links.imports.push_back({1, 0, 9.5e-3, Grid({4096, 64 << 20}, {1}, {10e-6, 190e-6})});
+    return links;
+}
+
+Grid link_of(double latency, double bytes_a_second)
+{
+    std::vector<int64_t> bytes;
+    std::vector<double> seconds;
+    for (int64_t each = 1024; each <= 64 << 20; each *= 2) {
+        bytes.push_back(each);
+        seconds.push_back(latency + static_cast<double>(each) / bytes_a_second);
+    }
+    return {bytes, {1}, seconds};
+}
+
+void messages_are_cut_as_measured()
+{
+    std::string warning;
+    Tables tables = tables_for({"NVIDIA H100 80GB HBM3", 3352, 63, 132}, "", warning);
+    const auto is = [&](const char *what, int64_t chunk, int64_t shared, int64_t reference) {
+        const MessageSizes sizes = message_sizes(tables);
+        same(sizes.chunk, chunk, what, ": chunk");
+        same(sizes.worth_value, int64_t{1} << 17, what, ": by value");
+        same(sizes.worth_shared, shared, what, ": shared");
+        same(sizes.worth_reference, reference, what, ": by reference");
+    };
+    is("built in", 1 << 20, 1 << 18, 1 << 21);
+    const Links measured = links_of_h100s(tables);
+    tables.links = measured;
+    is("H100s, measured", 1 << 20, 1 << 18, 1 << 21);
+    tables.links.nodes.clear();
+    is("no nodes", 1 << 20, 1 << 18, 1 << 21);
+    tables.links = measured;
+    for (NodeLink &each : tables.links.nodes)
+        each.times = link_of(2e-6, 1e9);
+    is("1 GB/s and little latency", 64 << 10, 1 << 14, 1 << 21);
+    for (NodeLink &each : tables.links.nodes)
+        each.times = link_of(1e-3, 40e9);
+    is("a latency of a millisecond", 32 << 20, 1 << 17, 1 << 21);
+    tables.links = measured;
+    tables.links.imports[0].times = link_of(20e-6, 22e9);
+    is("devices over PCIe", 1 << 20, 1 << 18, 1 << 17);
 }
 
 /* A transfer of blocks from the device to pinned memory, as the policy sees it. */
@@ -293,6 +396,8 @@ const ::gpu::AddTests tests{{"between entries", between_entries},
                             {"built-in tables", built_in_tables},
                             {"devices get tables", devices_get_tables},
                             {"tables without sense", tables_without_sense},
+                            {"links", links},
+                            {"messages are cut as measured", messages_are_cut_as_measured},
                             {"decisions are remembered", decisions_are_remembered},
                             {"decisions are cheap", decisions_are_cheap}};
 

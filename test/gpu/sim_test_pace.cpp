@@ -96,6 +96,35 @@ void slow_kernels()
         fail("the device is still slow after a reset");
 }
 
+/* Other devices' memory has a rate of its own, or that of the link. */
+void slow_peers()
+{
+    const DeviceBytes from(static_cast<size_t>(all)), to(static_cast<size_t>(all), 1);
+    const Pinned host(static_cast<size_t>(all));
+    Stream stream = nullptr;
+    OK(sim.backend->stream_create(0, false, &stream));
+    same(sim.backend->reaches(0, 1), true, "peer access");
+    const auto copy = [&](void *end) {
+        OK(sim.backend->copy(0, stream, contiguous_copy(end, from.at(), size_t{all}), nullptr));
+        OK(sim.backend->stream_synchronize(0, stream));
+    };
+    OK(sim.configure("reset copy_ns=2000000 link_mb=50 peer_mb=20 peer_ns=1000000"));
+    about(milliseconds([&] { copy(to.at()); }), 2 + 1 + 5, "a copy to another device");
+    about(milliseconds([&] { copy(host.at); }), 2 + 2, "a copy to the host");
+    OK(sim.configure("peer_mb=0 peer_ns=0"));
+    about(milliseconds([&] { copy(to.at()); }), 2 + 2, "a copy to another device, as the link");
+    Work work;
+    work.from = dense(from.at(), 16);
+    work.to = dense(to.at(), 16);
+    work.bytes = all;
+    work.far = false;
+    OK(sim.configure("launch_ns=3000000 peer_mb=20 peer_ns=1000000"));
+    about(milliseconds([&] { OK(run(Kernel::strided, work)); }), 3 + 1 + 5,
+          "a kernel that writes to another device");
+    OK(sim.configure("reset"));
+    sim.stream_destroy(stream);
+}
+
 void switches_without_sense()
 {
     for (const char *bad : {"link_mb=-1", "launch_ns=", "row_ns=x", "slow=1"})
@@ -104,6 +133,7 @@ void switches_without_sense()
 
 const ::gpu::AddTests tests{{"slow copies", slow_copies},
                             {"slow kernels", slow_kernels},
+                            {"slow peers", slow_peers},
                             {"slowness without sense", switches_without_sense}};
 
 } // namespace

@@ -8,6 +8,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <unistd.h>
 
 namespace gpu {
 namespace {
@@ -201,9 +202,9 @@ void inside_as_forced()
     need_devices();
     if (!getenv("EXPECTED_COUNTER"))
         throw Skip("a test runs it");
-    const Place device{Kind::device, 0};
-    const Buffer from(device, 1000, 1);
-    Buffer to(device, 1000, 2);
+    const int other = getenv("TO_ANOTHER_DEVICE") ? 1 : 0;
+    const Buffer from({Kind::device, 0}, 1000, 1);
+    Buffer to({Kind::device, other}, 1000, 2);
     const int64_t before = counted(getenv("EXPECTED_COUNTER"));
     const Way way = getenv("ON_A_STREAM") ? Way::on_stream : Way::blocking;
     transfer_all(way,
@@ -211,6 +212,40 @@ void inside_as_forced()
     to.expected = from.expected;
     to.check("a forced copy");
     same(counted(getenv("EXPECTED_COUNTER")) - before, int64_t{1}, getenv("EXPECTED_COUNTER"));
+}
+
+/* Between two devices a copy goes by the method that a table has as the sooner for that link. */
+void links_as_measured()
+{
+    need_simulation();
+    if (Machine::get().devices() != 2)
+        throw Skip("not two devices");
+    const auto takes = [](const char *devices, const char *kernel_us, const char *expected) {
+        char name[] = "/tmp/heddle-links-XXXXXX";
+        const int file = mkstemp(name);
+        const auto link = [](const char *method, const char *us) {
+            return text(R"({"from": 0, "to": 1, "bytes": [1000], "method": ")", method,
+                        R"(", "us": [)", us, "]}");
+        };
+        const std::string table =
+            text(R"({"heddle_tuning": 2, "device": "simulated device", "devices": )", devices,
+                 R"(, "grids": [{"method": "kernel", "pattern": "dense", "path": "pack",)",
+                 R"( "bytes": [1000], "blocks": [1], "us": [[1]]}], "peers": [)",
+                 link("kernel", kernel_us), ", ", link("copy_engine", "5"), "]}");
+        if (file < 0 || write(file, table.data(), table.size()) < 0)
+            fail("no file for a table");
+        close(file);
+        const Ended ended = run_self(
+            {"--only-named", "--named", "inside: as forced"},
+            {{"HEDDLE_TUNING", name}, {"TO_ANOTHER_DEVICE", "1"}, {"EXPECTED_COUNTER", expected}});
+        unlink(name);
+        if (occurrences("without nlohmann-json", ended.output) > 0)
+            throw Skip("no table can be read");
+        same(ended.status, 0, expected, ": ", ended.output);
+    };
+    takes("2", "4", "methods_kernel");
+    takes("2", "6", "methods_copy_engine");
+    takes("3", "4", "methods_copy_engine"); /* it numbers other devices */
 }
 
 /* Does the same with kernels. */
@@ -296,6 +331,7 @@ void settings_without_sense()
                                                           {"HEDDLE_COPY_ENGINE", "yes"},
                                                           {"HEDDLE_SLAB_LIMIT", "-1"},
                                                           {"HEDDLE_PEER", "foo"},
+                                                          {"HEDDLE_AFFINITY", "2"},
                                                           {"HEDDLE_LOG", "policy,foo"}}) {
         const Ended ended =
             run_self({"--cases", "3", "--seed", "1", "--no-named"}, {{name, value}});
@@ -309,6 +345,26 @@ void settings_without_sense()
     same(occurrences("heddle: HEDDLE_CHUNKS is ignored: ", ended.output), size_t{1},
          "a name that is none: ", ended.output);
     same(occurrences("is ignored", ended.output), size_t{1}, "a name that is none: ", ended.output);
+}
+
+/* A process that is bound far from the first device that it uses says so, once. */
+void far_from_the_device()
+{
+    need_simulation();
+    const auto lines = [](const char *nodes, const char *set, const char *what) {
+        const Ended ended =
+            run_self({"--cases", "100", "--seed", "1", "--no-named"},
+                     {{"HEDDLE_SIM_NODES", nodes}, {"HEDDLE_AFFINITY", set}, {"PMI_RANK", "7"}});
+        same(ended.status, 0, "HEDDLE_SIM_NODES=", nodes);
+        return occurrences(what, ended.output);
+    };
+    same(lines("11", "1", "heddle warning [rank 7, pid "), size_t{1}, "warnings of a far process");
+    same(lines("11", "1",
+               " hangs on NUMA node 1 (CPUs 4-7): data take a detour between the host and it. "),
+         size_t{1}, "what it says");
+    same(lines("11", "0", "warning"), size_t{0}, "warnings that are switched off");
+    same(lines("00", "1", "warning"), size_t{0}, "warnings of a near process");
+    same(lines("", "1", "warning"), size_t{0}, "warnings where nothing is known");
 }
 
 /* Lines begin with their topic, and are there only where it was asked for. */
@@ -399,9 +455,11 @@ const AddTests tests{{"information", info},
                      {"pools", pools},
                      {"inside: as forced", inside_as_forced},
                      {"forced methods", forced_methods},
+                     {"links as measured", links_as_measured},
                      {"inside: kernel as forced", inside_kernel_as_forced},
                      {"forced kernels", forced_kernels},
                      {"settings without sense", settings_without_sense},
+                     {"far from the device", far_from_the_device},
                      {"log of what was opened", log_of_what_was_opened},
                      {"log of choices", log_of_choices}};
 

@@ -44,6 +44,7 @@ test_pipeline_pipeline_SOURCES = \
     test/pipeline/test_select.cpp \
     test/pipeline/test_shared.cpp \
     test/pipeline/test_threads.cpp \
+    test/pipeline/test_tuned.cpp \
     test/pipeline/test_wire.cpp \
     test/pipeline/test_within.cpp \
     test/pipeline/two.hpp

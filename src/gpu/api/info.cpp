@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What is open, what it did, what memory a pointer names, and what a type takes.
 #include "engine/pool.hpp"
+#include "gpu/core/affinity.hpp"
 #include "gpu/core/counters.hpp"
 #include "gpu/core/devices.hpp"
 #include "gpu/core/error_detail.hpp"
@@ -75,8 +76,9 @@ std::string info()
     text += Devices::status() + "\n" + settings_line();
     for (int i = 0; devices && i < devices->count(); ++i) {
         const Device &d = devices->device(i);
-        text += "device " + std::to_string(i) + ": " + devices->backend().describe(i) +
-                "; tables: " + tables_of(d).origin + "; slabs: " + std::to_string(d.memory.held()) +
+        text += "device " + std::to_string(i) + ": " + devices->backend().describe(i) + "; " +
+                describe(devices->backend().locality(i)) + "; tables: " + tables_of(d).origin +
+                "; slabs: " + std::to_string(d.memory.held()) +
                 " bytes, pinned: " + std::to_string(d.pinned.held()) + " bytes\n";
     }
     std::string_view group;

@@ -110,6 +110,14 @@ struct Facts {
     int processors = 0;
 };
 
+// Where a device sits, and where this process may run.
+struct Locality {
+    int node = -1;           // its NUMA node; -1: not known
+    std::string device_cpus; // the processors near it, as a list: "0-15,32-47"
+    std::string own_cpus;    // those that the process is bound to
+    bool is_far = false;     // they have none in common
+};
+
 class Backend {
 public:
     virtual ~Backend() = default;
@@ -210,6 +218,8 @@ public:
     // How fast data go from one device to another, or within one, in GB/s: an estimate by the kind
     // of link. 0: not known.
     virtual double link_rate(int /*device*/, int /*peer*/) const { return 0; }
+    // Takes milliseconds when it is first asked. Creates no context.
+    virtual Locality locality(int /*device*/) const { return {}; }
 };
 
 // What libheddle gives to a plug-in, which links to nothing of it.
@@ -223,6 +233,6 @@ struct Host {
 // What a plug-in exports under this name, as extern "C". Returns null, and writes why into
 // `reason`, where there is no device to speak of. The object lives as long as the process.
 using OpenBackend = Backend *(*)(const Host &host, std::string &reason);
-#define HEDDLE_BACKEND_SYMBOL "heddle_open_backend_6"
+#define HEDDLE_BACKEND_SYMBOL "heddle_open_backend_7"
 
 } // namespace heddle::gpu

@@ -2,6 +2,7 @@
 #include "gpu/core/devices.hpp"
 
 #include "engine/immortal.hpp"
+#include "gpu/core/affinity.hpp"
 #include "gpu/core/error_detail.hpp"
 #include "gpu/core/log.hpp"
 #include "gpu/core/settings.hpp"
@@ -53,6 +54,7 @@ Error Device::stream_at(size_t number, Stream &stream)
     stream = slot.load(std::memory_order_acquire);
     if (stream)
         return HEDDLE_SUCCESS;
+    warn_if_far(backend_, ordinal_);
     const std::lock_guard lock(mutex_);
     stream = slot.load(std::memory_order_relaxed);
     if (stream)

@@ -27,6 +27,14 @@ std::string this_process()
     return process;
 }
 
+void print(const char *kind, const std::string &text)
+{
+    // one write: lines of several processes do not mix
+    const std::string line =
+        std::string("heddle ") + kind + " [" + this_process() + "]: " + text + "\n";
+    std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
 } // namespace
 
 std::atomic<uint32_t> logged_topics{~uint32_t{0}};
@@ -47,11 +55,9 @@ void log_line(Topic topic, const char *format, ...)
     va_start(arguments, format);
     std::vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    char line[1200]; // one write: lines of several processes do not mix
-    const int length = std::snprintf(line, sizeof line, "heddle %s [%s]: %s\n", topic_name(topic),
-                                     this_process().c_str(), text);
-    if (length > 0 && static_cast<size_t>(length) < sizeof line)
-        std::fwrite(line, 1, static_cast<size_t>(length), stderr);
+    print(topic_name(topic), text);
 }
+
+void warn_process(const std::string &text) { print("warning", text); }
 
 } // namespace heddle::gpu

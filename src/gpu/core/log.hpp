@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <string>
 
 namespace heddle::gpu {
 
@@ -37,5 +38,9 @@ inline bool logs(Topic topic)
 // Writes one line, without asking whether the topic is on. What is longer than 1000 characters is
 // cut. Fails silently where the output does.
 [[gnu::format(printf, 2, 3)]] void log_line(Topic topic, const char *format, ...);
+
+// A warning of this process alone. Each process prints its own, with its rank. Those of warn()
+// (warnings.hpp) are the same in all processes of a node, and MPI prints them once.
+void warn_process(const std::string &text);
 
 } // namespace heddle::gpu

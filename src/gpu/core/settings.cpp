@@ -199,7 +199,7 @@ Settings read_settings()
     s.tuning = value_of("HEDDLE_TUNING");
     s.slab_limit = static_cast<size_t>(number_of("HEDDLE_SLAB_LIMIT"));
     s.chunk = std::clamp(number_of("HEDDLE_CHUNK"), int64_t{64}, int64_t{1} << 40);
-    s.message_chunk = number_of("HEDDLE_MESSAGE_CHUNK");
+    s.message_chunk = number_of("HEDDLE_MESSAGE_CHUNK", -1);
     s.message_window = number_of("HEDDLE_MESSAGE_WINDOW");
     s.message_staging = number_of("HEDDLE_MESSAGE_STAGING", static_cast<int64_t>(s.slab_limit / 2));
     s.message_in_place = number_of("HEDDLE_MESSAGE_IN_PLACE");
@@ -207,6 +207,7 @@ Settings read_settings()
     s.message_timeout = number_of("HEDDLE_MESSAGE_TIMEOUT");
     s.peer = peer();
     s.placement = number_of("HEDDLE_PLACEMENT");
+    s.affinity = *choice_of("HEDDLE_AFFINITY") == 1;
     s.log_topics = log_topics();
     return s;
 }

@@ -24,7 +24,7 @@ struct Settings {
     int64_t chunk;      // HEDDLE_CHUNK
 
     // Of messages (heddle_port_options)
-    int64_t message_chunk;    // HEDDLE_MESSAGE_CHUNK
+    int64_t message_chunk;    // HEDDLE_MESSAGE_CHUNK; -1: not said
     int64_t message_window;   // HEDDLE_MESSAGE_WINDOW
     int64_t message_staging;  // HEDDLE_MESSAGE_STAGING
     int64_t message_in_place; // HEDDLE_MESSAGE_IN_PLACE
@@ -33,6 +33,8 @@ struct Settings {
     int peer;                 // HEDDLE_PEER: enum heddle_peer
 
     int64_t placement; // HEDDLE_PLACEMENT, milliseconds
+
+    bool affinity; // HEDDLE_AFFINITY
 
     uint32_t log_topics; // HEDDLE_LOG: a bit for each Topic (log.hpp)
 

@@ -26,7 +26,8 @@ constexpr Setting table[] = {
      "Where the program's own kernels fill the GPU: copy engines are slower, but do not wait for "
      "them."},
     {"HEDDLE_TUNING", SettingKind::text, "the path of a file", "(none)",
-     "A table of this machine, as heddle-tune writes it. Methods are chosen by it. Without one, "
+     "A table of this machine, as heddle-tune writes it. Methods are chosen and messages are cut "
+     "by it. Without one, "
      "Heddle takes the table that comes with it, in proportion to the GPU's memory and link.",
      "On GPUs and hosts other than those that bench/results names: run heddle-tune once."},
     {"HEDDLE_SLAB_LIMIT", SettingKind::number, bytes, "256M",
@@ -36,8 +37,8 @@ constexpr Setting table[] = {
     {"HEDDLE_CHUNK", SettingKind::number, bytes, "2M",
      "Bytes that go through host memory at a time, where no device reaches both ends.",
      "For measurements."},
-    {"HEDDLE_MESSAGE_CHUNK", SettingKind::number, bytes, "1M", "Bytes of a chunk of a message.",
-     "More on networks of high latency."},
+    {"HEDDLE_MESSAGE_CHUNK", SettingKind::number, bytes, "(1M, or as HEDDLE_TUNING says)",
+     "Bytes of a chunk of a message.", "More on networks of high latency."},
     {"HEDDLE_MESSAGE_WINDOW", SettingKind::number, "a number", "8",
      "Chunks of a message that are on their way at a time.", "More on networks of high latency."},
     {"HEDDLE_MESSAGE_STAGING", SettingKind::number, bytes, "(half of HEDDLE_SLAB_LIMIT)",
@@ -64,6 +65,9 @@ constexpr Setting table[] = {
      "0: ranks keep their order.",
      "0 where a program says reorder, but relies on the order. More for tens of thousands of "
      "ranks."},
+    {"HEDDLE_AFFINITY", SettingKind::choice, "0, 1", "1",
+     "1: a process that is bound to processors far from its GPU says so, once.",
+     "0 where the site wants it so."},
     {"HEDDLE_LOG", SettingKind::list, "info, policy, memory, interpose", "(none)",
      "Topics of the log on the standard error output: what was opened (info), pools and pinned "
      "memory (memory), what libheddle-mpi did with calls (interpose). And the path of each "

@@ -1,20 +1,27 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Tables as a file holds them, in JSON (heddle-tune writes such files):
 //
-//   {"heddle_tuning": 1, "device": "...", "together_most_bytes": N,
+//   {"heddle_tuning": 2, "device": "...", "together_most_bytes": N,
 //    "together_link_most_bytes": N,
 //    "grids": [{"method": "...", "pattern": "...", "path": "...",
 //               "bytes": [...], "blocks": [...], "us": [[...], ...]}, ...]}
 //
-// The number behind "heddle_tuning" is the version of this form. Other members say how the table
-// was made; nothing here depends on them.
+// Links may follow, of which each list may be missing:
+//
+//    "devices": N,
+//    "peers": [{"method": "...", "from": N, "to": N, "bytes": [...], "us": [...]}, ...],
+//    "nodes": [{"device": N, "node": N, "path": "...", "bytes": [...], "us": [...]}, ...],
+//    "imports": [{"from": N, "to": N, "open_us": X, "bytes": [...], "us": [...]}, ...]
+//
+// The number behind "heddle_tuning" is the version of this form. Version 1 has no links. Other
+// members say how the table was made; nothing here depends on them.
 #pragma once
 
 #include "gpu/model/tables.hpp"
 
 namespace heddle::gpu::model {
 
-constexpr int tables_version = 1;
+constexpr int tables_version = 2;
 
 // Reads `file` into `tables`. Empty where all is well; else why not, in words that complete "FILE
 // is ignored: ", and `tables` stays as it was.

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "gpu/model/grid.hpp"
+#include "gpu/model/links.hpp"
 #include "gpu/model/question.hpp"
 
 #include <array>
@@ -21,6 +22,8 @@ public:
     // engine a start of its own: within a device, and over its link with the host.
     int64_t together_most_bytes = int64_t{1} << 20;
     int64_t together_link_most_bytes = int64_t{1} << 20;
+
+    Links links; // none in the tables that are built in
 
     const Grid &grid(Method method, Pattern pattern, Path path) const
     {

@@ -32,7 +32,7 @@ int allocate(MemoryKind kind, int device, size_t bytes, void **ptr)
 
 } // namespace
 
-extern "C" HEDDLE_SIM_API Backend *heddle_open_backend_6(const Host &host, std::string &reason)
+extern "C" HEDDLE_SIM_API Backend *heddle_open_backend_7(const Host &host, std::string &reason)
 {
     Machine *const m = Machine::open(reason);
     if (m)

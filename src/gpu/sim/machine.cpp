@@ -152,6 +152,20 @@ double Machine::link_rate(int device, int peer) const
     return memories_.can_reach(device, peer) ? 300 : 25;
 }
 
+Locality Machine::locality(int device) const
+{
+    const char *const nodes = std::getenv("HEDDLE_SIM_NODES");
+    const std::string of_devices = nodes ? nodes : "";
+    if (static_cast<size_t>(device) >= of_devices.size())
+        return {};
+    constexpr int cpus = 4; // of a node
+    const auto list = [](int node) {
+        return std::to_string(cpus * node) + "-" + std::to_string(cpus * node + cpus - 1);
+    };
+    const int node = of_devices[static_cast<size_t>(device)] - '0';
+    return {node, list(node), list(0), node != 0};
+}
+
 // ---- slabs ----
 
 Error Machine::allocate(int device, size_t bytes, void **ptr)
@@ -215,10 +229,25 @@ Error Machine::stream_synchronize(int device, Stream stream)
 
 // ---- work ----
 
-bool Machine::is_own(int device, const void *ptr) const
+Where Machine::where(int device, const void *ptr) const
 {
     const auto found = memories_.find(reinterpret_cast<uintptr_t>(ptr));
-    return found && found->kind == MemoryKind::device && found->device == device;
+    if (!found || found->kind != MemoryKind::device)
+        return Where::elsewhere;
+    return found->device == device && !found->imported ? Where::own : Where::peer;
+}
+
+// Which ends are not the device's own the work says itself.
+Ends Machine::ends_of(int device, const Work &work) const
+{
+    const auto end = [&](const Side &side, bool is_own) {
+        if (is_own)
+            return Where::own;
+        const bool is_peer =
+            where(device, side.base + displacement(side, side.first)) == Where::peer;
+        return is_peer ? Where::peer : Where::elsewhere;
+    };
+    return {end(work.from, !work.far), end(work.to, !work.remote)};
 }
 
 Fault Machine::put_kernel(int device, Stream stream, Kernel kernel, std::vector<Work> works,
@@ -237,7 +266,8 @@ Fault Machine::put_kernel(int device, Stream stream, Kernel kernel, std::vector<
         for (size_t i = 0; i < works.size(); ++i) {
             switches_.count_kernel(kernel);
             const Work &work = works[(i + shift) % works.size()];
-            add(effort, effort_of(work, speeds));
+            if (speeds != Speeds{})
+                add(effort, effort_of(work, ends_of(device, work), speeds));
             if (Fault error = run_kernel(memories_, device, kernel, work))
                 return error;
         }
@@ -337,7 +367,7 @@ Error Machine::copy(int device, Stream stream, const Layers &copy, Done *done)
             return error;
         const Speeds speeds = switches_.speeds();
         paces_[static_cast<size_t>(device)].wait(
-            begin, effort_of(copy, is_own(device, copy.from), is_own(device, copy.to), speeds),
+            begin, effort_of(copy, {where(device, copy.from), where(device, copy.to)}, speeds),
             speeds);
         return {};
     };
@@ -398,7 +428,10 @@ Error Machine::import_memory(int device, const unsigned char handle[handle_bytes
 {
     if (const Fault error = enter(Call::import_memory, device))
         return report(error);
-    return report(memories_.import_from(device, handle, ptr));
+    const auto begin = Pace::Clock::now();
+    const Fault error = memories_.import_from(device, handle, ptr);
+    Pace::wait_for(begin, switches_.speeds().import_ns);
+    return report(error);
 }
 
 Error Machine::close_memory(int device, void *ptr)

@@ -63,6 +63,7 @@ public:
     int current_device() const override { return Machine::current_device_of_thread(); }
     DeviceId id(int device) const override { return {static_cast<unsigned char>(device + 1)}; }
     double link_rate(int device, int peer) const override;
+    Locality locality(int device) const override;
 
     Switches &switches() { return switches_; }
     Memories &memories() { return memories_; }
@@ -74,7 +75,8 @@ private:
     // Every call on a device asks first: must it fail, is there such a device, does it still work?
     Fault enter(Call call, int device);
     Fault enter_end(Call call, int device);
-    bool is_own(int device, const void *ptr) const;
+    Where where(int device, const void *ptr) const;
+    Ends ends_of(int device, const Work &work) const;
     Fault put_kernel(int device, Stream stream, Kernel kernel, std::vector<Work> works, Done *done);
 
     Host host_{};

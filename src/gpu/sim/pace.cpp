@@ -34,21 +34,38 @@ void sleep_until(Pace::Clock::time_point end)
         std::this_thread::yield();
 }
 
-} // namespace
-
-Effort effort_of(const Work &work, const Speeds &speeds)
+// What it takes to move the bytes. Where peers have no rate of their own, that of the link counts.
+Effort to_move(int64_t bytes, const Ends &ends, int64_t begin_ns, const Speeds &speeds)
 {
-    const int64_t own = (work.far ? 0 : work.bytes) + (work.remote ? 0 : work.bytes);
-    return {speeds.launch_ns, own, work.far ? work.bytes : 0, work.remote ? work.bytes : 0,
-            speeds.block_ns * (blocks_of(work.from, work.bytes) + blocks_of(work.to, work.bytes))};
+    Effort effort{.begin_ns = begin_ns};
+    if (ends.from == Where::peer || ends.to == Where::peer)
+        effort.begin_ns += speeds.peer_ns;
+    const auto take = [&](Where where, int64_t &link, int64_t &peer) {
+        (where == Where::own                      ? effort.memory_bytes
+         : where == Where::peer && speeds.peer_mb ? peer
+                                                  : link) += bytes;
+    };
+    take(ends.from, effort.to_link_bytes, effort.to_peer_bytes);
+    take(ends.to, effort.from_link_bytes, effort.from_peer_bytes);
+    return effort;
 }
 
-Effort effort_of(const Layers &copy, bool own_from, bool own_to, const Speeds &speeds)
+} // namespace
+
+Effort effort_of(const Work &work, const Ends &ends, const Speeds &speeds)
+{
+    Effort effort = to_move(work.bytes, ends, speeds.launch_ns, speeds);
+    effort.pieces_ns =
+        speeds.block_ns * (blocks_of(work.from, work.bytes) + blocks_of(work.to, work.bytes));
+    return effort;
+}
+
+Effort effort_of(const Layers &copy, const Ends &ends, const Speeds &speeds)
 {
     const auto rows = static_cast<int64_t>(copy.rows * copy.layers);
-    const int64_t bytes = static_cast<int64_t>(copy.width) * rows;
-    return {speeds.copy_ns, (own_from ? bytes : 0) + (own_to ? bytes : 0), own_from ? 0 : bytes,
-            own_to ? 0 : bytes, rows > 1 ? rows * speeds.row_ns : 0};
+    Effort effort = to_move(static_cast<int64_t>(copy.width) * rows, ends, speeds.copy_ns, speeds);
+    effort.pieces_ns = rows > 1 ? rows * speeds.row_ns : 0;
+    return effort;
 }
 
 void add(Effort &sum, const Effort &more)
@@ -57,6 +74,8 @@ void add(Effort &sum, const Effort &more)
     sum.memory_bytes += more.memory_bytes;
     sum.to_link_bytes += more.to_link_bytes;
     sum.from_link_bytes += more.from_link_bytes;
+    sum.to_peer_bytes += more.to_peer_bytes;
+    sum.from_peer_bytes += more.from_peer_bytes;
     sum.pieces_ns += more.pieces_ns;
 }
 
@@ -69,16 +88,24 @@ void Pace::wait(Clock::time_point begin, const Effort &effort, const Speeds &spe
     auto end = first + pieces + time_of(effort.memory_bytes, speeds.memory_mb);
     {
         const std::lock_guard lock(mutex_);
-        const int64_t bytes[] = {effort.to_link_bytes, effort.from_link_bytes};
-        for (size_t i = 0; i < link_free_.size(); ++i) {
-            if (bytes[i] == 0)
-                continue;
-            link_free_[i] =
-                std::max(first, link_free_[i]) + pieces + time_of(bytes[i], speeds.link_mb);
-            end = std::max(end, link_free_[i]);
-        }
+        const auto pass = [&](Clock::time_point &free, int64_t bytes, int64_t rate) {
+            if (bytes == 0)
+                return;
+            free = std::max(first, free) + pieces + time_of(bytes, rate);
+            end = std::max(end, free);
+        };
+        pass(link_free_[0], effort.to_link_bytes, speeds.link_mb);
+        pass(link_free_[1], effort.from_link_bytes, speeds.link_mb);
+        pass(link_free_[2], effort.to_peer_bytes, speeds.peer_mb);
+        pass(link_free_[3], effort.from_peer_bytes, speeds.peer_mb);
     }
     sleep_until(end);
+}
+
+void Pace::wait_for(Clock::time_point begin, int64_t ns)
+{
+    if (ns > 0)
+        sleep_until(begin + std::chrono::nanoseconds(ns));
 }
 
 } // namespace heddle::gpu::sim

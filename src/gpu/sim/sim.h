@@ -23,6 +23,8 @@
  *                       3  as 1, but only kernels and copies of its own device reach every second
  *                          allocation of heddle_sim_malloc
  *                       Links to what is not reached are slower (Backend::link_rate).
+ *   HEDDLE_SIM_NODES    a digit for each device: its NUMA node. The process is bound to the four
+ *                       processors of node 0. Of devices without a digit no node is known.
  *   HEDDLE_SIM_NAME     what the plug-in calls itself; default "sim". With "cuda", MPI answers
  *                       queries of CUDA support as for CUDA.
  *   HEDDLE_SIM          switches, as for heddle_sim_configure
@@ -48,7 +50,7 @@ extern "C" {
  *   reorder=0|1        0: first come, first served (default). 1: which of several streams goes on
  *                      is random, as is each delay, up to delay_us; a stream keeps its order.
  *   seed=N             of all that is random
- *   launch_ns=N        a kernel takes N nanoseconds to begin. This and the next five make
+ *   launch_ns=N        a kernel takes N nanoseconds to begin. This and the next eight make
  *                      the device as slow as they say, by the clock: what runs ends no sooner.
  *                      0: as fast as the processor carries it out (default).
  *   copy_ns=N          a copy takes N nanoseconds to begin
@@ -57,6 +59,9 @@ extern "C" {
  *   memory_mb=N        MB/s of a device's memory, bytes read and written
  *   row_ns=N           a copy takes N nanoseconds more for each of its rows, if it has several
  *   block_ns=N         a kernel takes N nanoseconds more for each block or run of a layout
+ *   peer_mb=N          MB/s each way between devices, also to what is imported; 0: as link_mb
+ *   peer_ns=N          a kernel or copy takes N nanoseconds more to begin there
+ *   import_ns=N        Backend::import_memory takes N nanoseconds
  *   device_memory=N    most bytes that Backend::allocate has given out at any time, on each device;
  *                      beyond that HEDDLE_ERR_NO_MEMORY. -1: no limit (default).
  *                      heddle_sim_malloc does not count.

@@ -68,7 +68,9 @@ constexpr struct {
     int64_t Speeds::*value;
 } speed_names[] = {{"launch_ns", &Speeds::launch_ns}, {"copy_ns", &Speeds::copy_ns},
                    {"link_mb", &Speeds::link_mb},     {"memory_mb", &Speeds::memory_mb},
-                   {"row_ns", &Speeds::row_ns},       {"block_ns", &Speeds::block_ns}};
+                   {"row_ns", &Speeds::row_ns},       {"block_ns", &Speeds::block_ns},
+                   {"peer_mb", &Speeds::peer_mb},     {"peer_ns", &Speeds::peer_ns},
+                   {"import_ns", &Speeds::import_ns}};
 
 Fault nonsense(std::string_view word)
 {

@@ -41,7 +41,8 @@ enum class Call : uint8_t {
 
 // How slow a device is: nanoseconds and MB/s. 0: as fast as the processor carries it out.
 struct Speeds {
-    int64_t launch_ns = 0, copy_ns = 0, link_mb = 0, memory_mb = 0, row_ns = 0, block_ns = 0;
+    int64_t launch_ns = 0, copy_ns = 0, link_mb = 0, memory_mb = 0, row_ns = 0, block_ns = 0,
+            peer_mb = 0, peer_ns = 0, import_ns = 0;
 
     bool operator==(const Speeds &) const = default;
 };

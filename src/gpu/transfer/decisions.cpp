@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <bit>
+#include <cmath>
 
 namespace heddle::gpu {
 
@@ -176,6 +177,24 @@ Method soonest(const Move &m, const Work &work, model::Methods among)
     if (answer != Method::count)
         known.keep(key, answer);
     return answer;
+}
+
+Method soonest_over_link(const Move &m)
+{
+    const model::Links &links = tables_of(*m.device).links;
+    const auto is_numbered = [](const Place &memory) {
+        return memory.kind == MemoryKind::device && !memory.imported && !memory.mixed;
+    };
+    if (links.peers.empty() || links.devices != Devices::open()->count() ||
+        !is_numbered(m.from.memory) || !is_numbered(m.to.memory))
+        return Method::count;
+    const auto time = [&](Method method) {
+        return links.peer(method, m.from.memory.device, m.to.memory.device, m.bytes);
+    };
+    const double engine = time(Method::copy_engine), kernel = time(Method::kernel);
+    return !std::isfinite(engine) || !std::isfinite(kernel) ? Method::count
+           : kernel < engine                                ? Method::kernel
+                                                            : Method::copy_engine;
 }
 
 int64_t decisions_made() { return misses.load(std::memory_order_relaxed); }

@@ -19,6 +19,10 @@ model::Question question_of(const Move &move, const Work &work);
 // asked for.
 Method soonest(const Move &move, const Work &work, model::Methods among);
 
+// The soonest for contiguous data that lie on two devices. Method::count where no table has that
+// link: tables number devices as the process saw them that measured.
+Method soonest_over_link(const Move &move);
+
 // How often the model was asked because no answer was remembered.
 int64_t decisions_made();
 

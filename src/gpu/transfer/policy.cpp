@@ -117,6 +117,9 @@ Choice copy_or_kernel(const Move &m, const Work &work, bool alone, bool on_strea
         return m.bytes <= together_most(m)
                    ? Choice{Method::kernel, "contiguous, short, and shares a launch"}
                    : Choice{Method::copy_engine, "contiguous"};
+    if (linked && !on_stream)
+        if (const Method measured = soonest_over_link(m); measured != Method::count)
+            return {measured, "contiguous: the sooner one over that link, as measured"};
     if (linked || on_stream)
         return {Method::copy_engine, "contiguous, over a link or on a stream"};
     const Methods both = set_of(Method::copy_engine) | set_of(Method::kernel);

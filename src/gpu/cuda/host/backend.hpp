@@ -68,6 +68,7 @@ public:
     int current_device() const override;
     DeviceId id(int device) const override;
     double link_rate(int device, int peer) const override;
+    Locality locality(int device) const override;
 
 private:
     bool is_device(int device) const;

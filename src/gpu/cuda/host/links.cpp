@@ -2,6 +2,7 @@
 // Which device a thread works on, and what joins two devices. The driver is asked alone: NVML is
 // not everywhere, and numbers devices by itself.
 #include "gpu/cuda/host/backend.hpp"
+#include "gpu/cuda/host/numa.hpp"
 
 #include <algorithm>
 #include <fstream>
@@ -91,6 +92,12 @@ double CudaBackend::link_rate(int device, int peer) const
     const double best =
         attribute(CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED, a, b) ? kNvlink : kPcie;
     return best / (1 + attribute(CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK, a, b));
+}
+
+Locality CudaBackend::locality(int device) const
+{
+    return is_device(device) ? locality_of(devices_[static_cast<size_t>(device)]->bus_id())
+                             : Locality{};
 }
 
 } // namespace heddle::gpu::cuda

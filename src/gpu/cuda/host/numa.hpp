@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Host memory near a device: binds the calling thread's allocations to the device's NUMA node.
+// What hwloc knows of a device: the NUMA node of its memory on the host, and the processors near
+// it.
 #pragma once
+
+#include "gpu/core/backend.hpp"
 
 #include <memory>
 #include <string>
@@ -21,5 +24,8 @@ private:
     struct Before;
     std::unique_ptr<Before> before_;
 };
+
+// Nothing is known of a device that hwloc does not find, or puts on all of several nodes at once.
+Locality locality_of(const std::string &bus_id);
 
 } // namespace heddle::gpu::cuda

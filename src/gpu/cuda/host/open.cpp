@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <new>
 
-extern "C" __attribute__((visibility("default"))) heddle::gpu::Backend *heddle_open_backend_6(
+extern "C" __attribute__((visibility("default"))) heddle::gpu::Backend *heddle_open_backend_7(
     const heddle::gpu::Host &host, std::string &reason)
 {
     using namespace heddle::gpu::cuda;

@@ -71,9 +71,10 @@ cvars:
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
         What the environment variable HEDDLE_TUNING says otherwise. A table of
-        this machine, as heddle-tune writes it. Methods are chosen by it.
-        Without one, Heddle takes the table that comes with it, in proportion to
-        the GPU's memory and link. Values: the path of a file. Default: none.
+        this machine, as heddle-tune writes it. Methods are chosen and messages
+        are cut by it. Without one, Heddle takes the table that comes with it,
+        in proportion to the GPU's memory and link. Values: the path of a file.
+        Default: none.
 
     - name        : MPIR_CVAR_HEDDLE_SLAB_LIMIT
       category    : HEDDLE
@@ -111,7 +112,7 @@ cvars:
       description : >-
         What the environment variable HEDDLE_MESSAGE_CHUNK says otherwise. Bytes
         of a chunk of a message. Values: bytes; K, M or G may follow. Default:
-        1M.
+        1M, or as HEDDLE_TUNING says.
 
     - name        : MPIR_CVAR_HEDDLE_MESSAGE_WINDOW
       category    : HEDDLE
@@ -203,6 +204,18 @@ cvars:
         (reorder). 0: ranks keep their order. Values: milliseconds. Default:
         5000.
 
+    - name        : MPIR_CVAR_HEDDLE_AFFINITY
+      category    : HEDDLE
+      type        : string
+      default     : ""
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        What the environment variable HEDDLE_AFFINITY says otherwise. 1: a
+        process that is bound to processors far from its GPU says so, once.
+        Values: 0, 1. Default: 1.
+
     - name        : MPIR_CVAR_HEDDLE_LOG
       category    : HEDDLE
       type        : string
@@ -243,6 +256,7 @@ void MPII_heddle_settings_init(void)
         {"HEDDLE_MESSAGE_TIMEOUT", MPIR_CVAR_HEDDLE_MESSAGE_TIMEOUT},
         {"HEDDLE_PEER", MPIR_CVAR_HEDDLE_PEER},
         {"HEDDLE_PLACEMENT", MPIR_CVAR_HEDDLE_PLACEMENT},
+        {"HEDDLE_AFFINITY", MPIR_CVAR_HEDDLE_AFFINITY},
         {"HEDDLE_LOG", MPIR_CVAR_HEDDLE_LOG},
         /* end of settings */
     };

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gpu/model/message_sizes.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace heddle::gpu::model {
+namespace {
+
+constexpr int64_t least_chunk = int64_t{64} << 10, most_chunk = int64_t{64} << 20;
+constexpr int64_t some_block = 512; // bytes; longer ones are as fast
+
+// Of a channel's highest rate: a chunk that reaches it is long enough. On H100s 512 KiB reach 0.48
+// to 0.59 of it and 1 MiB 0.68 to 0.73, and chunks of 1 MiB were found good there.
+constexpr double full_enough = 0.63;
+
+// Seconds of the shortest packing: a launch, and to hear of its end.
+double launch_seconds(const Tables &tables)
+{
+    return tables.expected(Method::kernel, {Pattern::strided, Path::pack, 1, some_block});
+}
+
+int64_t worth(double rate, double seconds, int64_t otherwise)
+{
+    constexpr double least = 1 << 14, most = 1 << 26;
+    if (!std::isfinite(seconds) || !(rate > 0))
+        return otherwise;
+    return static_cast<int64_t>(
+        std::bit_floor(static_cast<uint64_t>(std::clamp(rate * seconds, least, most))));
+}
+
+// Bytes a second of the slowest of the stages that a chunk through host memory passes: it is packed
+// there or copied, and unpacked or copied from there.
+double slowest_stage(const Tables &tables, int64_t bytes)
+{
+    double seconds = 0;
+    for (const Path path : {Path::to_host, Path::from_host}) {
+        const double packing =
+            tables.expected(Method::kernel, {Pattern::strided, path, bytes, some_block});
+        seconds = std::max(
+            {seconds, tables.links.host(path, bytes), std::isfinite(packing) ? packing : 0});
+    }
+    return static_cast<double>(bytes) / seconds;
+}
+
+// Paper 003, III.B: where the rates of two channels cross, they are equally fast, and hide each
+// other whole. Where both are bound by latency there, the least size at which the slower one
+// reaches its rate. The slower one of each size covers both: below the crossing it is not full.
+int64_t chunk_of(const Tables &tables)
+{
+    double highest = 0;
+    for (int64_t bytes = least_chunk; bytes <= most_chunk; bytes *= 2)
+        highest = std::max(highest, slowest_stage(tables, bytes));
+    int64_t chunk = least_chunk;
+    while (chunk < most_chunk && slowest_stage(tables, chunk) < full_enough * highest)
+        chunk *= 2;
+    return chunk;
+}
+
+} // namespace
+
+MessageSizes message_sizes(const Tables &tables)
+{
+    MessageSizes sizes;
+    constexpr int64_t large = most_chunk;
+    const double launch = launch_seconds(tables),
+                 host = std::max(tables.links.host(Path::to_host, large),
+                                 tables.links.host(Path::from_host, large));
+    sizes.worth_reference =
+        worth(tables.links.slowest_between_devices(), launch, sizes.worth_reference);
+    if (!std::isfinite(host))
+        return sizes;
+    sizes.worth_shared = worth(static_cast<double>(large) / host, launch, sizes.worth_shared);
+    sizes.chunk = chunk_of(tables);
+    return sizes;
+}
+
+} // namespace heddle::gpu::model

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Messages are cut as the table says that HEDDLE_TUNING names. It is read once, so this program
+ * runs itself with each.
+ */
+#include "exchange.hpp"
+#include "two.hpp"
+
+#include "gpu/model/read_tables.hpp"
+#include "pipeline/limits.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+
+#include <catch2/catch.hpp>
+
+namespace pipeline_test {
+namespace {
+
+constexpr gpu::Place device0{gpu::Kind::device, 0}, device1{gpu::Kind::device, 1};
+
+using heddle::pipeline::find_limits;
+using heddle::pipeline::Limits;
+using heddle::pipeline::Mode;
+using heddle::pipeline::worth_a_launch;
+
+/* A device whose link with the host moves `mb` MB/s after 10 us, and packs in 10 us. Times are in
+ * us, so that MB/s are bytes a microsecond. */
+std::string table_of(int64_t mb)
+{
+    std::string bytes, us;
+    for (int64_t each = 1024; each <= 64 << 20; each *= 2) {
+        bytes += (bytes.empty() ? "" : ", ") + std::to_string(each);
+        us += (us.empty() ? "" : ", ") + std::to_string(10 + each / mb);
+    }
+    const auto link = [&](const char *path) {
+        return std::string(R"({"device": 0, "node": 0, "path": ")") + path + R"(", "bytes": [)" +
+               bytes + R"(], "us": [)" + us + "]}";
+    };
+    return R"({"heddle_tuning": 2, "device": "simulated device", "devices": 1, "grids": [)"
+           R"({"method": "kernel", "pattern": "strided", "path": "pack", "bytes": [1024],)"
+           R"( "blocks": [8], "us": [[10]]}], "nodes": [)" +
+           link("to_host") + ", " + link("from_host") + "]}";
+}
+
+struct Expected {
+    int64_t chunk, shared;
+};
+
+/* What this program finds, run with these variables before it. */
+void finds(const std::string &variables, const Expected &expected)
+{
+    const std::string command = variables + " EXPECTED_CHUNK=" + std::to_string(expected.chunk) +
+                                " EXPECTED_SHARED=" + std::to_string(expected.shared) + " '" +
+                                program_invocation_name + "' 'inside: tuned' >/dev/null";
+    INFO(command);
+    CHECK(std::system(command.c_str()) == 0);
+}
+
+struct TableFile {
+    explicit TableFile(const std::string &text)
+    {
+        const int file = mkstemp(name);
+        REQUIRE(file >= 0);
+        close(file);
+        std::ofstream(name) << text;
+    }
+    TableFile(const TableFile &) = delete;
+    ~TableFile() { unlink(name); }
+    char name[32] = "/tmp/heddle-tuned-XXXXXX";
+};
+
+} // namespace
+
+TEST_CASE("inside: tuned", "[.]")
+{
+    const char *const chunk = std::getenv("EXPECTED_CHUNK"), *const shared =
+                                                                 std::getenv("EXPECTED_SHARED");
+    REQUIRE(chunk);
+    REQUIRE(shared);
+    Limits limits;
+    REQUIRE(find_limits({}, limits) == HEDDLE_SUCCESS);
+    CHECK(limits.chunk == std::atoll(chunk));
+    CHECK(worth_a_launch(Mode::shared) == std::atoll(shared));
+    CHECK(worth_a_launch(Mode::value) == 1 << 17);
+    heddle_port_options options{};
+    options.chunk = 8192;
+    REQUIRE(find_limits(options, limits) == HEDDLE_SUCCESS);
+    CHECK(limits.chunk == 8192);
+
+    /* Whole messages of both modes, of several chunks, still come. */
+    for (const int peer : {HEDDLE_PEER_VALUE, HEDDLE_PEER_SHARED}) {
+        Network network(9, {false, 0, 0});
+        const heddle_port_options as_found = port_options(0, 0, 0, peer);
+        const size_t a = network.add(as_found), b = network.add(as_found);
+        constexpr int64_t bytes = 3 << 20;
+        const Since sent(heddle::pipeline::Counter::bytes_by_value);
+        Exchange exchange(network, a, b,
+                          plan(blocks(device0, bytes), blocks(device1, bytes), bytes), 1);
+        exchange.begin();
+        run(network, [&] { return exchange.over(); });
+        exchange.check();
+        CHECK(sent.now() == (peer == HEDDLE_PEER_VALUE ? bytes : 0));
+    }
+}
+
+TEST_CASE("messages are cut by the rates of links", "[rules]")
+{
+    constexpr Expected as_found_on_h100s{1 << 20, 1 << 18};
+    finds("HEDDLE_TUNING=", as_found_on_h100s);
+    finds("HEDDLE_TUNING=/nonexistent", as_found_on_h100s);
+    finds("HEDDLE_MESSAGE_CHUNK=32K", {32 << 10, 1 << 18});
+    const TableFile fast(table_of(50000)), slow(table_of(5000));
+    heddle::gpu::model::Tables tables;
+    const std::string wrong = read_tables(fast.name, tables);
+    if (wrong.find("without nlohmann-json") != wrong.npos)
+        return; /* no table can be read */
+    REQUIRE(wrong.empty());
+    finds(std::string("HEDDLE_TUNING=") + fast.name, {1 << 20, 1 << 18});
+    finds(std::string("HEDDLE_TUNING=") + slow.name, {1 << 17, 1 << 15});
+    finds(std::string("HEDDLE_MESSAGE_CHUNK=2M HEDDLE_TUNING=") + slow.name, {2 << 20, 1 << 15});
+}
+
+} // namespace pipeline_test
