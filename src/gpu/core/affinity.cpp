@@ -12,7 +12,7 @@ std::string describe(const Locality &locality)
 {
     if (locality.node < 0)
         return "NUMA node not known";
-    const std::string node = "NUMA node " + std::to_string(locality.node);
+    std::string node = "NUMA node " + std::to_string(locality.node);
     if (locality.own_cpus.empty())
         return node;
     return node + (locality.is_far ? ", far from this process (bound to CPUs " + locality.own_cpus +
