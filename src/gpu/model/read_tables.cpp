@@ -221,6 +221,8 @@ std::string read_tables(const std::string &file, Tables &tables)
     if (!wrong.empty())
         return wrong;
     fresh.origin = file;
+    if (!fresh.links.empty())
+        fresh.origin += ", with links of " + std::to_string(fresh.links.devices) + " devices";
     tables = std::move(fresh);
     return "";
 }
