@@ -18,6 +18,8 @@ namespace heddle::interpose {
 int Operation::start_packing()
 {
     const std::vector<heddle_move> &moves = steps_->pack;
+    if (steps_->cannot_pack != MPI_SUCCESS)
+        return steps_->cannot_pack;
     if (moves.empty())
         return MPI_SUCCESS;
     return class_of(

@@ -27,6 +27,8 @@ struct Steps {
     MPI_File file = MPI_FILE_NULL;
     MPI_Win win = MPI_WIN_NULL;
     std::vector<heddle_move> pack;
+    // Packing fails by this error, whatever is to be packed.
+    int cannot_pack = MPI_SUCCESS;
     // Calls MPI, which writes the inner request.
     std::function<int(MPI_Request *)> issue;
     // A second call, which has to end too; its status does not count. May be empty.

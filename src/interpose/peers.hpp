@@ -28,8 +28,15 @@ struct Export {
 // What has become of a message of the page's owner.
 enum class SlotState : uint32_t { sent, read, probed };
 
+// A collective in which the page's owner failed (together.hpp).
+struct Failure {
+    uint64_t communicator, number, start;
+    bool operator==(const Failure &) const = default;
+};
+
 struct Page {
     static constexpr int most_allocations = 32, most_slots = 1024, letter_bytes = 51;
+    static constexpr uint32_t most_failures = 256;
 
     // By process: which of the owner's allocations it is asked to open, and which of its own the
     // owner has open. A bit for each.
@@ -42,6 +49,10 @@ struct Page {
     // By process: 1 while it takes a message of the owner's for a probe. Until it has written the
     // slot, the owner cannot know whether a synchronous send of its own has really ended.
     std::array<std::atomic<uint32_t>, most_places> looking;
+    // The owner's, each written before it is counted; and how many others have noted, to which the
+    // owner belongs. After the last that has room, all its collectives are taken for failed.
+    std::array<Failure, most_failures> failures;
+    std::atomic<uint32_t> failure_count, failures_of_others;
     // Messages so short that they lie here.
     std::array<std::array<std::byte, letter_bytes>, most_slots> letters;
 };
