@@ -244,6 +244,24 @@ int Notice::begin(int64_t bytes_of_message, Peer to, MPI_Comm comm, MPI_Request 
     return PMPI_Isend(text_.data(), packed.count(), packed.type(), to.rank, to.tag, comm, request);
 }
 
+// The type is asked only about what is as long as a notice.
+bool Notice::is_in(const void *buffer, int64_t count, MPI_Datatype type, const MPI_Status &status)
+{
+    const int64_t received = bytes_of(status);
+    if (received < end_bytes)
+        return false;
+    const ShapePtr shape = shape_of(type);
+    if (!shape || count * shape->info().size < received)
+        return false;
+    const Data data{const_cast<void *>(buffer), count, shape};
+    if (shape->info().contiguous)
+        return is_end(static_cast<const std::byte *>(data.first()) + received - end_bytes);
+    std::byte room[end_bytes];
+    const heddle_move last = {data.side(received - end_bytes), packed_side(room, end_bytes),
+                              end_bytes, HEDDLE_OP_REPLACE};
+    return received % 2 != 0 && transfer({last}) == MPI_SUCCESS && is_end(room);
+}
+
 bool Notice::is_end(const std::byte *last)
 {
     return std::memcmp(last, end_of_notice, end_bytes) == 0;

@@ -98,8 +98,8 @@ private:
 };
 
 // Tells the receiver of a message that it does not come. The notice is longer than the message: a
-// receive of the message's own length ends with MPI_ERR_TRUNCATE. A longer one into device memory
-// knows the notice by its end. A longer one into host memory does not.
+// receive of the message's own length ends with MPI_ERR_TRUNCATE. A longer one knows the notice by
+// its end, unless the MPI receives into host memory by a request of its own.
 class Notice {
 public:
     // Both return what MPI returned. The notice lives until MPI has sent it.
@@ -109,6 +109,9 @@ public:
     static constexpr int64_t end_bytes = 61; // odd, so a notice is no whole number of most elements
     // Whether these are the last bytes of a notice.
     static bool is_end(const std::byte *last);
+    // Whether a blocking receive, by the MPI itself, has one in this buffer.
+    static bool is_in(const void *buffer, int64_t count, MPI_Datatype type,
+                      const MPI_Status &status);
 
 private:
     void write(int64_t bytes_of_message);

@@ -87,12 +87,29 @@ template <class Int> Target target(void *buffer, Int n, MPI_Datatype type)
     return {buffer, n <= INT_MAX ? static_cast<int>(n) : 0, type};
 }
 
+// By `receive`, which blocks. The sender's device may have failed.
+template <class Int, class Receive> int receive_by_mpi(void *buffer, Int n, MPI_Datatype type,
+                                                       MPI_Comm comm, MPI_Status *status,
+                                                       Receive receive)
+{
+    MPI_Status own;
+    MPI_Status *const found = status == MPI_STATUS_IGNORE ? &own : status;
+    if (!device_is_open())
+        return receive(status);
+    const int result = receive(found);
+    return result == MPI_SUCCESS && Notice::is_in(buffer, n, type, *found)
+               ? raise(comm, MPI_ERR_OTHER)
+               : result;
+}
+
 template <auto down, class Int> int receive_untouched(void *buffer, Int n, MPI_Datatype type,
                                                       const Source &from, MPI_Status *status)
 {
     count(Count::passed);
     if (!has_met_peers())
-        return down(buffer, n, type, from.rank, from.tag, from.comm, status);
+        return receive_by_mpi(buffer, n, type, from.comm, status, [&](MPI_Status *found) {
+            return down(buffer, n, type, from.rank, from.tag, from.comm, found);
+        });
     return may_receive(n, type) ? receive(target(buffer, n, type), from, status)
                                 : raise(from.comm, MPI_ERR_TYPE);
 }
@@ -176,7 +193,9 @@ template <auto down, class Int> int matched_receive(void *buffer, Int n, MPI_Dat
     if (!data) {
         count(Count::passed);
         if (!has_met_peers())
-            return down(buffer, n, type, matched, status);
+            return receive_by_mpi(buffer, n, type, MPI_COMM_WORLD, status, [&](MPI_Status *found) {
+                return down(buffer, n, type, matched, found);
+            });
         return may_receive(n, type) ? receive_matched(target(buffer, n, type), matched, status)
                                     : raise(communicator_of(*matched), MPI_ERR_TYPE);
     }
@@ -323,9 +342,12 @@ int exchange_or_pass(const Arguments<Int> &sent, const Arguments<Int> &received,
     if (out.is_staged() || in.is_staged() || has_met_peers())
         return exchange(out, in, sent.comm, status);
     count(Count::passed);
-    return down(sent.buffer, sent.n, sent.type, sent.other.rank, sent.other.tag, received.buffer,
-                received.n, received.type, received.other.rank, received.other.tag, sent.comm,
-                status);
+    return receive_by_mpi(
+        received.buffer, received.n, received.type, sent.comm, status, [&](MPI_Status *found) {
+            return down(sent.buffer, sent.n, sent.type, sent.other.rank, sent.other.tag,
+                        received.buffer, received.n, received.type, received.other.rank,
+                        received.other.tag, sent.comm, found);
+        });
 }
 
 // What is to be copied before the same buffer receives.
