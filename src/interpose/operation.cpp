@@ -91,7 +91,7 @@ void Operation::cancel()
         heddle_wait(&transfer_);
         cancelled_ = 1;
         end(MPI_SUCCESS);
-    } else if (state_ == State::running) {
+    } else if (state_ == State::running && !inner_is_done_) {
         PMPI_Cancel(&inner_);
         may_be_cancelled_ = true;
     }

@@ -396,6 +396,39 @@ static void synchronous_sends(const Layout &layout)
     }
 }
 
+/* One that a probe has ended for the MPI cannot be cancelled any more. */
+static void cancelled_too_late(const Layout &layout)
+{
+    if (!std::getenv("HEDDLE_INTERPOSE_PEER"))
+        return;
+    Buffer buffer(gpu::Kind::device, layout);
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Status status;
+    int flag = 0;
+    buffer.fill(rank);
+    if (rank == 0)
+        MPI_Issend(buffer.at(), 1, buffer.type(), 1, tag, comm, &request);
+    if (rank == 1)
+        MPI_Probe(0, tag, comm, MPI_STATUS_IGNORE);
+    MPI_Barrier(comm);
+    if (rank == 0) {
+        for (int i = 0; i < 100; ++i)
+            MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+        check(!flag && MPI_Cancel(&request) == MPI_SUCCESS, "a probe has ended an Issend");
+    }
+    MPI_Barrier(comm);
+    if (rank == 1) {
+        MPI_Recv(buffer.at(), 1, buffer.type(), 0, tag, comm, MPI_STATUS_IGNORE);
+        buffer.expect(0, 0, buffer.elements());
+        buffer.verify("cancelled too late");
+    }
+    if (rank == 0) {
+        MPI_Wait(&request, &status);
+        MPI_Test_cancelled(&status, &flag);
+        check(!flag, "an Issend was cancelled too late");
+    }
+}
+
 /* Several at once, again and again; then all are freed while they are active. */
 static void started_at_once(const Layout &layout)
 {
@@ -653,6 +686,7 @@ int main(int argc, char **argv)
             freed_communicator(layout);
             refused_exchange(layout);
             synchronous_sends(layout);
+            cancelled_too_late(layout);
             started_at_once(layout);
             handlers_of_held(layout);
             receiving_handler(layout);
