@@ -254,7 +254,7 @@ bool Notice::is_in(const void *buffer, int64_t count, MPI_Datatype type, const M
     if (!shape || count * shape->info().size < received)
         return false;
     const Data data{const_cast<void *>(buffer), count, shape};
-    if (shape->info().contiguous)
+    if (shape->info().contiguous && !is_device_memory(data.first())) // which some MPIs take
         return is_end(static_cast<const std::byte *>(data.first()) + received - end_bytes);
     std::byte room[end_bytes];
     const heddle_move last = {data.side(received - end_bytes), packed_side(room, end_bytes),
