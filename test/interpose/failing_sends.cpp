@@ -49,6 +49,16 @@ static const std::pair<const char *, Send> sends[] = {
     {"Send_init", send_persistent},
     {"Sendrecv", exchange}};
 
+/* MPICH 5.0.1 ends a job that receives a part of an element into host memory. */
+static bool receives_on_host()
+{
+    char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int length = 0;
+    MPI_Get_library_version(version, &length);
+    const char *const number = std::strpbrk(version, "0123456789");
+    return !std::strstr(version, "MPICH") || !number || *number != '5';
+}
+
 static void fail_launches() { gpu::Machine::get().configure("reset fail=any:1+"); }
 
 /* Rank 1 receives `instances` of what rank 0 sends one of. */
@@ -122,7 +132,8 @@ int main(int argc, char **argv)
                 for (const int instances : {1, 20})
                     for (const gpu::Kind receives : {gpu::Kind::device, gpu::Kind::pageable})
                         for (const MakeLayout make : {every_layout[0], every_layout[2]})
-                            failing_send(name, send, make(n), instances, receives);
+                            if (receives == gpu::Kind::device || receives_on_host())
+                                failing_send(name, send, make(n), instances, receives);
             failing_receive(n, false);
             failing_receive(n, true);
         }
