@@ -22,9 +22,10 @@ void Side::stage(std::vector<Data> blocks, Role role)
     for (const Data &each : blocks_)
         bytes += each.bytes();
     const void *const near = blocks_.front().near();
+    bytes_ = bytes;
     staging_ = Staging(bytes, near, method_for(bytes, near));
     if (staging_.failed())
-        return fail(MPI_ERR_NO_MEM);
+        return clear();
     int64_t place = 0;
     for (const Data &each : blocks_) {
         std::byte *const at = staging_.at() + place;
@@ -33,6 +34,17 @@ void Side::stage(std::vector<Data> blocks, Role role)
         if (each.bytes() > 0 && comes_after(role))
             after_.push_back(unpack_move(each, at, each.bytes()));
         place += each.bytes();
+    }
+}
+
+void Side::clear()
+{
+    const auto bytes = static_cast<size_t>(std::max<int64_t>(bytes_, 1));
+    if (staging_.failed()) {
+        zeros_.assign(bytes, std::byte{});
+        fail(MPI_ERR_NO_MEM);
+    } else if (is_staged_ && !staging_.is_on_device()) {
+        std::memset(staging_.at(), 0, bytes);
     }
 }
 
@@ -45,13 +57,12 @@ void *Side::stage_twin(Data data, Role role, int64_t received)
     const int64_t high = info.true_lb + std::max<int64_t>(0, last) + info.true_extent;
     const int64_t shift = ((low % alignment) + alignment) % alignment;
     is_staged_ = true;
-    staging_ = Staging(shift + high - low, data.near());
-    if (staging_.failed()) {
-        fail(MPI_ERR_NO_MEM);
-        return nullptr;
-    }
-    std::memset(staging_.at(), 0, static_cast<size_t>(shift + high - low)); // operators see gaps
-    std::byte *const twin = staging_.at() + shift - low;
+    bytes_ = shift + high - low;
+    staging_ = Staging(bytes_, data.near());
+    clear(); // operators see gaps
+    std::byte *const twin = at() + shift - low;
+    if (staging_.failed())
+        return twin;
     const heddle_side theirs = data.side(), ours{twin, data.count, data.shape->type(), 0};
     if (comes_before(role))
         before_.push_back({theirs, ours, data.bytes(), HEDDLE_OP_REPLACE});

@@ -8,6 +8,7 @@
 #include "interpose/operation.hpp"
 #include "interpose/persistent.hpp"
 #include "interpose/report.hpp"
+#include "interpose/together.hpp"
 
 #include <limits>
 #include <memory>
@@ -23,7 +24,9 @@ class Side {
 public:
     bool is_staged() const { return is_staged_; }
     int error() const { return error_; }
-    std::byte *at() const { return staging_.at(); }
+    std::byte *at() const { return zeros_.empty() ? staging_.at() : zeros_.data(); }
+    // What the MPI gets from here on is zeros.
+    void clear();
     const std::vector<heddle_move> &before() const { return before_; }
     const std::vector<heddle_move> &after() const { return after_; }
 
@@ -37,8 +40,10 @@ public:
 private:
     bool is_staged_ = false;
     int error_ = MPI_SUCCESS;
+    int64_t bytes_ = 0;
     Staging staging_;
-    std::vector<Data> blocks_; // which hold their shapes
+    mutable std::vector<std::byte> zeros_; // where there is no staging memory
+    std::vector<Data> blocks_;             // which hold their shapes
     std::vector<heddle_move> before_, after_;
 };
 
@@ -48,6 +53,12 @@ struct Sides {
     Side out, in; // of this process's view: what it sends, what it receives
     std::vector<std::shared_ptr<const void>> arrays;
 
+    // In place of what could not be packed.
+    void clear()
+    {
+        out.clear();
+        in.clear();
+    }
     bool is_any_staged() const { return out.is_staged() || in.is_staged(); }
     int error() const { return out.error() != MPI_SUCCESS ? out.error() : in.error(); }
     std::vector<heddle_move> before() const { return joined(out.before(), in.before()); }
@@ -204,63 +215,99 @@ inline void *stage_twin(Side &side, Role role, const void *buffer, int64_t count
 
 // `call` gives all that is staged to MPI, with the arguments of its form behind the others.
 
+template <class Call>
+int carry_out(Together together, const SidesPtr &sides, MPI_Comm comm, Call call)
+{
+    count(sides->is_any_staged() ? Count::staged : Count::passed);
+    int error = sides->error();
+    if (error == MPI_SUCCESS)
+        error = transfer(sides->before());
+    if (error != MPI_SUCCESS) {
+        if (together.is_watched() && error != MPI_ERR_COUNT) {
+            together.note_failure();
+            sides->clear();
+            call();
+        }
+        return raise(comm, error);
+    }
+    const int result = call();
+    if (result != MPI_SUCCESS)
+        return result;
+    return raise(comm, together.has_failed() ? MPI_ERR_OTHER : transfer(sides->after()));
+}
+
 template <class Call> int carry_out(const SidesPtr &sides, MPI_Comm comm, Call call)
 {
     flush();
-    if (!sides->is_any_staged()) {
-        count(Count::passed);
-        return call();
-    }
-    count(Count::staged);
-    if (sides->error() != MPI_SUCCESS)
-        return raise(comm, sides->error());
-    if (const int error = transfer(sides->before()); error != MPI_SUCCESS)
-        return raise(comm, error);
-    const int result = call();
-    return result != MPI_SUCCESS ? result : raise(comm, transfer(sides->after()));
+    return carry_out(Together(comm), sides, comm, call);
+}
+
+// What both other forms do before and behind `call`.
+inline Steps steps_of(const SidesPtr &sides, const std::shared_ptr<Together> &together,
+                      MPI_Comm comm)
+{
+    Steps steps;
+    steps.comm = comm;
+    steps.pack = sides->before();
+    steps.cannot_pack = sides->error();
+    steps.unpack = [=, sides = sides.get()](const MPI_Status &, std::vector<heddle_move> &moves) {
+        if (together->has_failed())
+            return MPI_ERR_OTHER;
+        moves = sides->after();
+        return MPI_SUCCESS;
+    };
+    steps.keep = sides;
+    return steps;
+}
+
+// A failing member takes part by `issue`, if others can be told.
+inline void add_failing(Steps &steps, const SidesPtr &sides,
+                        const std::shared_ptr<Together> &together,
+                        const std::function<int(MPI_Request *)> &issue)
+{
+    if (!together->is_watched() || sides->error() == MPI_ERR_COUNT)
+        return;
+    steps.issue_notice = [=, sides = sides.get()](MPI_Request *request) {
+        together->note_failure();
+        sides->clear();
+        return issue(request);
+    };
 }
 
 template <class Call>
 int carry_out(const SidesPtr &sides, MPI_Comm comm, Call call, MPI_Request *request)
 {
-    if (!sides->is_any_staged()) {
+    const auto together = std::make_shared<Together>(comm);
+    if (!sides->is_any_staged() && !together->is_watched()) {
         count(Count::passed);
         return call(request);
     }
-    if (sides->error() != MPI_SUCCESS)
-        return raise(comm, sides->error());
-    Steps steps;
-    steps.comm = comm;
-    steps.pack = sides->before();
+    Steps steps = steps_of(sides, together, comm);
     steps.issue = call; // at once: types of host buffers may be freed when this returns
-    steps.unpack = [sides = sides.get()](const MPI_Status &, std::vector<heddle_move> &moves) {
-        moves = sides->after();
-        return MPI_SUCCESS;
-    };
-    steps.keep = sides;
+    add_failing(steps, sides, together, call);
     return begin(std::make_shared<const Steps>(std::move(steps)), true, request);
 }
 
 template <class Call>
 int carry_out(const SidesPtr &sides, MPI_Comm comm, Call call, MPI_Info info, MPI_Request *request)
 {
-    if (!sides->is_any_staged()) {
+    const auto together = std::make_shared<Together>(comm);
+    if (!sides->is_any_staged() && !together->is_watched()) {
         count(Count::passed);
         return call(info, request);
     }
-    if (sides->error() != MPI_SUCCESS)
+    if (sides->error() != MPI_SUCCESS && !together->is_watched())
         return raise(comm, sides->error());
     if (const int error = call(info, request); error != MPI_SUCCESS)
         return error;
-    Steps steps;
-    steps.comm = comm;
-    steps.pack = sides->before();
-    steps.unpack = [sides = sides.get()](const MPI_Status &, std::vector<heddle_move> &moves) {
-        moves = sides->after();
-        return MPI_SUCCESS;
+    const auto start = [inner = *request](MPI_Request *started) {
+        *started = inner;
+        return PMPI_Start(started);
     };
-    steps.keep = sides;
-    keep_persistent(*request, std::move(steps));
+    Steps steps = steps_of(sides, together, comm);
+    add_failing(steps, sides, together, start);
+    keep_persistent(*request, std::move(steps),
+                    together->is_watched() ? [=](Steps &) { together->start_again(); } : Start());
     return MPI_SUCCESS;
 }
 

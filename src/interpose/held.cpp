@@ -3,28 +3,39 @@
 
 #include "interpose/peers.hpp"
 #include "interpose/reference.hpp"
+#include "interpose/report.hpp"
 
 #include "engine/immortal.hpp"
 
 #include <algorithm>
 #include <list>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
 
 namespace heddle::interpose {
 
 namespace {
 
+// Where a message comes from that the program has matched, or will.
+struct Origin {
+    MPI_Comm comm;
+    // Of one that went through `self`; otherwise source_is_right.
+    int source = source_is_right;
+    std::optional<Envelope> envelope{};
+
+    bool went_through_self() const { return source != source_is_right; }
+};
+
 // A message that was taken for a probe, and is not received.
 struct Held {
-    MPI_Comm comm;
+    Origin origin;
     MPI_Message message;
     MPI_Status status; // with the message's own size
-    int source;        // for Matching::take
 
     bool fits(const Source &from) const
     {
-        return comm == from.comm &&
+        return origin.comm == from.comm &&
                (from.rank == MPI_ANY_SOURCE || from.rank == status.MPI_SOURCE) &&
                (from.tag == MPI_ANY_TAG || from.tag == status.MPI_TAG);
     }
@@ -37,12 +48,12 @@ struct Again {
 };
 
 struct Table {
-    std::mutex mutex;
-    std::list<Held> held; // of each source in the order of its messages, and without a gap
+    std::recursive_mutex mutex; // an error handler may receive and probe
+    std::list<Held> held;       // of each source in the order of its messages, and without a gap
     std::list<Again> again;
-    std::unordered_map<HandleKey, int> sources; // of messages that the program has, and that went
-                                                // through `self`
+    std::unordered_map<HandleKey, Origin> matched; // what the program has
     MPI_Comm self = MPI_COMM_NULL;
+    Envelope::Wire nowhere; // where truncated messages go
 };
 
 Table &table() { return immortal<Table>(); }
@@ -59,30 +70,40 @@ void forget_what_has_come()
 }
 
 // Receives a message that may be an envelope, and sends its bytes to this process. So there is a
-// message again, which the MPI knows.
-void look_into(Held &it)
+// message again, which the MPI knows. A synchronous send ends by that, for the MPI: its sender
+// waits on.
+void look_into(Held &it, Place sender)
 {
+    const Looking looking(sender);
     Table &all = table();
     forget_what_has_come();
     Again &again = all.again.emplace_back();
     constexpr int bytes = static_cast<int>(Envelope::wire_bytes);
     PMPI_Mrecv(again.bytes.data(), bytes, MPI_PACKED, &it.message, MPI_STATUS_IGNORE);
-    if (const Envelope envelope = Envelope::read(again.bytes.data()); envelope.is_one())
+    if (const Envelope envelope = Envelope::read(again.bytes.data()); envelope.is_one()) {
         PMPI_Status_set_elements_x(&it.status, MPI_BYTE, envelope.bytes);
+        note_probed(envelope);
+        it.origin.envelope = envelope;
+    }
     PMPI_Isend(again.bytes.data(), bytes, MPI_PACKED, 0, it.status.MPI_TAG, all.self,
                &again.request);
     PMPI_Mprobe(0, it.status.MPI_TAG, all.self, &it.message, MPI_STATUS_IGNORE);
-    it.source = it.status.MPI_SOURCE;
+    it.origin.source = it.status.MPI_SOURCE;
+}
+
+// Whether it may be an envelope: only processes of this node send such.
+bool may_be_envelope(const MPI_Status &status, MPI_Comm comm)
+{
+    return bytes_of(status) == Envelope::wire_bytes && place_of(status.MPI_SOURCE, comm) != nobody;
 }
 
 // Takes a message out of the MPI's queue.
 int take_from_mpi(const Source &from, int *found, Held &it)
 {
-    it.comm = from.comm;
-    it.source = source_is_right;
+    it.origin = {from.comm};
     const int error = PMPI_Improbe(from.rank, from.tag, from.comm, found, &it.message, &it.status);
-    if (error == MPI_SUCCESS && *found && bytes_of(it.status) == Envelope::wire_bytes)
-        look_into(it);
+    if (error == MPI_SUCCESS && *found && may_be_envelope(it.status, from.comm))
+        look_into(it, place_of(it.status.MPI_SOURCE, from.comm));
     return error;
 }
 
@@ -109,33 +130,58 @@ std::list<Held>::iterator find(const Source &from)
                         [&](const Held &each) { return each.fits(from); });
 }
 
-// The program takes a held message: if it has come through `self`, its errors are still told to the
-// handler of the program's communicator. (Until the next is taken: then to the next one's.)
-void inherit_handler(const Held &it)
+// The program receives a message that it has matched.
+Origin take_matched(MPI_Message message)
 {
-    MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
-    if (it.source == source_is_right || PMPI_Comm_get_errhandler(it.comm, &handler) != MPI_SUCCESS)
-        return;
-    PMPI_Comm_set_errhandler(table().self, handler);
-    if (handler != MPI_ERRORS_ARE_FATAL && handler != MPI_ERRORS_RETURN)
-        PMPI_Errhandler_free(&handler);
+    Origin origin{MPI_COMM_WORLD};
+    const auto found = table().matched.find(key_of(message));
+    if (found == table().matched.end())
+        return origin;
+    origin = found->second;
+    table().matched.erase(found);
+    return origin;
 }
 
-void remember_source(const Held &it)
+bool has_room(const Target &to)
 {
-    if (it.source != source_is_right)
-        table().sources[key_of(it.message)] = it.source;
+    MPI_Count bytes = 0;
+    PMPI_Type_size_x(to.type, &bytes);
+    return bytes * to.n >= Envelope::wire_bytes;
 }
 
-int forget_source(MPI_Message message)
-{
-    const auto found = table().sources.find(key_of(message));
-    if (found == table().sources.end())
-        return source_is_right;
-    const int source = found->second;
-    table().sources.erase(found);
-    return source;
-}
+// A message that is received now. The MPI must find no error with one that went through `self`: it
+// would tell the handler of that.
+class Received {
+public:
+    Received(const Origin &origin, const Target &to)
+        : origin_(origin),
+          to_(to),
+          found_{origin.source, origin.went_through_self() && !has_room(to)}
+    {
+        if (found_.is_truncated)
+            to_ = {table().nowhere.data(), Envelope::wire_bytes, MPI_PACKED};
+        if (origin.envelope)
+            note_received(*origin.envelope);
+    }
+    const Found &found() const { return found_; }
+
+    int begin(MPI_Message *message, MPI_Request *request) const
+    {
+        return PMPI_Imrecv(to_.at, to_.n, to_.type, message, request);
+    }
+    int receive(MPI_Message *message, MPI_Status *status) const
+    {
+        const int error = PMPI_Mrecv(to_.at, to_.n, to_.type, message, status);
+        if (origin_.went_through_self() && status != MPI_STATUS_IGNORE)
+            status->MPI_SOURCE = origin_.source;
+        return found_.is_truncated ? raise(origin_.comm, MPI_ERR_TRUNCATE) : error;
+    }
+
+private:
+    const Origin origin_;
+    Target to_;
+    const Found found_;
+};
 
 void tell(const MPI_Status &found, MPI_Status *status)
 {
@@ -144,12 +190,6 @@ void tell(const MPI_Status &found, MPI_Status *status)
     const int error = status->MPI_ERROR; // which only calls of several requests write
     *status = found;
     status->MPI_ERROR = error;
-}
-
-void correct(int source, MPI_Status *status)
-{
-    if (source != source_is_right && status != MPI_STATUS_IGNORE)
-        status->MPI_SOURCE = source;
 }
 
 } // namespace
@@ -163,21 +203,19 @@ class Matching {
 public:
     Matching() : lock_(table().mutex) {}
 
-    // Takes the oldest held message that fits. Whether there is one.
-    static bool take(const Source &from, MPI_Message *message, int *source)
+    // Takes the oldest held message that fits, if there is one.
+    static std::optional<Held> take(const Source &from)
     {
         const auto it = find(from);
         if (it == table().held.end())
-            return false;
-        inherit_handler(*it);
-        *message = it->message;
-        *source = it->source;
+            return {};
+        const Held taken = *it;
         table().held.erase(it);
-        return true;
+        return taken;
     }
 
 private:
-    const std::lock_guard<std::mutex> lock_;
+    const std::lock_guard<std::recursive_mutex> lock_;
 };
 
 int begin_in_mpi(const Target &to, const Source &from, MPI_Request *request)
@@ -187,30 +225,31 @@ int begin_in_mpi(const Target &to, const Source &from, MPI_Request *request)
 
 // Takes a held message, or begins by `start`.
 template <class Start> int begin_or_take(const Target &to, const Source &from, MPI_Request *request,
-                                         int *source, Start start)
+                                         Found *found, Start start)
 {
-    MPI_Message message = MPI_MESSAGE_NULL;
-    *source = source_is_right;
+    *found = {};
     if (!has_met_peers())
         return start();
     const Matching matching;
-    return Matching::take(from, &message, source)
-               ? PMPI_Imrecv(to.at, to.n, to.type, &message, request)
-               : start();
+    std::optional<Held> held = Matching::take(from);
+    if (!held)
+        return start();
+    const Received received(held->origin, to);
+    *found = received.found();
+    return received.begin(&held->message, request);
 }
 
 } // namespace
 
-int begin_receive(const Target &to, const Source &from, MPI_Request *request, int *source)
+int begin_receive(const Target &to, const Source &from, MPI_Request *request, Found *found)
 {
-    return begin_or_take(to, from, request, source,
-                         [&] { return begin_in_mpi(to, from, request); });
+    return begin_or_take(to, from, request, found, [&] { return begin_in_mpi(to, from, request); });
 }
 
 int start_receive(MPI_Request persistent, const Target &to, const Source &from,
-                  MPI_Request *request, int *source)
+                  MPI_Request *request, Found *found)
 {
-    return begin_or_take(to, from, request, source, [&] {
+    return begin_or_take(to, from, request, found, [&] {
         *request = persistent;
         return PMPI_Start(request);
     });
@@ -219,24 +258,22 @@ int start_receive(MPI_Request persistent, const Target &to, const Source &from,
 // With several threads nobody may take the message between the look and the receive.
 int receive(const Target &to, const Source &from, MPI_Status *status)
 {
-    MPI_Message message = MPI_MESSAGE_NULL;
+    std::optional<Held> held;
     MPI_Request request = MPI_REQUEST_NULL;
-    int source = source_is_right;
     if (!has_met_peers())
         return PMPI_Recv(to.at, to.n, to.type, from.rank, from.tag, from.comm, status);
     {
         const Matching matching;
-        if (!Matching::take(from, &message, &source) && has_threads())
+        held = Matching::take(from);
+        if (!held && has_threads())
             if (const int error = begin_in_mpi(to, from, &request); error != MPI_SUCCESS)
                 return error;
     }
     if (request != MPI_REQUEST_NULL)
         return wait_for(request, status);
-    if (message == MPI_MESSAGE_NULL)
+    if (!held)
         return PMPI_Recv(to.at, to.n, to.type, from.rank, from.tag, from.comm, status);
-    const int error = PMPI_Mrecv(to.at, to.n, to.type, &message, status);
-    correct(source, status);
-    return error;
+    return Received(held->origin, to).receive(&held->message, status);
 }
 
 int wait_for(MPI_Request request, MPI_Status *status)
@@ -249,24 +286,34 @@ int wait_for(MPI_Request request, MPI_Status *status)
 
 int receive_matched(const Target &to, MPI_Message *message, MPI_Status *status)
 {
-    int source = source_is_right;
+    Origin origin{MPI_COMM_WORLD};
     if (has_met_peers()) {
         const Matching matching;
-        source = forget_source(*message);
+        origin = take_matched(*message);
     }
-    const int error = PMPI_Mrecv(to.at, to.n, to.type, message, status);
-    correct(source, status);
-    return error;
+    return Received(origin, to).receive(message, status);
 }
 
-int begin_receive_matched(const Target &to, MPI_Message *message, MPI_Request *request, int *source)
+int begin_receive_matched(const Target &to, MPI_Message *message, MPI_Request *request,
+                          Found *found)
 {
-    *source = source_is_right;
+    Origin origin{MPI_COMM_WORLD};
     if (has_met_peers()) {
         const Matching matching;
-        *source = forget_source(*message);
+        origin = take_matched(*message);
     }
-    return PMPI_Imrecv(to.at, to.n, to.type, message, request);
+    const Received received(origin, to);
+    *found = received.found();
+    return received.begin(message, request);
+}
+
+MPI_Comm communicator_of(MPI_Message message)
+{
+    if (!has_met_peers())
+        return MPI_COMM_WORLD;
+    const Matching matching;
+    const auto found = table().matched.find(key_of(message));
+    return found == table().matched.end() ? MPI_COMM_WORLD : found->second.comm;
 }
 
 // ---- probes -------------------------------------------------------------------------------------
@@ -280,7 +327,7 @@ int probe_now(const Source &from, int *found, MPI_Status *status)
         const int error = PMPI_Iprobe(from.rank, from.tag, from.comm, found, &seen);
         if (error != MPI_SUCCESS || !*found)
             return error;
-        if (bytes_of(seen) != Envelope::wire_bytes) {
+        if (!may_be_envelope(seen, from.comm)) {
             tell(seen, status);
             return MPI_SUCCESS;
         }
@@ -298,19 +345,16 @@ int probe_now(const Source &from, int *found, MPI_Status *status)
 int take_now(const Source &from, int *found, MPI_Message *message, MPI_Status *status)
 {
     const Matching matching;
-    Held taken{};
+    std::optional<Held> taken = Matching::take(from);
     *found = 1;
-    if (const auto it = find(from); it != table().held.end()) {
-        taken = *it;
-        table().held.erase(it);
-    } else if (const int error = take_from_mpi(from, found, taken);
-               error != MPI_SUCCESS || !*found) {
-        return error;
-    }
-    inherit_handler(taken);
-    *message = taken.message;
-    remember_source(taken);
-    tell(taken.status, status);
+    if (!taken)
+        if (const int error = take_from_mpi(from, found, taken.emplace());
+            error != MPI_SUCCESS || !*found)
+            return error;
+    *message = taken->message;
+    if (*message != MPI_MESSAGE_NO_PROC)
+        table().matched[key_of(*message)] = taken->origin;
+    tell(taken->status, status);
     return MPI_SUCCESS;
 }
 
@@ -325,7 +369,10 @@ void forget_held(MPI_Comm comm)
     if (!has_met_peers())
         return;
     const Matching matching;
-    std::erase_if(table().held, [&](const Held &each) { return each.comm == comm; });
+    std::erase_if(table().held, [&](const Held &each) { return each.origin.comm == comm; });
+    for (auto &[message, origin] : table().matched)
+        if (origin.comm == comm)
+            origin.comm = MPI_COMM_WORLD;
 }
 
 void forget_held()

@@ -22,21 +22,30 @@ struct Target {
     MPI_Datatype type;
 };
 
+// What a probe has passed through another communicator has lost its source.
+constexpr int source_is_right = MPI_UNDEFINED;
+
+// What a nonblocking receive has found among the held messages.
+struct Found {
+    int source = source_is_right; // otherwise the rank that belongs in the status
+    // The target has no room for it. The MPI writes it elsewhere, and tells no error.
+    bool is_truncated = false;
+};
+
+// The communicator's handler has heard of an error.
 int receive(const Target &to, const Source &from, MPI_Status *status);
 int receive_matched(const Target &to, MPI_Message *message, MPI_Status *status);
 // After an error, too, the request is gone.
 int wait_for(MPI_Request request, MPI_Status *status);
 
-// What a probe has passed through another communicator has lost its source.
-constexpr int source_is_right = MPI_UNDEFINED;
-
-// `*source` becomes the rank that belongs in the status, or source_is_right.
-int begin_receive(const Target &to, const Source &from, MPI_Request *request, int *source);
+int begin_receive(const Target &to, const Source &from, MPI_Request *request, Found *found);
 // The same by a persistent request, which has the same arguments, unless a held message fits.
 int start_receive(MPI_Request persistent, const Target &to, const Source &from,
-                  MPI_Request *request, int *source);
+                  MPI_Request *request, Found *found);
 int begin_receive_matched(const Target &to, MPI_Message *message, MPI_Request *request,
-                          int *source);
+                          Found *found);
+// Of a matched message: MPI_COMM_WORLD where it is not known.
+MPI_Comm communicator_of(MPI_Message message);
 
 // `*found` 0: there is none yet.
 int probe_now(const Source &from, int *found, MPI_Status *status);

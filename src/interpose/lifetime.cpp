@@ -6,6 +6,7 @@
 #include "interpose/reference.hpp"
 #include "interpose/report.hpp"
 #include "interpose/shape.hpp"
+#include "interpose/together.hpp"
 
 using namespace heddle::interpose;
 
@@ -44,6 +45,7 @@ int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 int MPI_Finalize()
 {
     finish_all();
+    forget_all_members();
     forget_held();
     release_imports();
     part_from_peers();

@@ -48,6 +48,8 @@ interpose_sources = \
     src/interpose/report.hpp \
     src/interpose/shape.cpp \
     src/interpose/shape.hpp \
+    src/interpose/together.cpp \
+    src/interpose/together.hpp \
     src/interpose/type_ref.hpp \
     src/interpose/waiting.cpp \
     src/interpose/windows.cpp

@@ -17,14 +17,20 @@ static_assert(sizeof end_of_notice == Notice::end_bytes);
 
 // ---- sent ---------------------------------------------------------------------------------------
 
-namespace {
-
 std::unique_ptr<Reference> reference_for(const Data &data, int to, MPI_Comm comm)
 {
     const bool may_be =
         has_met_peers() && data.bytes() >= Reference::least_bytes && is_device_memory(data.near());
     return may_be ? Reference::make(data.bytes(), data.near(), place_of(to, comm)) : nullptr;
 }
+
+std::unique_ptr<Reference> letter_for(const Data &data, int to, MPI_Comm comm)
+{
+    const bool may_be = has_met_peers() && data.bytes() == Envelope::wire_bytes;
+    return may_be ? Reference::make_letter(place_of(to, comm)) : nullptr;
+}
+
+namespace {
 
 Staging staging_for(const Data &data)
 {
@@ -33,11 +39,9 @@ Staging staging_for(const Data &data)
 
 } // namespace
 
-Outgoing::Outgoing(Data what) : data_(std::move(what)), staging_(staging_for(data_)) {}
-
-Outgoing::Outgoing(Data what, int to, MPI_Comm comm)
+Outgoing::Outgoing(Data what, std::unique_ptr<Reference> reference)
     : data_(std::move(what)),
-      reference_(reference_for(data_, to, comm)),
+      reference_(std::move(reference)),
       staging_(reference_ ? Staging() : staging_for(data_))
 {
 }
@@ -49,6 +53,33 @@ const void *Outgoing::handed_on() const
     count(Count::by_reference);
     reference_->note_sent();
     return reference_->wire();
+}
+
+namespace {
+
+// Errors that the MPI finds before it sends.
+bool is_refusal(int error)
+{
+    int error_class = MPI_SUCCESS;
+    PMPI_Error_class(error, &error_class);
+    return error_class == MPI_ERR_RANK || error_class == MPI_ERR_TAG ||
+           error_class == MPI_ERR_COMM || error_class == MPI_ERR_ARG ||
+           error_class == MPI_ERR_REQUEST;
+}
+
+} // namespace
+
+int Outgoing::heard(int error) const
+{
+    if (error != MPI_SUCCESS && is_refusal(error))
+        take_back();
+    return error;
+}
+
+void Outgoing::take_back() const
+{
+    if (reference_)
+        reference_->note_not_sent();
 }
 
 // ---- received -----------------------------------------------------------------------------------
@@ -84,23 +115,24 @@ int Incoming::receive_matched(MPI_Message *message, MPI_Status *status) const
 {
     MPI_Status own;
     MPI_Status &found = status == MPI_STATUS_IGNORE ? own : *status;
+    const MPI_Comm comm = communicator_of(*message);
     const int result = interpose::receive_matched(to_, message, &found);
-    return unpack(result, found, MPI_COMM_WORLD);
+    return unpack(result, found, comm);
 }
 
 int Incoming::begin(const Source &from, MPI_Request *request) const
 {
-    return begin_receive(to_, from, request, &source_);
+    return begin_receive(to_, from, request, &found_);
 }
 
 int Incoming::begin_matched(MPI_Message *message, MPI_Request *request) const
 {
-    return begin_receive_matched(to_, message, request, &source_);
+    return begin_receive_matched(to_, message, request, &found_);
 }
 
 int Incoming::start(MPI_Request persistent, const Source &from, MPI_Request *request) const
 {
-    return start_receive(persistent, to_, from, request, &source_);
+    return start_receive(persistent, to_, from, request, &found_);
 }
 
 int Incoming::finish(MPI_Request request, MPI_Status *status, MPI_Comm comm) const
@@ -143,8 +175,10 @@ bool Incoming::is_notice(int64_t received) const
 int Incoming::unpacking(MPI_Status &status, std::vector<heddle_move> &moves) const
 {
     const int64_t received = bytes_of(status);
-    if (source_ != source_is_right)
-        status.MPI_SOURCE = source_;
+    if (found_.source != source_is_right)
+        status.MPI_SOURCE = found_.source;
+    if (found_.is_truncated)
+        return MPI_ERR_TRUNCATE;
     if (has_met_peers() && received == Envelope::wire_bytes) {
         Envelope::Wire room;
         const std::byte *const wire = look(0, received, room.data());
@@ -208,6 +242,24 @@ int Notice::begin(int64_t bytes_of_message, Peer to, MPI_Comm comm, MPI_Request 
     write(bytes_of_message);
     const Packed packed(bytes_of_message + end_bytes);
     return PMPI_Isend(text_.data(), packed.count(), packed.type(), to.rank, to.tag, comm, request);
+}
+
+// The type is asked only about what is as long as a notice.
+bool Notice::is_in(const void *buffer, int64_t count, MPI_Datatype type, const MPI_Status &status)
+{
+    const int64_t received = bytes_of(status);
+    if (received < end_bytes)
+        return false;
+    const ShapePtr shape = shape_of(type);
+    if (!shape || count * shape->info().size < received)
+        return false;
+    const Data data{const_cast<void *>(buffer), count, shape};
+    if (shape->info().contiguous && !is_device_memory(data.first())) // which some MPIs take
+        return is_end(static_cast<const std::byte *>(data.first()) + received - end_bytes);
+    std::byte room[end_bytes];
+    const heddle_move last = {data.side(received - end_bytes), packed_side(room, end_bytes),
+                              end_bytes, HEDDLE_OP_REPLACE};
+    return received % 2 != 0 && transfer({last}) == MPI_SUCCESS && is_end(room);
 }
 
 bool Notice::is_end(const std::byte *last)

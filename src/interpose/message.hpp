@@ -21,9 +21,8 @@ struct Peer {
 // A buffer that is sent, and what the MPI gets in its place: packed bytes, or an envelope.
 class Outgoing {
 public:
-    // Always packed bytes.
-    explicit Outgoing(Data what);
-    Outgoing(Data what, int to, MPI_Comm comm);
+    // Without a reference: packed bytes.
+    explicit Outgoing(Data what, std::unique_ptr<Reference> reference = nullptr);
 
     bool failed() const { return staging_.failed(); }
     int64_t bytes() const { return data_.bytes(); }
@@ -36,12 +35,23 @@ public:
     // For the MPI. Once it is asked for, the MPI has it.
     const void *handed_on() const;
     int64_t bytes_handed_on() const { return reference_ ? Envelope::wire_bytes : bytes(); }
+    // The MPI has returned this error: if it has refused the arguments, nobody gets the message.
+    // Returns it.
+    int heard(int error) const;
+    // The MPI has cancelled it: nobody gets it.
+    void take_back() const;
+    // The MPI has ended a synchronous send, but perhaps for a probe alone.
+    bool may_be_probed() const { return reference_ && reference_->may_be_probed(); }
 
 private:
     const Data data_;
     const std::unique_ptr<Reference> reference_;
     const Staging staging_;
 };
+
+// A reference for a message of these data, or null. A letter is for those of an envelope's length.
+std::unique_ptr<Reference> reference_for(const Data &data, int to, MPI_Comm comm);
+std::unique_ptr<Reference> letter_for(const Data &data, int to, MPI_Comm comm);
 
 // As device_data, of a buffer that receives. Where envelopes may come (peers.hpp), host memory too,
 // if it has room for one.
@@ -83,13 +93,13 @@ private:
     const Target to_;
     const bool on_device_;
     // Of what has come last.
-    mutable int source_ = source_is_right;
+    mutable Found found_;
     mutable std::unique_ptr<Reading> reading_;
 };
 
 // Tells the receiver of a message that it does not come. The notice is longer than the message: a
-// receive of the message's own length ends with MPI_ERR_TRUNCATE. A longer one into device memory
-// knows the notice by its end. A longer one into host memory does not.
+// receive of the message's own length ends with MPI_ERR_TRUNCATE. A longer one knows the notice by
+// its end, unless the MPI receives into host memory by a request of its own.
 class Notice {
 public:
     // Both return what MPI returned. The notice lives until MPI has sent it.
@@ -99,6 +109,9 @@ public:
     static constexpr int64_t end_bytes = 61; // odd, so a notice is no whole number of most elements
     // Whether these are the last bytes of a notice.
     static bool is_end(const std::byte *last);
+    // Whether a blocking receive, by the MPI itself, has one in this buffer.
+    static bool is_in(const void *buffer, int64_t count, MPI_Datatype type,
+                      const MPI_Status &status);
 
 private:
     void write(int64_t bytes_of_message);

@@ -18,6 +18,8 @@ namespace heddle::interpose {
 int Operation::start_packing()
 {
     const std::vector<heddle_move> &moves = steps_->pack;
+    if (steps_->cannot_pack != MPI_SUCCESS)
+        return steps_->cannot_pack;
     if (moves.empty())
         return MPI_SUCCESS;
     return class_of(
@@ -45,12 +47,18 @@ void Operation::issue()
         end(error);
 }
 
-// The operation ends with the error, after the notice where there is one.
+// The operation ends with the error, after the notice where there is one. The handler hears of it
+// last: what it sends must not overtake the notice.
 void Operation::fail_packing(int error)
 {
-    end(told(error));
-    if (!steps_->issue_notice || comm_ != steps_->comm)
-        return;
+    end(error);
+    if (steps_->issue_notice && comm_ == steps_->comm)
+        begin_notice();
+    tell(error);
+}
+
+void Operation::begin_notice()
+{
     const bool is_first = !steps_->issue_also;
     int issued = is_first ? steps_->issue_notice(&inner_) : steps_->issue(&inner_);
     if (issued == MPI_SUCCESS && !is_first)
@@ -59,18 +67,20 @@ void Operation::fail_packing(int error)
         state_ = State::running;
 }
 
-// The handler has heard of the error.
-int Operation::told(int error) const
+void Operation::tell(int error) const
 {
-    if (error == MPI_SUCCESS)
-        return error;
     if (steps_->file != MPI_FILE_NULL)
         PMPI_File_call_errhandler(steps_->file, error);
     else if (steps_->win != MPI_WIN_NULL)
         PMPI_Win_call_errhandler(steps_->win, error);
     else
         raise(comm_, error);
-    return error;
+}
+
+void Operation::end_and_tell(int error)
+{
+    end(error);
+    tell(error);
 }
 
 void Operation::cancel()
@@ -81,7 +91,7 @@ void Operation::cancel()
         heddle_wait(&transfer_);
         cancelled_ = 1;
         end(MPI_SUCCESS);
-    } else if (state_ == State::running) {
+    } else if (state_ == State::running && !inner_is_done_) {
         PMPI_Cancel(&inner_);
         may_be_cancelled_ = true;
     }
@@ -106,13 +116,21 @@ bool Operation::has_moved()
         if (error != MPI_SUCCESS)
             also_ = MPI_REQUEST_NULL;
     }
-    return inner_is_done_ && also_ == MPI_REQUEST_NULL;
+    return inner_is_done_ && also_ == MPI_REQUEST_NULL && (error_ != MPI_SUCCESS || !goes_on());
+}
+
+// A cancelled one does not.
+bool Operation::goes_on()
+{
+    if (may_be_cancelled_) // Open MPI 4.1 says anything of requests of files
+        PMPI_Test_cancelled(&status_, &cancelled_);
+    return !cancelled_ && steps_->goes_on && steps_->goes_on();
 }
 
 void Operation::begin_unpacking()
 {
-    if (may_be_cancelled_) // Open MPI 4.1 says anything of requests of files
-        PMPI_Test_cancelled(&status_, &cancelled_);
+    if (cancelled_ && steps_->cancelled)
+        steps_->cancelled();
     std::vector<heddle_move> moves;
     int error = MPI_SUCCESS;
     if (steps_->unpack && !cancelled_)
@@ -122,7 +140,7 @@ void Operation::begin_unpacking()
         error = class_of(
             heddle_transfer_begin(moves.data(), static_cast<int64_t>(moves.size()), &transfer_));
     if (error != MPI_SUCCESS)
-        end(told(error));
+        end_and_tell(error);
 }
 
 // Behind packing.
@@ -137,7 +155,7 @@ void Operation::move_on()
         int done = 0;
         const int error = heddle_test(&transfer_, &done);
         if (error != HEDDLE_SUCCESS)
-            end(told(class_of(error)));
+            end_and_tell(class_of(error));
         else if (done)
             end(MPI_SUCCESS);
     }
@@ -192,7 +210,7 @@ public:
         int error = MPI_SUCCESS;
         {
             const std::lock_guard lock(mutex_);
-            const Inside inside;
+            const Busy busy(*operation);
             error = start(*operation, packs_now);
             if (error == MPI_SUCCESS) {
                 under_way_.push_back(operation);
@@ -208,15 +226,13 @@ public:
 
     void progress()
     {
-        if (inside_)
-            return; // called by an error handler of the program's
         std::vector<OperationPtr> ended;
         {
             const std::unique_lock lock(mutex_, std::try_to_lock);
             if (!lock.owns_lock())
-                return; // another thread does it
-            const Inside inside;
+                return;             // another thread does it
             bool must_wait = false; // what is behind one that is being packed
+            const Walk walk(*this);
             for (const OperationPtr &each : under_way_)
                 advance(*each, must_wait);
             ended = take_ended();
@@ -227,17 +243,15 @@ public:
 
     void flush()
     {
-        if (packing_count_.load() == 0 || inside_)
+        if (packing_count_.load() == 0)
             return;
         const std::lock_guard lock(mutex_);
-        const Inside inside;
         flush_locked();
     }
 
     bool while_running(const Operation &operation, const std::function<void()> &act)
     {
         const std::lock_guard lock(mutex_);
-        const Inside inside;
         if (operation.state_ != Operation::State::running)
             return false;
         act();
@@ -246,7 +260,7 @@ public:
 
     void forget_communicator(MPI_Comm comm)
     {
-        if (under_way_count_.load() == 0 || inside_)
+        if (under_way_count_.load() == 0)
             return;
         const std::lock_guard lock(mutex_);
         for (const OperationPtr &each : under_way_)
@@ -282,10 +296,27 @@ public:
     bool is_any_under_way() const { return under_way_count_.load() != 0; }
 
 private:
-    // The thread holds the lock of all operations.
-    struct Inside {
-        Inside() { inside_ = true; }
-        ~Inside() { inside_ = false; }
+    // The thread deals with that operation.
+    class Busy {
+    public:
+        explicit Busy(Operation &operation) : operation_(operation) { operation_.is_busy_ = true; }
+        Busy(const Busy &) = delete;
+        Busy &operator=(const Busy &) = delete;
+        ~Busy() { operation_.is_busy_ = false; }
+
+    private:
+        Operation &operation_;
+    };
+    // The thread walks over all operations: whoever comes in again leaves them in the list.
+    class Walk {
+    public:
+        explicit Walk(Operations &all) : all_(all) { ++all_.walks_; }
+        Walk(const Walk &) = delete;
+        Walk &operator=(const Walk &) = delete;
+        ~Walk() { --all_.walks_; }
+
+    private:
+        Operations &all_;
     };
 
     // Returns the error of an operation that has ended already.
@@ -314,9 +345,11 @@ private:
 
     void flush_locked()
     {
+        const Walk walk(*this);
         for (const OperationPtr &each : under_way_) {
-            if (each->state_ != Operation::State::packing)
+            if (each->state_ != Operation::State::packing || each->is_busy_)
                 continue;
+            const Busy busy(*each);
             const int error = heddle_wait(&each->transfer_);
             packing_count_.fetch_sub(1);
             if (error == HEDDLE_SUCCESS)
@@ -328,6 +361,9 @@ private:
 
     void advance(Operation &operation, bool &must_wait)
     {
+        if (operation.is_busy_)
+            return;
+        const Busy busy(operation);
         const bool was_packing = operation.state_ == Operation::State::packing;
         operation.cancel();
         if (was_packing && operation.state_ == Operation::State::packing) {
@@ -343,15 +379,18 @@ private:
         operation.move_on();
     }
 
+    // What has ended, and is not complete.
     std::vector<OperationPtr> take_ended()
     {
         std::vector<OperationPtr> ended;
-        std::erase_if(under_way_, [&](const OperationPtr &each) {
-            const bool has_ended = each->state_ == Operation::State::ended;
-            if (has_ended)
-                ended.push_back(each);
-            return has_ended;
-        });
+        for (const OperationPtr &each : under_way_) {
+            if (each->state_ != Operation::State::ended || each->is_busy_ || each->is_taken_)
+                continue;
+            each->is_taken_ = true;
+            ended.push_back(each);
+        }
+        if (walks_ == 1)
+            std::erase_if(under_way_, [](const OperationPtr &each) { return each->is_taken_; });
         return ended;
     }
 
@@ -364,15 +403,13 @@ private:
         }
     }
 
-    static thread_local bool inside_;
-    std::mutex mutex_;
+    std::recursive_mutex mutex_;
+    int walks_ = 0;                     // of the thread that holds the lock
     std::list<OperationPtr> under_way_; // in the order in which they were begun
     std::atomic<int> under_way_count_{0}, packing_count_{0}, table_count_{0};
     std::mutex table_mutex_;
     std::unordered_map<HandleKey, OperationPtr> table_;
 };
-
-thread_local bool Operations::inside_ = false;
 
 int Callbacks::free(void *state)
 {

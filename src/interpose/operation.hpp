@@ -5,7 +5,9 @@
 //
 // Locks: one for all operations, held while they move on, and one for the table of requests, which
 // is never held while MPI is called. MPI's callbacks take the second alone, for they may run with
-// locks of the MPI's own.
+// locks of the MPI's own. An error handler of the program's runs with the first held, and may call
+// MPI: the same thread comes in again, and leaves the operation alone that the handler is called
+// for.
 #pragma once
 
 #include "interpose/data.hpp"
@@ -25,6 +27,8 @@ struct Steps {
     MPI_File file = MPI_FILE_NULL;
     MPI_Win win = MPI_WIN_NULL;
     std::vector<heddle_move> pack;
+    // Packing fails by this error, whatever is to be packed.
+    int cannot_pack = MPI_SUCCESS;
     // Calls MPI, which writes the inner request.
     std::function<int(MPI_Request *)> issue;
     // A second call, which has to end too; its status does not count. May be empty.
@@ -37,6 +41,10 @@ struct Steps {
     std::function<int(MPI_Status &, std::vector<heddle_move> &)> unpack;
     // All is unpacked, or never will be. May be empty.
     std::function<void()> ended;
+    // Whether the operation goes on, though MPI has moved all. May be empty.
+    std::function<bool()> goes_on;
+    // MPI has cancelled it. May be empty.
+    std::function<void()> cancelled;
     // The inner request is persistent: not freed when it has ended.
     bool keeps_inner = false;
     // Whether the inner request's status is the operation's.
@@ -69,9 +77,12 @@ private:
     void fail_packing(int error);
     void move_on();
     bool has_moved();
+    bool goes_on();
     void begin_unpacking();
     void end(int error);
-    int told(int error) const;
+    void begin_notice();
+    void tell(int error) const;
+    void end_and_tell(int error);
     void cancel();
 
     const std::shared_ptr<const Steps> steps_;
@@ -80,6 +91,8 @@ private:
     heddle_request *transfer_ = nullptr;
     MPI_Request inner_ = MPI_REQUEST_NULL, also_ = MPI_REQUEST_NULL, outer_ = MPI_REQUEST_NULL;
     bool inner_is_done_ = false, may_be_cancelled_ = false;
+    bool is_busy_ = false;  // moves on, perhaps in an error handler
+    bool is_taken_ = false; // has ended, and is being completed
     MPI_Status status_{};
     int cancelled_ = 0, error_ = MPI_SUCCESS;
     std::atomic<bool> wants_cancel_{false}, done_{false};

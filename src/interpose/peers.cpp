@@ -3,9 +3,11 @@
 
 #include "interpose/data.hpp"
 #include "interpose/operation.hpp"
+#include "interpose/report.hpp"
 
 #include "engine/immortal.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -122,6 +124,18 @@ void find_places(const std::vector<Card> &cards, const Card &own)
     }
 }
 
+// All must agree who takes part in a communicator's collectives (together.hpp).
+bool all_have_opened_all(const Card &own)
+{
+    const Peers &all = peers();
+    const auto closed = std::count(all.pages.begin(), all.pages.end(), nullptr);
+    int opened = closed <= (own.takes_part ? 1 : 0), all_opened = 0; // its own needs no opening
+    PMPI_Allreduce(&opened, &all_opened, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    if (!all_opened)
+        complain_once("a process cannot open another's memory: no message goes by reference");
+    return all_opened != 0;
+}
+
 // ---- who is who in a communicator ---------------------------------------------------------------
 
 using Members = std::vector<Place>;
@@ -188,6 +202,8 @@ void meet_peers()
     const std::vector<Card> cards = all_cards(own);
     all.magic = cards.front().magic;
     find_places(cards, own);
+    if (!all_have_opened_all(own))
+        all.own = nobody;
     PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_members, &all.key, nullptr);
     met.store(all.own != nobody);
 }

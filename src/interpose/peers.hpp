@@ -25,16 +25,36 @@ struct Export {
     int64_t offset; // of that piece
 };
 
+// What has become of a message of the page's owner.
+enum class SlotState : uint32_t { sent, read, probed };
+
+// A collective in which the page's owner failed (together.hpp).
+struct Failure {
+    uint64_t communicator, number, start;
+    bool operator==(const Failure &) const = default;
+};
+
 struct Page {
-    static constexpr int most_allocations = 32, most_slots = 1024;
+    static constexpr int most_allocations = 32, most_slots = 1024, letter_bytes = 51;
+    static constexpr uint32_t most_failures = 256;
 
     // By process: which of the owner's allocations it is asked to open, and which of its own the
     // owner has open. A bit for each.
     std::array<std::atomic<uint32_t>, most_places> asked, opened;
     // The owner's allocations. One is written before anybody is asked to open it.
     std::array<Export, most_allocations> exports;
-    // Messages of the owner's: 1 once its receiver has read it.
-    std::array<std::atomic<uint32_t>, most_slots> read;
+    // Messages of the owner's, which their receivers write: `probed` from the probe that took one
+    // out of the MPI's queue to its receive.
+    std::array<std::atomic<SlotState>, most_slots> slots;
+    // By process: 1 while it takes a message of the owner's for a probe. Until it has written the
+    // slot, the owner cannot know whether a synchronous send of its own has really ended.
+    std::array<std::atomic<uint32_t>, most_places> looking;
+    // The owner's, each written before it is counted; and how many others have noted, to which the
+    // owner belongs. After the last that has room, all its collectives are taken for failed.
+    std::array<Failure, most_failures> failures;
+    std::atomic<uint32_t> failure_count, failures_of_others;
+    // Messages so short that they lie here.
+    std::array<std::array<std::byte, letter_bytes>, most_slots> letters;
 };
 static_assert(std::atomic<uint32_t>::is_always_lock_free);
 

@@ -27,8 +27,17 @@ struct Owned {
 
 struct Persistent {
     std::shared_ptr<const Steps> steps;
+    Start start;
     MPI_Request outer = MPI_REQUEST_NULL;
 };
+
+// With what the other holds, too.
+std::shared_ptr<const void> both(std::shared_ptr<const void> first,
+                                 std::shared_ptr<const void> second)
+{
+    using Two = std::pair<std::shared_ptr<const void>, std::shared_ptr<const void>>;
+    return std::make_shared<Two>(std::move(first), std::move(second));
+}
 
 struct Table {
     std::mutex mutex;
@@ -47,7 +56,7 @@ Table &table() { return immortal<Table>(); }
 
 } // namespace
 
-void keep_persistent(MPI_Request inner, Steps steps)
+void keep_persistent(MPI_Request inner, Steps steps, Start start)
 {
     steps.keeps_inner = true;
     steps.keep = std::make_shared<Owned>(inner, std::move(steps.keep));
@@ -57,7 +66,7 @@ void keep_persistent(MPI_Request inner, Steps steps)
             return PMPI_Start(request);
         };
     const std::lock_guard lock(table().mutex);
-    table().all[key_of(inner)] = {std::make_shared<const Steps>(std::move(steps)),
+    table().all[key_of(inner)] = {std::make_shared<const Steps>(std::move(steps)), std::move(start),
                                   MPI_REQUEST_NULL};
     table().count.store(table().all.size());
 }
@@ -73,9 +82,17 @@ bool is_persistent(MPI_Request handle)
 int start_persistent(MPI_Request handle)
 {
     std::shared_ptr<const Steps> steps;
+    Start start;
     {
         const std::lock_guard lock(table().mutex);
         steps = table().find(handle)->steps;
+        start = table().find(handle)->start;
+    }
+    if (start) {
+        Steps own = *steps;
+        start(own);
+        own.keep = both(own.keep, steps->keep);
+        steps = std::make_shared<const Steps>(std::move(own));
     }
     MPI_Request outer = MPI_REQUEST_NULL;
     // A receive must not be behind what another thread packs: the next receive would overtake it.
@@ -112,6 +129,7 @@ void forget_communicator_of_persistent(MPI_Comm comm)
         Steps steps = *each.steps;
         steps.comm = MPI_COMM_WORLD;
         steps.issue_notice = nullptr; // it needs the communicator
+        each.start = nullptr;         // so does this
         each.steps = std::make_shared<const Steps>(std::move(steps));
     }
 }

@@ -8,9 +8,12 @@
 
 namespace heddle::interpose {
 
+// What one start does otherwise than the others: may change its steps.
+using Start = std::function<void(Steps &)>;
+
 // `inner` becomes the program's handle; `steps` is what each start does. Without `issue` it starts
 // `inner`.
-void keep_persistent(MPI_Request inner, Steps steps);
+void keep_persistent(MPI_Request inner, Steps steps, Start start = {});
 
 // Whether the handle is one of ours.
 bool is_persistent(MPI_Request handle);

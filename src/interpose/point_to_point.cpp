@@ -38,13 +38,39 @@ std::function<int(MPI_Request *)> notice_of(const Outgoing *message, Peer to, MP
     };
 }
 
-// Whether a message goes as an envelope, if it can. Of synchronous sends none does: to look into an
-// envelope for a probe would end the send. Nor of buffered ones, which have room for themselves.
-enum class Way : uint8_t { any, packed };
+// How a message goes. Buffered ones have room for themselves: never as an envelope. To look into a
+// message for a probe ends a synchronous send, so those go on until it is received.
+enum class Way : uint8_t { any, synchronous, packed };
 
-Outgoing outgoing(Way way, Data data, int to, MPI_Comm comm)
+template <Way way> std::unique_ptr<Reference> reference_to(int to, const Data &data, MPI_Comm comm)
 {
-    return way == Way::any ? Outgoing(std::move(data), to, comm) : Outgoing(std::move(data));
+    if (way == Way::packed)
+        return nullptr;
+    return way == Way::synchronous && data.bytes() == Envelope::wire_bytes
+               ? letter_for(data, to, comm)
+               : reference_for(data, to, comm);
+}
+
+// Data that are not for the MPI as they are. A probe would look into host memory, too.
+template <Way way>
+std::optional<Data> data_sent(int to, const void *buffer, int64_t count, MPI_Datatype type)
+{
+    std::optional<Data> data = data_to(to, buffer, count, type);
+    if (way != Way::synchronous || data || !has_met_peers() || to == MPI_PROC_NULL || count <= 0)
+        return data;
+    MPI_Count bytes = 0;
+    PMPI_Type_size_x(type, &bytes);
+    return bytes * count == Envelope::wire_bytes ? any_data(buffer, count, type) : std::nullopt;
+}
+
+// While a synchronous send goes on, though it has ended for the MPI.
+void wait_for_receive(const Outgoing &message)
+{
+    int found = 0;
+    for (Patience patience; message.may_be_probed(); patience.wait()) {
+        progress();
+        PMPI_Iprobe(0, 0, MPI_COMM_SELF, &found, MPI_STATUS_IGNORE); // so does the MPI
+    }
 }
 
 // ---- receives that no envelope fits into --------------------------------------------------------
@@ -61,26 +87,63 @@ template <class Int> Target target(void *buffer, Int n, MPI_Datatype type)
     return {buffer, n <= INT_MAX ? static_cast<int>(n) : 0, type};
 }
 
+// By `receive`, which blocks. The sender's device may have failed.
+template <class Int, class Receive> int receive_by_mpi(void *buffer, Int n, MPI_Datatype type,
+                                                       MPI_Comm comm, MPI_Status *status,
+                                                       Receive receive)
+{
+    MPI_Status own;
+    MPI_Status *const found = status == MPI_STATUS_IGNORE ? &own : status;
+    if (!device_is_open())
+        return receive(status);
+    const int result = receive(found);
+    return result == MPI_SUCCESS && Notice::is_in(buffer, n, type, *found)
+               ? raise(comm, MPI_ERR_OTHER)
+               : result;
+}
+
 template <auto down, class Int> int receive_untouched(void *buffer, Int n, MPI_Datatype type,
                                                       const Source &from, MPI_Status *status)
 {
     count(Count::passed);
     if (!has_met_peers())
-        return down(buffer, n, type, from.rank, from.tag, from.comm, status);
+        return receive_by_mpi(buffer, n, type, from.comm, status, [&](MPI_Status *found) {
+            return down(buffer, n, type, from.rank, from.tag, from.comm, found);
+        });
     return may_receive(n, type) ? receive(target(buffer, n, type), from, status)
                                 : raise(from.comm, MPI_ERR_TYPE);
+}
+
+// A receive of a held message that the target has no room for ends with this error. `*request` is
+// the MPI's, and becomes the operation's.
+int begin_truncated(MPI_Comm comm, const Found &found, MPI_Request *request)
+{
+    Steps steps;
+    steps.comm = comm;
+    steps.issue = [inner = *request](MPI_Request *begun) {
+        *begun = inner;
+        return MPI_SUCCESS;
+    };
+    steps.unpack = [=](MPI_Status &status, std::vector<heddle_move> &) {
+        status.MPI_SOURCE = found.source;
+        return MPI_ERR_TRUNCATE;
+    };
+    steps.has_status = true;
+    return begin(std::make_shared<const Steps>(std::move(steps)), true, request);
 }
 
 template <auto down, class Int> int begin_receive_untouched(void *buffer, Int n, MPI_Datatype type,
                                                             const Source &from,
                                                             MPI_Request *request)
 {
-    int source = source_is_right; // a message that has lost it is too long
     count(Count::passed);
     if (!has_met_peers())
         return down(buffer, n, type, from.rank, from.tag, from.comm, request);
-    return may_receive(n, type) ? begin_receive(target(buffer, n, type), from, request, &source)
-                                : raise(from.comm, MPI_ERR_TYPE);
+    if (!may_receive(n, type))
+        return raise(from.comm, MPI_ERR_TYPE);
+    Found found;
+    const int error = begin_receive(target(buffer, n, type), from, request, &found);
+    return found.is_truncated ? begin_truncated(from.comm, found, request) : error;
 }
 
 // ---- blocking -----------------------------------------------------------------------------------
@@ -89,19 +152,23 @@ template <auto down, Way way, class Int>
 int send(const void *buffer, Int n, MPI_Datatype type, int to, int tag, MPI_Comm comm)
 {
     flush();
-    std::optional<Data> data = data_to(to, buffer, n, type);
+    std::optional<Data> data = data_sent<way>(to, buffer, n, type);
     if (!data) {
         count(Count::passed);
         return down(buffer, n, type, to, tag, comm);
     }
     count(Count::staged);
-    const Outgoing message = outgoing(way, *std::move(data), to, comm);
+    const Outgoing message(*data, reference_to<way>(to, *data, comm));
     if (message.failed())
         return raise(comm, MPI_ERR_NO_MEM);
     if (const int error = message.pack(); error != MPI_SUCCESS)
         return refuse(message, error, {to, tag}, comm);
     const Packed packed(message.bytes_handed_on());
-    return down(message.handed_on(), packed.count(), packed.type(), to, tag, comm);
+    const int error =
+        message.heard(down(message.handed_on(), packed.count(), packed.type(), to, tag, comm));
+    if (way == Way::synchronous && error == MPI_SUCCESS)
+        wait_for_receive(message);
+    return error;
 }
 
 template <auto down, class Int> int receive(void *buffer, Int n, MPI_Datatype type, int from,
@@ -126,9 +193,11 @@ template <auto down, class Int> int matched_receive(void *buffer, Int n, MPI_Dat
     if (!data) {
         count(Count::passed);
         if (!has_met_peers())
-            return down(buffer, n, type, matched, status);
+            return receive_by_mpi(buffer, n, type, MPI_COMM_WORLD, status, [&](MPI_Status *found) {
+                return down(buffer, n, type, matched, found);
+            });
         return may_receive(n, type) ? receive_matched(target(buffer, n, type), matched, status)
-                                    : raise(MPI_COMM_WORLD, MPI_ERR_TYPE);
+                                    : raise(communicator_of(*matched), MPI_ERR_TYPE);
     }
     count(Count::staged);
     const Incoming message(*std::move(data));
@@ -154,9 +223,13 @@ template <class Int> class Out {
 public:
     explicit Out(const Arguments<Int> &program) : program_(program)
     {
-        if (std::optional<Data> data =
-                data_to(program.other.rank, program.buffer, program.n, program.type))
-            message_.emplace(*std::move(data), program.other.rank, program.comm);
+        std::optional<Data> data =
+            data_to(program.other.rank, program.buffer, program.n, program.type);
+        if (!data)
+            return;
+        std::unique_ptr<Reference> reference =
+            reference_for(*data, program.other.rank, program.comm);
+        message_.emplace(*std::move(data), std::move(reference));
     }
     // A copy, for what is received goes to the same buffer.
     Out(const Arguments<Int> &program, Data data) : program_(program)
@@ -174,8 +247,8 @@ public:
             return down(program_.buffer, program_.n, program_.type, to.rank, to.tag, program_.comm,
                         request);
         const Packed packed(message_->bytes_handed_on());
-        return down(message_->handed_on(), packed.count(), packed.type(), to.rank, to.tag,
-                    program_.comm, request);
+        return message_->heard(down(message_->handed_on(), packed.count(), packed.type(), to.rank,
+                                    to.tag, program_.comm, request));
     }
     // The other process receives this instead.
     int begin_notice(Notice &notice, MPI_Request *request) const
@@ -269,9 +342,12 @@ int exchange_or_pass(const Arguments<Int> &sent, const Arguments<Int> &received,
     if (out.is_staged() || in.is_staged() || has_met_peers())
         return exchange(out, in, sent.comm, status);
     count(Count::passed);
-    return down(sent.buffer, sent.n, sent.type, sent.other.rank, sent.other.tag, received.buffer,
-                received.n, received.type, received.other.rank, received.other.tag, sent.comm,
-                status);
+    return receive_by_mpi(
+        received.buffer, received.n, received.type, sent.comm, status, [&](MPI_Status *found) {
+            return down(sent.buffer, sent.n, sent.type, sent.other.rank, sent.other.tag,
+                        received.buffer, received.n, received.type, received.other.rank,
+                        received.other.tag, sent.comm, found);
+        });
 }
 
 // What is to be copied before the same buffer receives.
@@ -364,29 +440,40 @@ int begin_replace(const Arguments<Int> &sent, const Arguments<Int> &received, MP
 
 // ---- nonblocking and persistent -----------------------------------------------------------------
 
+// What an operation does to send the message.
+template <auto down, Way way>
+void add_sending(Steps &steps, const std::shared_ptr<const Outgoing> &message, Peer to)
+{
+    steps.pack = {message->packing()};
+    steps.issue = [=, comm = steps.comm, message = message.get()](MPI_Request *inner) {
+        const Packed packed(message->bytes_handed_on());
+        return message->heard(down(message->handed_on(), packed.count(), packed.type(), to.rank,
+                                   to.tag, comm, inner));
+    };
+    steps.issue_notice = notice_of(message.get(), to, steps.comm);
+    steps.cancelled = [message = message.get()] { message->take_back(); };
+    if (way == Way::synchronous)
+        steps.goes_on = [message = message.get()] { return message->may_be_probed(); };
+    steps.keep = message;
+}
+
 template <auto down, Way way, class Int> int begin_send(const void *buffer, Int n,
                                                         MPI_Datatype type, int to, int tag,
                                                         MPI_Comm comm, MPI_Request *request)
 {
-    std::optional<Data> data = data_to(to, buffer, n, type);
+    std::optional<Data> data = data_sent<way>(to, buffer, n, type);
     if (!data) {
         flush();
         count(Count::passed);
         return down(buffer, n, type, to, tag, comm, request);
     }
-    const std::shared_ptr<const Outgoing> message(
-        new Outgoing(outgoing(way, *std::move(data), to, comm)));
+    const auto message =
+        std::make_shared<const Outgoing>(*data, reference_to<way>(to, *data, comm));
     if (message->failed())
         return raise(comm, MPI_ERR_NO_MEM);
     Steps steps;
     steps.comm = comm;
-    steps.pack.push_back(message->packing());
-    steps.issue = [=, message = message.get()](MPI_Request *inner) {
-        const Packed packed(message->bytes_handed_on());
-        return down(message->handed_on(), packed.count(), packed.type(), to, tag, comm, inner);
-    };
-    steps.issue_notice = notice_of(message.get(), {to, tag}, comm);
-    steps.keep = message;
+    add_sending<down, way>(steps, message, {to, tag});
     return begin(std::make_shared<const Steps>(std::move(steps)), false, request);
 }
 
@@ -416,19 +503,21 @@ template <auto down, class Int> int begin_matched_receive(void *buffer, Int n, M
     std::optional<Data> data =
         *matched == MPI_MESSAGE_NO_PROC ? std::nullopt : received_data(buffer, n, type);
     if (!data) {
-        int source = source_is_right;
         count(Count::passed);
         if (!has_met_peers())
             return down(buffer, n, type, matched, request);
-        return may_receive(n, type)
-                   ? begin_receive_matched(target(buffer, n, type), matched, request, &source)
-                   : raise(MPI_COMM_WORLD, MPI_ERR_TYPE);
+        const MPI_Comm comm = communicator_of(*matched);
+        if (!may_receive(n, type))
+            return raise(comm, MPI_ERR_TYPE);
+        Found found;
+        const int error = begin_receive_matched(target(buffer, n, type), matched, request, &found);
+        return found.is_truncated ? begin_truncated(comm, found, request) : error;
     }
     const auto message = std::make_shared<const Incoming>(*std::move(data));
     if (message->failed())
         return raise(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
     Steps steps;
-    steps.comm = MPI_COMM_WORLD;
+    steps.comm = communicator_of(*matched);
     steps.issue = [=, message = message.get()](MPI_Request *inner) { // at once
         return message->begin_matched(matched, inner);
     };
@@ -437,17 +526,30 @@ template <auto down, class Int> int begin_matched_receive(void *buffer, Int n, M
     return begin(std::make_shared<const Steps>(std::move(steps)), true, request);
 }
 
-// The data are packed at each start.
-template <auto down, class Int> int make_persistent_send(const void *buffer, Int n,
-                                                         MPI_Datatype type, int to, int tag,
-                                                         MPI_Comm comm, MPI_Request *request)
+// What one start does, if it sends by reference: a message of its own.
+template <auto begins, Way way> Start start_by_reference(const Data &data, Peer to)
 {
-    std::optional<Data> data = data_to(to, buffer, n, type);
+    return [=](Steps &steps) {
+        std::unique_ptr<Reference> reference = reference_to<way>(to.rank, data, steps.comm);
+        if (!reference)
+            return;
+        add_sending<begins, way>(steps,
+                                 std::make_shared<const Outgoing>(data, std::move(reference)), to);
+        steps.keeps_inner = false;
+    };
+}
+
+// The data are packed at each start. The program's handle is for those that go packed.
+template <auto down, auto begins, Way way, class Int>
+int make_persistent_send(const void *buffer, Int n, MPI_Datatype type, int to, int tag,
+                         MPI_Comm comm, MPI_Request *request)
+{
+    std::optional<Data> data = data_sent<way>(to, buffer, n, type);
     if (!data) {
         count(Count::passed);
         return down(buffer, n, type, to, tag, comm, request);
     }
-    const auto message = std::make_shared<const Outgoing>(*std::move(data));
+    const auto message = std::make_shared<const Outgoing>(*data);
     if (message->failed())
         return raise(comm, MPI_ERR_NO_MEM);
     const Packed packed(message->bytes());
@@ -460,7 +562,8 @@ template <auto down, class Int> int make_persistent_send(const void *buffer, Int
     steps.pack.push_back(message->packing());
     steps.issue_notice = notice_of(message.get(), {to, tag}, comm);
     steps.keep = message;
-    keep_persistent(*request, std::move(steps));
+    keep_persistent(*request, std::move(steps),
+                    has_met_peers() ? start_by_reference<begins, way>(*data, {to, tag}) : Start());
     return MPI_SUCCESS;
 }
 
@@ -475,11 +578,16 @@ template <auto down, class Int> int make_persistent_receive_untouched(const Targ
     const int error = down(to.at, n, to.type, from.rank, from.tag, from.comm, request);
     if (error != MPI_SUCCESS || !has_met_peers())
         return error;
+    const auto found = std::make_shared<Found>();
     Steps steps;
     steps.comm = from.comm;
     steps.issue = [=, handle = *request](MPI_Request *inner) {
-        int source = source_is_right;
-        return start_receive(handle, to, from, inner, &source);
+        return start_receive(handle, to, from, inner, found.get());
+    };
+    steps.unpack = [=](MPI_Status &status, std::vector<heddle_move> &) {
+        if (found->source != source_is_right)
+            status.MPI_SOURCE = found->source;
+        return found->is_truncated ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
     };
     steps.has_status = true;
     keep_persistent(*request, std::move(steps));
@@ -532,11 +640,12 @@ using namespace heddle::interpose;
     {                                                                                              \
         return begin_send<PMPI_##Name, Way::way>(buffer, n, type, to, tag, comm, request);         \
     }
-#define SEND_INIT(Name, Int)                                                                       \
+#define SEND_INIT(Name, begins, way, Int)                                                          \
     int MPI_##Name(const void *buffer, Int n, MPI_Datatype type, int to, int tag, MPI_Comm comm,   \
                    MPI_Request *request)                                                           \
     {                                                                                              \
-        return make_persistent_send<PMPI_##Name>(buffer, n, type, to, tag, comm, request);         \
+        return make_persistent_send<PMPI_##Name, PMPI_##begins, Way::way>(buffer, n, type, to,     \
+                                                                          tag, comm, request);     \
     }
 #define RECEIVES(Suffix, Int)                                                                      \
     int MPI_Recv##Suffix(void *buffer, Int n, MPI_Datatype type, int from, int tag, MPI_Comm comm, \
@@ -611,34 +720,34 @@ using namespace heddle::interpose;
 #pragma GCC visibility push(default)
 extern "C" {
 SEND(Send, any, int)
-SEND(Ssend, packed, int)
+SEND(Ssend, synchronous, int)
 SEND(Rsend, any, int)
 SEND(Bsend, packed, int)
 BEGIN_SEND(Isend, any, int)
-BEGIN_SEND(Issend, packed, int)
+BEGIN_SEND(Issend, synchronous, int)
 BEGIN_SEND(Irsend, any, int)
 BEGIN_SEND(Ibsend, packed, int)
-SEND_INIT(Send_init, int)
-SEND_INIT(Ssend_init, int)
-SEND_INIT(Rsend_init, int)
-SEND_INIT(Bsend_init, int)
+SEND_INIT(Send_init, Isend, any, int)
+SEND_INIT(Ssend_init, Issend, synchronous, int)
+SEND_INIT(Rsend_init, Irsend, any, int)
+SEND_INIT(Bsend_init, Ibsend, packed, int)
 RECEIVES(, int)
 EXCHANGE(Sendrecv, int)
 REPLACE(Sendrecv_replace, int)
 
 #if MPI_VERSION >= 4
 SEND(Send_c, any, MPI_Count)
-SEND(Ssend_c, packed, MPI_Count)
+SEND(Ssend_c, synchronous, MPI_Count)
 SEND(Rsend_c, any, MPI_Count)
 SEND(Bsend_c, packed, MPI_Count)
 BEGIN_SEND(Isend_c, any, MPI_Count)
-BEGIN_SEND(Issend_c, packed, MPI_Count)
+BEGIN_SEND(Issend_c, synchronous, MPI_Count)
 BEGIN_SEND(Irsend_c, any, MPI_Count)
 BEGIN_SEND(Ibsend_c, packed, MPI_Count)
-SEND_INIT(Send_init_c, MPI_Count)
-SEND_INIT(Ssend_init_c, MPI_Count)
-SEND_INIT(Rsend_init_c, MPI_Count)
-SEND_INIT(Bsend_init_c, MPI_Count)
+SEND_INIT(Send_init_c, Isend, any, MPI_Count)
+SEND_INIT(Ssend_init_c, Issend, synchronous, MPI_Count)
+SEND_INIT(Rsend_init_c, Irsend, any, MPI_Count)
+SEND_INIT(Bsend_init_c, Ibsend, packed, MPI_Count)
 RECEIVES(_c, MPI_Count)
 EXCHANGE(Sendrecv_c, MPI_Count)
 REPLACE(Sendrecv_replace_c, MPI_Count)

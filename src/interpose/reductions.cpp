@@ -88,7 +88,9 @@ int reduce_local(const void *in, void *inout, Int n, MPI_Datatype type, MPI_Op o
     const auto sides = std::make_shared<Sides>();
     const void *const from = stage_twin(sides->out, Role::in, in, n, n, type);
     void *const to = stage_twin(sides->in, Role::both, inout, n, n, type);
-    return carry_out(sides, MPI_COMM_WORLD, [=] { return down(from, to, n, type, op); });
+    flush();
+    return carry_out(Together(MPI_COMM_NULL), sides, MPI_COMM_WORLD,
+                     [=] { return down(from, to, n, type, op); });
 }
 
 } // namespace

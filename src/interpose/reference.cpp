@@ -67,29 +67,31 @@ public:
             return -1;
         const int slot = free_slots_.back();
         free_slots_.pop_back();
-        state_of(slot).store(0, std::memory_order_relaxed);
+        state_of(slot).store(SlotState::sent, std::memory_order_relaxed);
         return slot;
     }
-    void give_back(const heddle_piece &piece, int slot)
+    void give_back(const std::optional<heddle_piece> &piece, int slot)
     {
-        heddle_piece_give_back(&piece);
+        if (piece)
+            heddle_piece_give_back(&*piece);
         free_slots_.push_back(slot);
     }
-    void give_back_slot(int slot) { free_slots_.push_back(slot); }
-    void give_back_once_read(const heddle_piece &piece, int slot)
+    void give_back_once_read(const std::optional<heddle_piece> &piece, int slot)
     {
         unread_.emplace_back(piece, slot);
     }
 
-private:
-    static std::atomic<uint32_t> &state_of(int slot)
+    static std::atomic<SlotState> &state_of(int slot)
     {
-        return own_page().read[static_cast<size_t>(slot)];
+        return own_page().slots[static_cast<size_t>(slot)];
     }
+
+private:
     void take_back_what_is_read()
     {
         std::erase_if(unread_, [this](const auto &each) {
-            const bool is_read = state_of(each.second).load(std::memory_order_acquire) != 0;
+            const bool is_read =
+                state_of(each.second).load(std::memory_order_acquire) == SlotState::read;
             if (is_read)
                 give_back(each.first, each.second);
             return is_read;
@@ -99,7 +101,7 @@ private:
     std::mutex mutex_;
     std::map<uint64_t, int> numbers_; // by allocation
     std::vector<int> free_slots_;
-    std::vector<std::pair<heddle_piece, int>> unread_;
+    std::vector<std::pair<std::optional<heddle_piece>, int>> unread_;
 };
 
 Outbox &outbox() { return immortal<Outbox>(); }
@@ -117,10 +119,21 @@ bool is_open_at(Place to, int allocation)
 
 } // namespace
 
-Reference::Reference(const heddle_piece &piece, int slot, int64_t bytes, int allocation)
+Reference::Reference(const heddle_piece &piece, int slot, int64_t bytes, int allocation, Place to)
     : piece_(piece),
+      at_(piece.at),
       slot_(slot),
+      to_(to),
       wire_(Envelope{magic(), bytes, piece.offset, own_place(), allocation, slot}.written())
+{
+}
+
+Reference::Reference(int slot, Place to)
+    : at_(own_page().letters[static_cast<size_t>(slot)].data()),
+      slot_(slot),
+      to_(to),
+      wire_(
+          Envelope{magic(), Page::letter_bytes, 0, own_place(), Envelope::in_page, slot}.written())
 {
 }
 
@@ -134,7 +147,7 @@ std::unique_ptr<Reference> Reference::make(int64_t bytes, const void *near, Plac
     if (slot < 0)
         return nullptr;
     if (heddle_piece_take(bytes, near, &piece) != HEDDLE_SUCCESS) {
-        outbox().give_back_slot(slot);
+        outbox().give_back({}, slot);
         return nullptr;
     }
     const int allocation = outbox().number_of(piece);
@@ -142,7 +155,23 @@ std::unique_ptr<Reference> Reference::make(int64_t bytes, const void *near, Plac
         outbox().give_back(piece, slot);
         return nullptr;
     }
-    return std::unique_ptr<Reference>(new Reference(piece, slot, bytes, allocation));
+    return std::unique_ptr<Reference>(new Reference(piece, slot, bytes, allocation, to));
+}
+
+std::unique_ptr<Reference> Reference::make_letter(Place to)
+{
+    if (to == nobody)
+        return nullptr;
+    const std::lock_guard lock(outbox().mutex());
+    const int slot = outbox().take_slot();
+    return std::unique_ptr<Reference>(slot < 0 ? nullptr : new Reference(slot, to));
+}
+
+// The receiver writes the slot before it says that it has looked.
+bool Reference::may_be_probed() const
+{
+    return own_page().looking[static_cast<size_t>(to_)].load() != 0 ||
+           Outbox::state_of(slot_).load() == SlotState::probed;
 }
 
 Reference::~Reference()
@@ -214,10 +243,32 @@ void release_imports()
     inbox().all.clear();
 }
 
+namespace {
+
+std::atomic<SlotState> &state_of(const Envelope &envelope)
+{
+    return page_of(envelope.sender)->slots[static_cast<size_t>(envelope.slot)];
+}
+
+std::atomic<uint32_t> &look_at(Place sender)
+{
+    return page_of(sender)->looking[static_cast<size_t>(own_place())];
+}
+
+} // namespace
+
+Looking::Looking(Place sender) : sender_(sender) { look_at(sender_).store(1); }
+Looking::~Looking() { look_at(sender_).store(0); }
+
+void note_probed(const Envelope &envelope) { state_of(envelope).store(SlotState::probed); }
+void note_received(const Envelope &envelope) { state_of(envelope).store(SlotState::sent); }
+
 Reading::Reading(const Envelope &envelope) : envelope_(envelope) {}
 
 void *Reading::at() const
 {
+    if (envelope_.allocation == Envelope::in_page)
+        return page_of(envelope_.sender)->letters[static_cast<size_t>(envelope_.slot)].data();
     const std::lock_guard lock(inbox().mutex);
     const auto found = inbox().all.find({envelope_.sender, envelope_.allocation});
     if (found == inbox().all.end())
@@ -227,11 +278,6 @@ void *Reading::at() const
            opened.offset;
 }
 
-Reading::~Reading()
-{
-    page_of(envelope_.sender)
-        ->read[static_cast<size_t>(envelope_.slot)]
-        .store(1, std::memory_order_release);
-}
+Reading::~Reading() { state_of(envelope_).store(SlotState::read, std::memory_order_release); }
 
 } // namespace heddle::interpose

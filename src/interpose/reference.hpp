@@ -18,6 +18,7 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 
 namespace heddle::interpose {
 
@@ -26,6 +27,9 @@ struct Envelope {
     int64_t bytes;  // of the message
     int64_t offset; // in the sender's allocation
     int32_t sender, allocation, slot;
+
+    // The allocation of a message whose data lie in the sender's page.
+    static constexpr int32_t in_page = -1;
 
     // As it travels. Few other messages have an odd length: what is probed for and has this one
     // must be looked at.
@@ -36,6 +40,7 @@ struct Envelope {
     bool is_one() const;
 };
 static_assert(sizeof(Envelope) <= Envelope::wire_bytes);
+static_assert(Page::letter_bytes == Envelope::wire_bytes);
 
 // At the sender.
 class Reference {
@@ -43,15 +48,22 @@ public:
     // Null where the message is to go the usual way: it is short or too long, the receiver has not
     // opened the memory, or there is none left.
     static std::unique_ptr<Reference> make(int64_t bytes, const void *near, Place to);
+    // For a message that is as long as an envelope: its data lie in the page. Sent as they are,
+    // they would have to be looked into for a probe, and that would end a synchronous send.
+    static std::unique_ptr<Reference> make_letter(Place to);
     Reference(const Reference &) = delete;
     Reference &operator=(const Reference &) = delete;
     // Gives the piece back: now, or once it has been read.
     ~Reference();
 
-    void *at() const { return piece_.at; }
+    void *at() const { return at_; }
     const std::byte *wire() const { return wire_.data(); }
     // The MPI gets the envelope.
     void note_sent() { is_sent_ = true; }
+    // It has not: the receiver never will.
+    void note_not_sent() { is_sent_ = false; }
+    // The MPI has ended a synchronous send, but perhaps for a probe alone. Soon known.
+    bool may_be_probed() const;
 
     // Shorter messages are as fast packed (two H100s: 1 KiB takes 19 us packed; 16 KiB 24 us
     // packed, 21 us by reference).
@@ -60,13 +72,32 @@ public:
     static constexpr int64_t most_bytes = 256 << 20;
 
 private:
-    Reference(const heddle_piece &piece, int slot, int64_t bytes, int allocation);
+    Reference(const heddle_piece &piece, int slot, int64_t bytes, int allocation, Place to);
+    Reference(int slot, Place to);
 
-    heddle_piece piece_;
+    std::optional<heddle_piece> piece_; // none: in the page
+    void *at_;
     int slot_;
+    Place to_;
     Envelope::Wire wire_;
     bool is_sent_ = false;
 };
+
+// At the receiver: a probe takes a message of that process. While this lives, its synchronous sends
+// do not end.
+class Looking {
+public:
+    explicit Looking(Place sender);
+    Looking(const Looking &) = delete;
+    Looking &operator=(const Looking &) = delete;
+    ~Looking();
+
+private:
+    const Place sender_;
+};
+// What the message's sender hears: it is taken for a probe, and then received.
+void note_probed(const Envelope &envelope);
+void note_received(const Envelope &envelope);
 
 // At the receiver: while it lives, the sender keeps the data.
 class Reading {

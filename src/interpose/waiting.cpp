@@ -6,6 +6,7 @@
 #include "interpose/peers.hpp"
 #include "interpose/persistent.hpp"
 #include "interpose/report.hpp"
+#include "interpose/together.hpp"
 
 using namespace heddle::interpose;
 
@@ -24,6 +25,7 @@ template <auto down> int gone(MPI_Comm *comm)
     forget_communicator(*comm);
     forget_communicator_of_persistent(*comm);
     forget_held(*comm);
+    forget_members(*comm);
     return down(comm);
 }
 

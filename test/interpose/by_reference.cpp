@@ -7,6 +7,7 @@
 #include "device_test.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <functional>
 #include <thread>
@@ -339,6 +340,237 @@ static void refused_exchange(const Layout &layout)
     MPI_Barrier(comm);
 }
 
+/* A synchronous send does not end by a probe alone. It ends by a receive that nobody waits for. */
+static double now()
+{
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
+        .count();
+}
+
+static void synchronous(Buffer &buffer, bool starts)
+{
+    double ended = 0, received = 0;
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Status status;
+    buffer.fill(rank);
+    if (rank == 0) {
+        if (starts) {
+            MPI_Ssend_init(buffer.at(), 1, buffer.type(), 1, tag, comm, &request);
+            MPI_Start(&request);
+            MPI_Wait(&request, MPI_STATUS_IGNORE);
+            ended = now();
+            MPI_Request_free(&request);
+        } else {
+            MPI_Ssend(buffer.at(), 1, buffer.type(), 1, tag, comm);
+            ended = now();
+        }
+        MPI_Barrier(comm);
+        MPI_Recv(&received, 1, MPI_DOUBLE, 1, first_tag, comm, MPI_STATUS_IGNORE);
+        check(ended >= received, "a synchronous send ended by a probe");
+    } else if (rank == 1) {
+        MPI_Probe(0, tag, comm, &status);
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        received = now();
+        MPI_Irecv(buffer.at(), 1, buffer.type(), 0, tag, comm, &request);
+        MPI_Barrier(comm); /* the sender comes here, too */
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        MPI_Send(&received, 1, MPI_DOUBLE, 0, first_tag, comm);
+        buffer.expect(0, 0, buffer.elements());
+        buffer.verify("sent synchronously");
+    } else {
+        MPI_Barrier(comm);
+    }
+    MPI_Barrier(comm);
+}
+
+static void synchronous_sends(const Layout &layout)
+{
+    const Layout short_one = contiguous(envelope_bytes, in_bytes);
+    for (const bool starts : {false, true}) {
+        for (const gpu::Kind kind : {gpu::Kind::device, gpu::Kind::pageable}) {
+            Buffer bytes(kind, short_one);
+            synchronous(bytes, starts);
+        }
+        Buffer buffer(gpu::Kind::device, layout);
+        synchronous(buffer, starts);
+    }
+}
+
+/* One that a probe has ended for the MPI cannot be cancelled any more. */
+static void cancelled_too_late(const Layout &layout)
+{
+    if (!std::getenv("HEDDLE_INTERPOSE_PEER"))
+        return;
+    Buffer buffer(gpu::Kind::device, layout);
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Status status;
+    int flag = 0;
+    buffer.fill(rank);
+    if (rank == 0)
+        MPI_Issend(buffer.at(), 1, buffer.type(), 1, tag, comm, &request);
+    if (rank == 1)
+        MPI_Probe(0, tag, comm, MPI_STATUS_IGNORE);
+    MPI_Barrier(comm);
+    if (rank == 0) {
+        for (int i = 0; i < 100; ++i)
+            MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+        check(!flag && MPI_Cancel(&request) == MPI_SUCCESS, "a probe has ended an Issend");
+    }
+    MPI_Barrier(comm);
+    if (rank == 1) {
+        MPI_Recv(buffer.at(), 1, buffer.type(), 0, tag, comm, MPI_STATUS_IGNORE);
+        buffer.expect(0, 0, buffer.elements());
+        buffer.verify("cancelled too late");
+    }
+    if (rank == 0) {
+        MPI_Wait(&request, &status);
+        MPI_Test_cancelled(&status, &flag);
+        check(!flag, "an Issend was cancelled too late");
+    }
+}
+
+/* Several at once, again and again; then all are freed while they are active. */
+static void started_at_once(const Layout &layout)
+{
+    constexpr int n = 4, starts = 20;
+    std::vector<Buffer> buffers;
+    std::vector<MPI_Request> requests(n, MPI_REQUEST_NULL);
+    for (int i = 0; i < n && rank < 2; ++i) {
+        Buffer &b = buffers.emplace_back(gpu::Kind::device, layout);
+        if (rank == 0)
+            (i % 2 ? MPI_Ssend_init : MPI_Send_init)(b.at(), 1, b.type(), 1, tag, comm,
+                                                     &requests[static_cast<size_t>(i)]);
+        else
+            MPI_Recv_init(b.at(), 1, b.type(), 0, tag, comm, &requests[static_cast<size_t>(i)]);
+    }
+    for (int turn = 0; turn < starts && rank < 2; ++turn) {
+        for (int i = 0; i < n; ++i)
+            buffers[static_cast<size_t>(i)].fill(rank == 0 ? n * turn + i : 9000);
+        MPI_Startall(n, requests.data());
+        if (turn == starts - 1 && rank == 0)
+            for (MPI_Request &each : requests)
+                MPI_Request_free(&each);
+        MPI_Waitall(n, requests.data(), MPI_STATUSES_IGNORE);
+        for (int i = 0; i < n && rank == 1; ++i) {
+            Buffer &b = buffers[static_cast<size_t>(i)];
+            b.expect(n * turn + i, 0, b.elements());
+            b.verify("of several that were started at once");
+        }
+    }
+    MPI_Barrier(comm); /* until then the freed ones need their buffers */
+    for (MPI_Request &each : requests)
+        if (each != MPI_REQUEST_NULL)
+            MPI_Request_free(&each);
+}
+
+/* Errors of held messages are told to the handler of the communicator that they came by. */
+static int heard_by_first, heard_by_second;
+static void hear_first(MPI_Comm *, int *, ...) { ++heard_by_first; }
+static void hear_second(MPI_Comm *, int *, ...) { ++heard_by_second; }
+
+static MPI_Comm comm_with(void (*hear)(MPI_Comm *, int *, ...))
+{
+    MPI_Comm copy;
+    MPI_Errhandler handler;
+    MPI_Comm_dup(comm, &copy);
+    MPI_Comm_create_errhandler(hear, &handler);
+    MPI_Comm_set_errhandler(copy, handler);
+    MPI_Errhandler_free(&handler);
+    return copy;
+}
+
+static void handlers_of_held(const Layout &layout)
+{
+    if (!std::getenv("HEDDLE_INTERPOSE_PEER")) /* MPI_COMM_WORLD's, stock */
+        return;
+    MPI_Comm first = comm_with(hear_first), second = comm_with(hear_second);
+    Buffer buffer(gpu::Kind::device, layout);
+    const Layout less = contiguous(1);
+    for (const gpu::Kind kind : {gpu::Kind::device, gpu::Kind::pageable})
+        for (const bool matched : {false, true}) {
+            Buffer cut(kind, less);
+            heard_by_first = heard_by_second = 0;
+            if (rank == 0) {
+                MPI_Send(buffer.at(), 1, buffer.type(), 1, tag, first);
+                MPI_Send(buffer.at(), 1, buffer.type(), 1, tag, second);
+            } else if (rank == 1) {
+                MPI_Request request;
+                MPI_Message message;
+                if (matched) {
+                    MPI_Mprobe(0, tag, first, &message, MPI_STATUS_IGNORE);
+                    MPI_Imrecv(cut.at(), 1, cut.type(), &message, &request);
+                } else {
+                    MPI_Probe(0, tag, first, MPI_STATUS_IGNORE);
+                    MPI_Irecv(cut.at(), 1, cut.type(), 0, tag, first, &request);
+                }
+                MPI_Probe(0, tag, second, MPI_STATUS_IGNORE);
+                MPI_Recv(buffer.at(), 1, buffer.type(), 0, tag, second, MPI_STATUS_IGNORE);
+                MPI_Wait(&request, MPI_STATUS_IGNORE);
+                check(heard_by_first == 1 && heard_by_second == 0,
+                      "the handlers heard " + std::to_string(heard_by_first) + " and " +
+                          std::to_string(heard_by_second) + " errors");
+            }
+            MPI_Barrier(comm);
+        }
+    MPI_Comm_free(&first);
+    MPI_Comm_free(&second);
+}
+
+/* A handler that probes and receives itself, from host memory and a device's. MPICH 4 with threads
+ * calls handlers with its lock held, and ends a job whose handler calls MPI. */
+static Buffer *received_by_handler;
+static void receive_in_handler(MPI_Comm *, int *, ...)
+{
+    Buffer &b = *received_by_handler;
+    MPI_Request request;
+    int number = 0;
+    MPI_Probe(0, first_tag, comm, MPI_STATUS_IGNORE);
+    MPI_Recv(&number, 1, MPI_INT, 0, first_tag, comm, MPI_STATUS_IGNORE);
+    MPI_Irecv(b.at(), 1, b.type(), 0, first_tag, comm, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    ++heard_by_first;
+}
+
+static void receiving_handler(const Layout &layout)
+{
+#if defined(MPICH_VERSION)
+    const bool calls_mpi = false;
+#else
+    const bool calls_mpi = true;
+#endif
+    if (!calls_mpi || !std::getenv("HEDDLE_INTERPOSE_PEER"))
+        return;
+    MPI_Comm other = comm_with(receive_in_handler);
+    Buffer buffer(gpu::Kind::device, layout);
+    const Layout less = contiguous(1);
+    received_by_handler = &buffer;
+    /* The MPI refuses a receive, of both kinds; a held message does not fit. */
+    for (const int turn : {0, 1, 2}) {
+        heard_by_first = 0;
+        buffer.fill(rank);
+        if (rank == 0) {
+            MPI_Send(&rank, 1, MPI_INT, 1, first_tag, comm);
+            MPI_Send(buffer.at(), 1, buffer.type(), 1, first_tag, comm);
+            if (turn == 2)
+                MPI_Send(buffer.at(), 1, buffer.type(), 1, tag, other);
+        } else if (rank == 1) {
+            const int from = turn == 2 ? 0 : 1000;
+            Buffer cut(turn == 1 ? gpu::Kind::device : gpu::Kind::pageable, less);
+            MPI_Request request = MPI_REQUEST_NULL;
+            if (turn == 2)
+                MPI_Probe(0, tag, other, MPI_STATUS_IGNORE);
+            if (MPI_Irecv(cut.at(), 1, cut.type(), from, tag, other, &request) == MPI_SUCCESS)
+                MPI_Wait(&request, MPI_STATUS_IGNORE);
+            check(heard_by_first == 1,
+                  "the receiving handler was called " + std::to_string(heard_by_first) + " times");
+            buffer.expect(0, 0, buffer.elements());
+            buffer.verify("received by a handler");
+        }
+        MPI_Barrier(comm);
+    }
+    MPI_Comm_free(&other);
+}
+
 /* A copy of MPI_COMM_SELF would have a copy of this, and delete it, too. */
 static int deleted = 0;
 static int count_deleted(MPI_Comm, int, void *, void *)
@@ -453,6 +685,11 @@ int main(int argc, char **argv)
             truncated_behind_probe(layout);
             freed_communicator(layout);
             refused_exchange(layout);
+            synchronous_sends(layout);
+            cancelled_too_late(layout);
+            started_at_once(layout);
+            handlers_of_held(layout);
+            receiving_handler(layout);
             two_threads(layout);
         }
         many(strided(1100));
