@@ -533,7 +533,9 @@ HEDDLE_API int heddle_transfer_on_stream(const heddle_move *moves, int64_t n, vo
 /* Bytes that the description of a committed type takes on each device that moves it. Contiguous and
  * strided types need none, others mostly 24 for each of up to four million runs. What repeats one
  * type evenly takes what that type takes. Several instances of it take a description of their own
- * if the space between them differs from that within. The type's first use there makes the
+ * if the space between them differs from that within. A struct of up to eight contiguous or strided
+ * members and many runs takes what its members take; where a transfer meets more than 64 of these,
+ * it is as other types. The type's first use there makes the
  * description, in memory of the device or, where that has run out, in pinned memory. It ends with
  * the type. A description of up to 1 MiB counts towards HEDDLE_SLAB_LIMIT while there is room;
  * others do not. Where there is no memory for the runs, the rest of it, mostly a few hundred bytes,

@@ -18,6 +18,8 @@ engine_sources = \
     src/engine/layout.cpp \
     src/engine/layout.hpp \
     src/engine/measure.hpp \
+    src/engine/members.cpp \
+    src/engine/members.hpp \
     src/engine/node.cpp \
     src/engine/node.hpp \
     src/engine/operators.hpp \

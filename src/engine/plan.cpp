@@ -4,6 +4,7 @@
 #include "engine/checked.hpp"
 #include "engine/predefined.hpp"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <unordered_map>
@@ -178,6 +179,24 @@ uint8_t word_of(const Image &image, int64_t displ)
     return widest_word(bits);
 }
 
+bool is_strided(const Node *n)
+{
+    while (n->form == Form::stream)
+        n = n->child.get();
+    return n->form == Form::dense;
+}
+
+// A list of so many runs takes 100 KiB on a device, and to make it longer than some launches.
+bool has_members(const Node &n, int64_t runs)
+{
+    constexpr size_t few = 8;
+    constexpr int64_t many_runs = 4096;
+    if (n.form != Form::concat || runs < many_runs || n.blocks->members.size() > few)
+        return false;
+    return std::all_of(n.blocks->members.begin(), n.blocks->members.end(),
+                       [](const Placed &m) { return is_strided(m.node.get()); });
+}
+
 } // namespace
 
 Image::Image(const NodePtr &layout)
@@ -206,7 +225,8 @@ Plan::Plan(const Placed &layout, const Placed &erased, int64_t extent_)
       dimensions(0),
       kind(HEDDLE_PLAN_GENERAL),
       word(0),
-      contiguous(false)
+      contiguous(false),
+      by_members(false)
 {
     if (layout.node->label == HEDDLE_MIXED && bytes > 0)
         typed = std::make_unique<Image>(layout.node);
@@ -221,6 +241,7 @@ Plan::Plan(const Placed &layout, const Placed &erased, int64_t extent_)
         dimensions = static_cast<int16_t>(n - image.nodes.data());
         kind = dimensions == 0 ? HEDDLE_PLAN_CONTIGUOUS : HEDDLE_PLAN_STRIDED;
     }
+    by_members = kind == HEDDLE_PLAN_GENERAL && has_members(*layout.node, runs);
     contiguous = bytes == 0 || (kind == HEDDLE_PLAN_CONTIGUOUS && extent == bytes);
     if (bytes > 0) {
         by_bytes = Divisor::of(bytes);

@@ -44,7 +44,7 @@ inline uint8_t widest_word(uint64_t bits)
 struct Attachment {
     virtual ~Attachment() = default;
 };
-enum class Attached : uint8_t { images, reaches, decisions, count };
+enum class Attached : uint8_t { images, reaches, decisions, members, count };
 
 struct Plan {
     Image image;                  // of the bytes alone; its labels are right where `typed` is null
@@ -60,6 +60,7 @@ struct Plan {
     uint8_t kind; // enum heddle_plan_kind
     uint8_t word;
     bool contiguous; // any number of instances are one block
+    bool by_members; // few members of many runs, each dense or strided (engine/members.hpp)
 
     Plan(const Plan &) = delete;
     Plan &operator=(const Plan &) = delete;

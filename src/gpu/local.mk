@@ -68,6 +68,8 @@ gpu_sources = \
     src/gpu/model/tables.cpp \
     src/gpu/model/tables.hpp \
     src/gpu/transfer/bounced.cpp \
+    src/gpu/transfer/by_members.cpp \
+    src/gpu/transfer/by_members.hpp \
     src/gpu/transfer/by_runs.cpp \
     src/gpu/transfer/combined.cpp \
     src/gpu/transfer/copy_cache.cpp \

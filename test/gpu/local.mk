@@ -74,6 +74,7 @@ test_gpu_gpu_SOURCES = \
     test/gpu/test_failures.cpp \
     test/gpu/test_far.cpp \
     test/gpu/test_long_lists.cpp \
+    test/gpu/test_members.cpp \
     test/gpu/test_memory.cpp \
     test/gpu/test_operators.cpp \
     test/gpu/test_repeated.cpp \

@@ -8,6 +8,7 @@
 #include "gpu/core/settings.hpp"
 #include "gpu/core/settings_table.hpp"
 #include "gpu/image/device_image.hpp"
+#include "gpu/transfer/by_members.hpp"
 #include "gpu/transfer/decisions.hpp"
 #include "gpu/transfer/policy.hpp"
 
@@ -156,7 +157,8 @@ int heddle_type_device_memory(const heddle_type *type, int64_t *bytes)
         if (const Error e = m.set(1, type))
             return e;
         constexpr int64_t several = 2; // instances
-        *bytes = fits_parameters(*m.plan, several)
+        *bytes = m.plan->by_members ? member_image_bytes(*type, *m.plan)
+                 : fits_parameters(*m.plan, several)
                      ? 0
                      : device_image_bytes(*m.plan, repeated(*m.plan, m.count));
         return Error{HEDDLE_SUCCESS};

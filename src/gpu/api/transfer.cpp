@@ -5,6 +5,7 @@
 #include "gpu/core/arena.hpp"
 #include "gpu/core/error_detail.hpp"
 #include "gpu/core/log.hpp"
+#include "gpu/transfer/by_members.hpp"
 #include "gpu/transfer/copy_cache.hpp"
 #include "gpu/transfer/task.hpp"
 
@@ -37,6 +38,9 @@ namespace {
 // Buffers with an address: the memory at the first byte is the memory of all.
 bool is_simple(const heddle_move &asked) { return asked.from.buf && asked.to.buf; }
 
+// And it is one move, too.
+bool is_one(const heddle_move &asked) { return is_simple(asked) && !has_members(asked); }
+
 bool is_nothing(const Move &move) { return move.bytes == 0 || move.op == HEDDLE_OP_NO_OP; }
 
 // Checks all of them before the first byte moves.
@@ -54,10 +58,13 @@ Error resolve(const heddle_move *asked, int64_t n, std::span<const Known> known,
             return e;
         if (!known.empty())
             map.expect(known[static_cast<size_t>(i)]);
+        const size_t last = moves.size() - 1;
         if (is_nothing(move))
             moves.pop_back();
         else
             resolve_last(devices, map, moves);
+        if (has_members(asked[i]))
+            cut_at_members(moves, last);
     }
     return HEDDLE_SUCCESS;
 }
@@ -259,7 +266,7 @@ int begin(std::span<const heddle_move> asked, std::span<const Known> known, bool
     const ProfilerRange range("heddle_transfer_begin");
     return answer([&] {
         auto begun = std::make_unique<heddle_request>();
-        const Error e = asked.size() == 1 && is_simple(asked[0])
+        const Error e = asked.size() == 1 && is_one(asked[0])
                             ? begin_one(asked[0], known, begun->tasks)
                             : begin_several(asked, known, begun->tasks);
         if (e)
@@ -277,8 +284,8 @@ int heddle_transfer(const heddle_move *asked, int64_t n)
 {
     const ProfilerRange range("heddle_transfer");
     return answer([&] {
-        return n == 1 && asked && is_simple(*asked) ? transfer_one(*asked)
-                                                    : transfer_several(asked, n);
+        return n == 1 && asked && is_one(*asked) ? transfer_one(*asked)
+                                                 : transfer_several(asked, n);
     });
 }
 
