@@ -149,6 +149,19 @@ struct Written {
     char name[64];
 };
 
+/* A good file with one place made bad: why it is not read is told in words that contain `words`. */
+void is_refused(std::string file, const char *what, const char *with, const char *words,
+                Tables &tables)
+{
+    const size_t at = file.find(what);
+    if (at == file.npos)
+        fail("no ", what);
+    file.replace(at, std::string(what).size(), with);
+    const std::string why = read_tables(Written(file).name, tables);
+    if (why.find(words) == why.npos)
+        fail(with, " in the place of ", what, ": \"", why, "\"");
+}
+
 void tables_without_sense()
 {
     const std::string good =
@@ -159,14 +172,7 @@ void tables_without_sense()
     about(tables.expected(Method::kernel, {Pattern::strided, Path::to_host, 10, 8}), 1.5e-6,
           "what it says");
     const auto refuses = [&](const char *what, const char *with, const char *words) {
-        std::string bad = good;
-        const size_t at = bad.find(what);
-        if (at == bad.npos)
-            fail("no ", what);
-        bad.replace(at, std::string(what).size(), with);
-        const std::string why = read_tables(Written(bad).name, tables);
-        if (why.find(words) == why.npos)
-            fail(with, " in the place of ", what, ": \"", why, "\"");
+        is_refused(good, what, with, words, tables);
         same(tables.device, std::string("X"), "the tables stay");
     };
     refuses("]}]}", "", "no JSON object");
@@ -216,14 +222,7 @@ void links()
     about(tables.links.imports.at(0).open_seconds, 9e-3, "opening");
     about(tables.links.slowest_between_devices(), 10 / 6e-6, "the only one between devices");
     const auto refuses = [&](const char *what, const char *with, const char *words) {
-        std::string bad = with_links;
-        const size_t at = bad.find(what);
-        if (at == bad.npos)
-            fail("no ", what);
-        bad.replace(at, std::string(what).size(), with);
-        const std::string why = read_tables(Written(bad).name, tables);
-        if (why.find(words) == why.npos)
-            fail(with, " in the place of ", what, ": \"", why, "\"");
+        is_refused(with_links, what, with, words, tables);
     };
     refuses("\"devices\": 2", "\"devices\": \"two\"", "number of devices");
     refuses("\"peers\": [", "\"peers\": [3, ", "its peers 0");
