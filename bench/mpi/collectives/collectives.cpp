@@ -4,6 +4,7 @@
 // between two devices of as many bytes as a rank has to receive. They take turns, and everyone's
 // data are checked. A line of JSON for each: medians of what the slowest rank took, in
 // microseconds.
+#include "../../../test/mpi/forms.hpp"
 #include "../device_vector.hpp"
 #include "../turns.hpp"
 
@@ -71,11 +72,10 @@ MPI_Comm communicator(int directly)
     return comm;
 }
 
-// Blocking without a request.
 struct Call {
+    Form form;
     MPI_Comm comm;
-    MPI_Request *request;
-    bool is_persistent;
+    MPI_Request *request; // not of blocking ones
 };
 
 // n doubles from each, contiguous or with gaps.
@@ -95,87 +95,44 @@ public:
 
     void bcast(const Call &c)
     {
-        void *const buffer = rank == 0 ? from_.at() : to_.at();
-        if (c.is_persistent)
-            MPI_Bcast_init(buffer, 1, type_, 0, c.comm, MPI_INFO_NULL, c.request);
-        else if (c.request)
-            MPI_Ibcast(buffer, 1, type_, 0, c.comm, c.request);
-        else
-            MPI_Bcast(buffer, 1, type_, 0, c.comm);
+        call_in(c.form, c.request, MPI_Bcast, MPI_Ibcast, MPI_Bcast_init,
+                rank == 0 ? from_.at() : to_.at(), 1, type_, 0, c.comm);
     }
     void allgather(const Call &c)
     {
-        if (c.is_persistent)
-            MPI_Allgather_init(from_.at(), 1, type_, to_.at(), 1, type_, c.comm, MPI_INFO_NULL,
-                               c.request);
-        else if (c.request)
-            MPI_Iallgather(from_.at(), 1, type_, to_.at(), 1, type_, c.comm, c.request);
-        else
-            MPI_Allgather(from_.at(), 1, type_, to_.at(), 1, type_, c.comm);
+        call_in(c.form, c.request, MPI_Allgather, MPI_Iallgather, MPI_Allgather_init, from_.at(), 1,
+                type_, to_.at(), 1, type_, c.comm);
     }
     void gather(const Call &c)
     {
-        if (c.is_persistent)
-            MPI_Gather_init(from_.at(), 1, type_, to_.at(), 1, type_, 0, c.comm, MPI_INFO_NULL,
-                            c.request);
-        else if (c.request)
-            MPI_Igather(from_.at(), 1, type_, to_.at(), 1, type_, 0, c.comm, c.request);
-        else
-            MPI_Gather(from_.at(), 1, type_, to_.at(), 1, type_, 0, c.comm);
+        call_in(c.form, c.request, MPI_Gather, MPI_Igather, MPI_Gather_init, from_.at(), 1, type_,
+                to_.at(), 1, type_, 0, c.comm);
     }
     void scatter(const Call &c)
     {
-        if (c.is_persistent)
-            MPI_Scatter_init(from_.at(), 1, type_, to_.at(), 1, type_, 0, c.comm, MPI_INFO_NULL,
-                             c.request);
-        else if (c.request)
-            MPI_Iscatter(from_.at(), 1, type_, to_.at(), 1, type_, 0, c.comm, c.request);
-        else
-            MPI_Scatter(from_.at(), 1, type_, to_.at(), 1, type_, 0, c.comm);
+        call_in(c.form, c.request, MPI_Scatter, MPI_Iscatter, MPI_Scatter_init, from_.at(), 1,
+                type_, to_.at(), 1, type_, 0, c.comm);
     }
     void alltoall(const Call &c)
     {
-        if (c.is_persistent)
-            MPI_Alltoall_init(from_.at(), 1, type_, to_.at(), 1, type_, c.comm, MPI_INFO_NULL,
-                              c.request);
-        else if (c.request)
-            MPI_Ialltoall(from_.at(), 1, type_, to_.at(), 1, type_, c.comm, c.request);
-        else
-            MPI_Alltoall(from_.at(), 1, type_, to_.at(), 1, type_, c.comm);
+        call_in(c.form, c.request, MPI_Alltoall, MPI_Ialltoall, MPI_Alltoall_init, from_.at(), 1,
+                type_, to_.at(), 1, type_, c.comm);
     }
     void allreduce(const Call &c)
     {
-        const int n = static_cast<int>(n_);
-        if (c.is_persistent)
-            MPI_Allreduce_init(from_.at(), to_.at(), n, MPI_DOUBLE, MPI_SUM, c.comm, MPI_INFO_NULL,
-                               c.request);
-        else if (c.request)
-            MPI_Iallreduce(from_.at(), to_.at(), n, MPI_DOUBLE, MPI_SUM, c.comm, c.request);
-        else
-            MPI_Allreduce(from_.at(), to_.at(), n, MPI_DOUBLE, MPI_SUM, c.comm);
+        call_in(c.form, c.request, MPI_Allreduce, MPI_Iallreduce, MPI_Allreduce_init, from_.at(),
+                to_.at(), static_cast<int>(n_), MPI_DOUBLE, MPI_SUM, c.comm);
     }
     void reduce(const Call &c)
     {
-        const int n = static_cast<int>(n_);
-        if (c.is_persistent)
-            MPI_Reduce_init(from_.at(), to_.at(), n, MPI_DOUBLE, MPI_SUM, 0, c.comm, MPI_INFO_NULL,
-                            c.request);
-        else if (c.request)
-            MPI_Ireduce(from_.at(), to_.at(), n, MPI_DOUBLE, MPI_SUM, 0, c.comm, c.request);
-        else
-            MPI_Reduce(from_.at(), to_.at(), n, MPI_DOUBLE, MPI_SUM, 0, c.comm);
+        call_in(c.form, c.request, MPI_Reduce, MPI_Ireduce, MPI_Reduce_init, from_.at(), to_.at(),
+                static_cast<int>(n_), MPI_DOUBLE, MPI_SUM, 0, c.comm);
     }
     void reduce_scatter(const Call &c)
     {
-        const int n = static_cast<int>(n_);
-        if (c.is_persistent)
-            MPI_Reduce_scatter_block_init(from_.at(), to_.at(), n, MPI_DOUBLE, MPI_SUM, c.comm,
-                                          MPI_INFO_NULL, c.request);
-        else if (c.request)
-            MPI_Ireduce_scatter_block(from_.at(), to_.at(), n, MPI_DOUBLE, MPI_SUM, c.comm,
-                                      c.request);
-        else
-            MPI_Reduce_scatter_block(from_.at(), to_.at(), n, MPI_DOUBLE, MPI_SUM, c.comm);
+        call_in(c.form, c.request, MPI_Reduce_scatter_block, MPI_Ireduce_scatter_block,
+                MPI_Reduce_scatter_block_init, from_.at(), to_.at(), static_cast<int>(n_),
+                MPI_DOUBLE, MPI_SUM, c.comm);
     }
 
     void prepare()
@@ -267,19 +224,19 @@ void measure(const Collective &which, int64_t bytes, int stride, MPI_Comm direct
             throw std::runtime_error("heddle_transfer fails");
     };
     const auto blocking = [&](MPI_Comm comm) {
-        return [&c, &which, comm] { (c.*which.call)({comm, nullptr, false}); };
+        return [&c, &which, comm] { (c.*which.call)({Form::blocking, comm, nullptr}); };
     };
     const auto nonblocking = [&](MPI_Comm comm) {
         return [&c, &which, comm] {
             MPI_Request request;
-            (c.*which.call)({comm, &request, false});
+            (c.*which.call)({Form::nonblocking, comm, &request});
             MPI_Wait(&request, MPI_STATUS_IGNORE);
         };
     };
     MPI_Request persistent[2]; // by messages, and directly
     for (const int way : {0, 1}) {
         const Way made(way);
-        (c.*which.call)({way ? directly : by_message, &persistent[way], true});
+        (c.*which.call)({Form::persistent, way ? directly : by_message, &persistent[way]});
     }
     const auto again = [&](MPI_Request *request) {
         return [request] {

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "../forms.hpp"
 #include "device_test.hpp"
 
 #include <functional>
@@ -12,8 +13,6 @@
 #include <type_traits>
 
 namespace device_test {
-
-enum class Form { blocking, nonblocking, persistent };
 
 /* What a call leaves in its target. `count` items from item `to` on are sums over ranks `first` to
  * `end` of the world. Each rank adds its items from item `from` on. Where data is only moved, that
@@ -207,11 +206,8 @@ private:
     {
         cases_.push_back({name,
                           [=](Form form, MPI_Request *request) {
-                              if (form == Form::blocking)
-                                  return blocking(with...);
-                              return form == Form::nonblocking
-                                         ? nonblocking(with..., request)
-                                         : persistent(with..., MPI_INFO_NULL, request);
+                              return call_in(form, request, blocking, nonblocking, persistent,
+                                             with...);
                           },
                           std::move(expected)});
     }

@@ -90,27 +90,10 @@ static void data(gpu::Kind kind, MakeLayout make, int n)
 /* Bytes from which device buffers are reduced on their device. */
 static void reduce_on_device_from(int bytes)
 {
-    int index, count;
-    MPI_T_cvar_handle handle;
-    const bool set =
-        MPI_T_cvar_get_index("MPIR_CVAR_GPU_REDUCE_ON_DEVICE", &index) == MPI_SUCCESS &&
-        MPI_T_cvar_handle_alloc(index, nullptr, &handle, &count) == MPI_SUCCESS &&
-        MPI_T_cvar_write(handle, &bytes) == MPI_SUCCESS &&
-        MPI_T_cvar_handle_free(&handle) == MPI_SUCCESS;
-    check(set, "MPIR_CVAR_GPU_REDUCE_ON_DEVICE cannot be set");
+    set_control("MPIR_CVAR_GPU_REDUCE_ON_DEVICE", bytes);
 }
 
-static int64_t counter(const std::string &name)
-{
-    heddle_counter found;
-    for (int i = 0; heddle_counter_read(i, &found) == HEDDLE_SUCCESS; ++i)
-        if (found.name == name)
-            return found.value;
-    fail("no counter " + name);
-    return 0;
-}
-
-static int64_t kernels_that_reduce() { return counter("kernels_reduce"); }
+static int64_t kernels_that_reduce() { return counted("kernels_reduce"); }
 
 /* Parts of `first`, `first + 1` and so on elements, one a rank. */
 static std::vector<int> uneven(int first)
@@ -278,7 +261,7 @@ static void long_doubles(int n)
     for (size_t i = 0; i < mine.size(); ++i)
         mine[i] = value(rank, i);
     const size_t bytes = mine.size() * sizeof(Number);
-    const int64_t before = counter("methods_combined");
+    const int64_t before = counted("methods_combined");
     const gpu::Place place = own_device();
     const gpu::Memory from(place, bytes), to(place, bytes);
     from.write(0, mine.data(), bytes);
@@ -287,7 +270,7 @@ static void long_doubles(int n)
     for (size_t i = 0; i < mine.size(); ++i)
         if (found[i] != value(size - 1, i))
             return fail("Allreduce of long doubles, at " + std::to_string(i));
-    check(counter("methods_combined") == before, "long doubles were reduced in pieces");
+    check(counted("methods_combined") == before, "long doubles were reduced in pieces");
 }
 
 /* Only the root gets a result, also where a rank of the group that sends has its number. */

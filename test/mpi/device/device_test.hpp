@@ -46,6 +46,18 @@ inline int64_t counted(const std::string &name)
     return 0;
 }
 
+/* Sets a control variable of MPI's. */
+inline void set_control(const std::string &name, int value)
+{
+    int index, count;
+    MPI_T_cvar_handle handle;
+    const bool set = MPI_T_cvar_get_index(name.c_str(), &index) == MPI_SUCCESS &&
+                     MPI_T_cvar_handle_alloc(index, nullptr, &handle, &count) == MPI_SUCCESS &&
+                     MPI_T_cvar_write(handle, &value) == MPI_SUCCESS &&
+                     MPI_T_cvar_handle_free(&handle) == MPI_SUCCESS;
+    check(set, name + " cannot be set");
+}
+
 /* Whether devices and environment let one process open another's device memory. */
 inline bool expects_direct()
 {

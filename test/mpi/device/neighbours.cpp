@@ -6,6 +6,7 @@
  *
  * An argument selects the tests whose name contains it.
  */
+#include "../forms.hpp"
 #include "direct_test.hpp"
 
 #include <algorithm>
@@ -136,7 +137,6 @@ template <class Body> void on_all_topologies(Body body)
 
 /* ---- operations ------------------------------------------------------------------------------ */
 
-enum class Form { blocking, nonblocking, persistent };
 constexpr const char *form_names[] = {"blocking", "nonblocking", "persistent"};
 
 /* One collective with its buffers. */
@@ -252,53 +252,29 @@ private:
     }
     void call_allgather(Form form, MPI_Request *r)
     {
-        void *const from = sent_.at(), *const to = received_.at();
         const MPI_Datatype type = layout_.type;
-        if (form == Form::blocking)
-            MPI_Neighbor_allgather(from, 1, type, to, 1, type, t.comm);
-        else if (form == Form::nonblocking)
-            MPI_Ineighbor_allgather(from, 1, type, to, 1, type, t.comm, r);
-        else
-            MPI_Neighbor_allgather_init(from, 1, type, to, 1, type, t.comm, MPI_INFO_NULL, r);
+        call_in(form, r, MPI_Neighbor_allgather, MPI_Ineighbor_allgather,
+                MPI_Neighbor_allgather_init, sent_.at(), 1, type, received_.at(), 1, type, t.comm);
     }
     void call_allgatherv(Form form, MPI_Request *r)
     {
-        void *const from = sent_.at(), *const to = received_.at();
-        const int *const counts = places_.counts.data(), *const at = places_.at.data();
-        const int n = own_count();
         const MPI_Datatype type = layout_.type;
-        if (form == Form::blocking)
-            MPI_Neighbor_allgatherv(from, n, type, to, counts, at, type, t.comm);
-        else if (form == Form::nonblocking)
-            MPI_Ineighbor_allgatherv(from, n, type, to, counts, at, type, t.comm, r);
-        else
-            MPI_Neighbor_allgatherv_init(from, n, type, to, counts, at, type, t.comm, MPI_INFO_NULL,
-                                         r);
+        call_in(form, r, MPI_Neighbor_allgatherv, MPI_Ineighbor_allgatherv,
+                MPI_Neighbor_allgatherv_init, sent_.at(), own_count(), type, received_.at(),
+                places_.counts.data(), places_.at.data(), type, t.comm);
     }
     void call_alltoall(Form form, MPI_Request *r)
     {
-        void *const from = sent_.at(), *const to = received_.at();
         const MPI_Datatype type = layout_.type;
-        if (form == Form::blocking)
-            MPI_Neighbor_alltoall(from, 1, type, to, 1, type, t.comm);
-        else if (form == Form::nonblocking)
-            MPI_Ineighbor_alltoall(from, 1, type, to, 1, type, t.comm, r);
-        else
-            MPI_Neighbor_alltoall_init(from, 1, type, to, 1, type, t.comm, MPI_INFO_NULL, r);
+        call_in(form, r, MPI_Neighbor_alltoall, MPI_Ineighbor_alltoall, MPI_Neighbor_alltoall_init,
+                sent_.at(), 1, type, received_.at(), 1, type, t.comm);
     }
     void call_alltoallv(Form form, MPI_Request *r)
     {
-        void *const from = sent_.at(), *const to = received_.at();
-        const int *const out = sends_.counts.data(), *const out_at = sends_.at.data(),
-                         *const in = places_.counts.data(), *const in_at = places_.at.data();
         const MPI_Datatype type = layout_.type;
-        if (form == Form::blocking)
-            MPI_Neighbor_alltoallv(from, out, out_at, type, to, in, in_at, type, t.comm);
-        else if (form == Form::nonblocking)
-            MPI_Ineighbor_alltoallv(from, out, out_at, type, to, in, in_at, type, t.comm, r);
-        else
-            MPI_Neighbor_alltoallv_init(from, out, out_at, type, to, in, in_at, type, t.comm,
-                                        MPI_INFO_NULL, r);
+        call_in(form, r, MPI_Neighbor_alltoallv, MPI_Ineighbor_alltoallv,
+                MPI_Neighbor_alltoallv_init, sent_.at(), sends_.counts.data(), sends_.at.data(),
+                type, received_.at(), places_.counts.data(), places_.at.data(), type, t.comm);
     }
 
     const Which which_;
@@ -345,18 +321,10 @@ public:
     }
     void call(Form form, MPI_Request *r) override
     {
-        if (form == Form::blocking)
-            MPI_Neighbor_alltoallw(MPI_BOTTOM, out_.counts.data(), out_.at.data(),
-                                   out_.types.data(), MPI_BOTTOM, in_.counts.data(), in_.at.data(),
-                                   in_.types.data(), t.comm);
-        else if (form == Form::nonblocking)
-            MPI_Ineighbor_alltoallw(MPI_BOTTOM, out_.counts.data(), out_.at.data(),
-                                    out_.types.data(), MPI_BOTTOM, in_.counts.data(), in_.at.data(),
-                                    in_.types.data(), t.comm, r);
-        else
-            MPI_Neighbor_alltoallw_init(MPI_BOTTOM, out_.counts.data(), out_.at.data(),
-                                        out_.types.data(), MPI_BOTTOM, in_.counts.data(),
-                                        in_.at.data(), in_.types.data(), t.comm, MPI_INFO_NULL, r);
+        call_in(form, r, MPI_Neighbor_alltoallw, MPI_Ineighbor_alltoallw,
+                MPI_Neighbor_alltoallw_init, MPI_BOTTOM, out_.counts.data(), out_.at.data(),
+                out_.types.data(), MPI_BOTTOM, in_.counts.data(), in_.at.data(), in_.types.data(),
+                t.comm);
     }
 
 private:

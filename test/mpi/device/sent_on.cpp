@@ -14,18 +14,6 @@ using namespace device_test;
 static const MPI_Comm world = MPI_COMM_WORLD;
 constexpr int elements = 40000; /* of a block: more than what goes through the host's memory */
 
-/* Whether collectives may go straight between device buffers. */
-static void allow_direct(int allowed)
-{
-    int index, count;
-    MPI_T_cvar_handle handle;
-    const bool set = MPI_T_cvar_get_index("MPIR_CVAR_CH4_UCX_DIRECT_COLL", &index) == MPI_SUCCESS &&
-                     MPI_T_cvar_handle_alloc(index, nullptr, &handle, &count) == MPI_SUCCESS &&
-                     MPI_T_cvar_write(handle, &allowed) == MPI_SUCCESS &&
-                     MPI_T_cvar_handle_free(&handle) == MPI_SUCCESS;
-    check(set, "MPIR_CVAR_CH4_UCX_DIRECT_COLL cannot be set");
-}
-
 static int64_t bytes_received()
 {
     return counted("messages_bytes_whole") + counted("messages_bytes_by_value") +
@@ -164,7 +152,7 @@ int main(int argc, char **argv)
     int provided;
     MPI_T_init_thread(MPI_THREAD_MULTIPLE, &provided);
     const int status = run(argc, argv, [] {
-        allow_direct(0);
+        set_control("MPIR_CVAR_CH4_UCX_DIRECT_COLL", 0);
         for (const MakeLayout make : every_layout) {
             const Layout layout = make(elements);
             broadcast(layout);
