@@ -58,13 +58,12 @@ Error resolve(const heddle_move *asked, int64_t n, std::span<const Known> known,
             return e;
         if (!known.empty())
             map.expect(known[static_cast<size_t>(i)]);
-        const size_t last = moves.size() - 1;
+        const size_t first = moves.size() - 1;
         if (is_nothing(move))
             moves.pop_back();
         else
             resolve_last(devices, map, moves);
-        if (has_members(asked[i]))
-            cut_at_members(moves, last);
+        cut_at_members(moves, first);
     }
     return HEDDLE_SUCCESS;
 }

@@ -32,6 +32,12 @@ bool is_cut(const End &end, int64_t bytes)
     return last - first < most_parts / members;
 }
 
+bool is_cut(const Move &move)
+{
+    return (is_cut(move.from, move.bytes) || is_cut(move.to, move.bytes)) && move.on_device &&
+           move.op == HEDDLE_OP_REPLACE;
+}
+
 // What of an end is one member's.
 struct Part {
     End end;
@@ -77,15 +83,14 @@ bool has_members(const heddle_move &asked)
 void cut_at_members(Moves &moves, size_t first)
 {
     for (size_t i = first, n = moves.size(); i < n;) {
-        const Move move = moves[i];
-        if (!move.on_device || move.op != HEDDLE_OP_REPLACE ||
-            !(is_cut(move.from, move.bytes) || is_cut(move.to, move.bytes))) {
+        if (!is_cut(moves[i])) {
             ++i;
             continue;
         }
+        const Move whole = moves[i];
         moves.erase(moves.begin() + static_cast<ptrdiff_t>(i));
         --n;
-        add_parts(move, moves);
+        add_parts(whole, moves);
     }
 }
 
