@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tune_links.hpp"
 
-#include "information.hpp"
 #include "tune_measure.hpp"
 #include "tune_nodes.hpp"
 
@@ -154,14 +153,8 @@ std::optional<Measurement> LinkBench::time(const Link &link, int64_t bytes)
     void *from = nullptr, *to = nullptr;
     if (bytes > most_bytes_ || !ends(link, from, to))
         return std::nullopt;
-    const auto moves = copy(to, from, bytes);
-    const char *const method = link.kind == LinkKind::peers ? link.method.c_str() : "copy_engine";
-    const Forced forced(method);
-    const std::string before = information();
-    timed(moves);
-    if (!done_by(method, before))
-        return std::nullopt;
-    return measure_trials([&] { return timed(moves); }, trials_);
+    return time_by(link.kind == LinkKind::peers ? link.method.c_str() : "copy_engine",
+                   copy(to, from, bytes), trials_);
 }
 
 std::vector<int64_t> link_sizes(bool quick, int64_t most_bytes)

@@ -20,11 +20,28 @@ void must(int status, const char *call)
                                  heddle_error_detail());
 }
 
+// Forces a method for as long as it lives.
+class Forced {
+public:
+    explicit Forced(const char *method)
+    {
+        must(heddle_force_method(method), "heddle_force_method");
+    }
+    Forced(const Forced &) = delete;
+    Forced &operator=(const Forced &) = delete;
+    ~Forced() { heddle_force_method(nullptr); }
+};
+
+// Whether transfers were done by that method, and by no other.
+bool done_by(const char *method, const std::string &before)
+{
+    const std::string done = done_between(before, information());
+    const std::string name = std::string("method ") + method;
+    const size_t end = done.find(", kernel");
+    return done.substr(0, end) == name;
+}
+
 } // namespace
-
-Forced::Forced(const char *method) { must(heddle_force_method(method), "heddle_force_method"); }
-
-Forced::~Forced() { heddle_force_method(nullptr); }
 
 double timed(const std::vector<heddle_move> &moves)
 {
@@ -35,12 +52,15 @@ double timed(const std::vector<heddle_move> &moves)
     return seconds;
 }
 
-bool done_by(const char *method, const std::string &before)
+std::optional<Measurement> time_by(const char *method, const std::vector<heddle_move> &moves,
+                                   const TrialOptions &options)
 {
-    const std::string done = done_between(before, information());
-    const std::string name = std::string("method ") + method;
-    const size_t end = done.find(", kernel");
-    return done.substr(0, end) == name;
+    const Forced forced(method);
+    const std::string before = information();
+    timed(moves);
+    if (!done_by(method, before))
+        return std::nullopt;
+    return measure_trials([&] { return timed(moves); }, options);
 }
 
 Bench::Bench()
@@ -86,13 +106,7 @@ std::vector<heddle_move> Bench::moves(const Layout &layout, Path path, int copie
 std::optional<Measurement> Bench::time(const Layout &layout, Path path, const char *method,
                                        const TrialOptions &options, int copies)
 {
-    const auto all = moves(layout, path, copies);
-    const Forced forced(method);
-    const std::string before = information();
-    timed(all);
-    if (!done_by(method, before))
-        return std::nullopt;
-    return measure_trials([&] { return timed(all); }, options);
+    return time_by(method, moves(layout, path, copies), options);
 }
 
 std::string Bench::chosen(const Layout &layout, Path path)

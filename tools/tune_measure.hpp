@@ -10,19 +10,11 @@
 
 namespace heddle::tools {
 
-// Forces a method for as long as it lives.
-class Forced {
-public:
-    explicit Forced(const char *method);
-    Forced(const Forced &) = delete;
-    Forced &operator=(const Forced &) = delete;
-    ~Forced();
-};
-
 // Seconds of one call that carries them out. Throws where that fails.
 double timed(const std::vector<heddle_move> &moves);
-// Whether all transfers since then, as information() told, were done by that method.
-bool done_by(const char *method, const std::string &before);
+// The same by the forced method, in trials. Nothing where the method cannot do them.
+std::optional<Measurement> time_by(const char *method, const std::vector<heddle_move> &moves,
+                                   const TrialOptions &options);
 
 // The methods that the model knows.
 constexpr const char *modelled_methods[] = {"copy_engine", "blocks", "kernel", "staged", "bounced"};
