@@ -130,18 +130,6 @@ std::list<Held>::iterator find(const Source &from)
                         [&](const Held &each) { return each.fits(from); });
 }
 
-// The program receives a message that it has matched.
-Origin take_matched(MPI_Message message)
-{
-    Origin origin{MPI_COMM_WORLD};
-    const auto found = table().matched.find(key_of(message));
-    if (found == table().matched.end())
-        return origin;
-    origin = found->second;
-    table().matched.erase(found);
-    return origin;
-}
-
 bool has_room(const Target &to)
 {
     MPI_Count bytes = 0;
@@ -223,6 +211,21 @@ int begin_in_mpi(const Target &to, const Source &from, MPI_Request *request)
     return PMPI_Irecv(to.at, to.n, to.type, from.rank, from.tag, from.comm, request);
 }
 
+// The program receives a message that it has matched.
+Origin take_matched(MPI_Message message)
+{
+    Origin origin{MPI_COMM_WORLD};
+    if (!has_met_peers())
+        return origin;
+    const Matching matching;
+    const auto found = table().matched.find(key_of(message));
+    if (found == table().matched.end())
+        return origin;
+    origin = found->second;
+    table().matched.erase(found);
+    return origin;
+}
+
 // Takes a held message, or begins by `start`.
 template <class Start> int begin_or_take(const Target &to, const Source &from, MPI_Request *request,
                                          Found *found, Start start)
@@ -286,23 +289,13 @@ int wait_for(MPI_Request request, MPI_Status *status)
 
 int receive_matched(const Target &to, MPI_Message *message, MPI_Status *status)
 {
-    Origin origin{MPI_COMM_WORLD};
-    if (has_met_peers()) {
-        const Matching matching;
-        origin = take_matched(*message);
-    }
-    return Received(origin, to).receive(message, status);
+    return Received(take_matched(*message), to).receive(message, status);
 }
 
 int begin_receive_matched(const Target &to, MPI_Message *message, MPI_Request *request,
                           Found *found)
 {
-    Origin origin{MPI_COMM_WORLD};
-    if (has_met_peers()) {
-        const Matching matching;
-        origin = take_matched(*message);
-    }
-    const Received received(origin, to);
+    const Received received(take_matched(*message), to);
     *found = received.found();
     return received.begin(message, request);
 }

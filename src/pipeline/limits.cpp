@@ -54,7 +54,6 @@ Error find_limits(const heddle_port_options &o, Limits &limits)
         return HEDDLE_ERR_ARG;
     const auto chunk = static_cast<uint64_t>(
         o.chunk ? o.chunk
-
         : settings.message_chunk >= 0
             ? std::clamp(settings.message_chunk, smallest_chunk, largest_chunk)
             : sizes().chunk);
