@@ -83,8 +83,9 @@ void image_and_run_list()
     work.from.bytes = 12;
     work.from.extent = 40;
     work.from.by_bytes = Divisor::of(12);
-    work.from.image = {reinterpret_cast<const ImageNode *>(nodes.at()),
-                       reinterpret_cast<const int64_t *>(side.at())};
+    const ImageView image = {reinterpret_cast<const ImageNode *>(nodes.at()),
+                             reinterpret_cast<const int64_t *>(side.at())};
+    work.from.image = image;
     work.from.runs = {.displs = reinterpret_cast<const int64_t *>(list_displs.at()),
                       .prefix = reinterpret_cast<const int64_t *>(list_prefix.at()),
                       .entries = reinterpret_cast<const uint64_t *>(list_entries.at()),
@@ -105,6 +106,11 @@ void image_and_run_list()
     work.from.image = {nullptr, nullptr};
     OK(run(Kernel::runs, work));
     same(other.bytes() == expected, true, "by the run list");
+    OK(sim.configure("launch_ns=1000"));
+    OK(run(Kernel::runs, work));
+    work.from.image = image;
+    OK(run(Kernel::any, work));
+    OK(sim.configure("launch_ns=0"));
 
     work.from.runs.entries = reinterpret_cast<const uint64_t *>(wrong_entries.at());
     fails_for_good(Kernel::runs, work, "a wrong entry");

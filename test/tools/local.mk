@@ -15,3 +15,9 @@ test_tools_explain_test_SOURCES = \
     test/unit/main.cpp
 test_tools_explain_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools -I$(top_srcdir)/test/unit
 test_tools_explain_test_LDADD = tools/libexplain.la test/unit/liboracle.la libheddle.la
+
+# A clock that a slow simulated device moves, for LD_PRELOAD. It takes the place of the C library's, so its symbols are
+# not hidden.
+check_LTLIBRARIES += test/tools/libsimulated-clock.la
+test_tools_libsimulated_clock_la_SOURCES = test/tools/simulated_clock.cpp
+test_tools_libsimulated_clock_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath $(abs_builddir)

@@ -81,15 +81,21 @@ public:
             error_ = nodes.error() ? nodes.error() : arrays.error() ? arrays.error() : runs.error();
     }
 
+    // Of packed byte i of the transfer, for the program; 0 after an error.
+    uintptr_t address(int64_t i)
+    {
+        if (error_)
+            return 0;
+        const int64_t displ =
+            by_runs_ ? by_runs(side_.first + i) : displacement(side_, side_.first + i);
+        return error_ ? 0 : reinterpret_cast<uintptr_t>(side_.base) + static_cast<uintptr_t>(displ);
+    }
+
     // Packed bytes [i, i + bytes) of the transfer, which one word holds; null after an error.
     std::byte *at(int64_t i, size_t bytes)
     {
-        const int64_t displ =
-            by_runs_ ? by_runs(side_.first + i) : displacement(side_, side_.first + i);
-        if (error_)
-            return nullptr;
-        return access_.reach(
-            reinterpret_cast<uintptr_t>(side_.base) + static_cast<uintptr_t>(displ), bytes, bytes);
+        const uintptr_t there = address(i);
+        return there ? access_.reach(there, bytes, bytes) : nullptr;
     }
 
     const Fault &error() const { return error_ ? error_ : access_.error(); }
@@ -267,6 +273,12 @@ Fault check_launch(Kernel kernel, const Work &work)
     default:
         return {};
     }
+}
+
+const void *first_byte(const Memories &memories, int device, const Side &side)
+{
+    return reinterpret_cast<const void *>(
+        Places(memories, device, "", side, side.listed(), true).address(0));
 }
 
 Fault run_kernel(const Memories &memories, int device, Kernel kernel, const Work &work)

@@ -9,6 +9,9 @@ namespace heddle::gpu::sim {
 // Whether a kernel is one that can take the work, as work.hpp says what each takes.
 Fault check_launch(Kernel kernel, const Work &work);
 
+// The place of a side's first byte; null where its layout cannot be read.
+const void *first_byte(const Memories &memories, int device, const Side &side);
+
 Fault run_kernel(const Memories &memories, int device, Kernel kernel, const Work &work);
 
 Fault make_list(const Memories &memories, int device, Listing listing);

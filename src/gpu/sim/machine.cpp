@@ -243,8 +243,7 @@ Ends Machine::ends_of(int device, const Work &work) const
     const auto end = [&](const Side &side, bool is_own) {
         if (is_own)
             return Where::own;
-        const bool is_peer =
-            where(device, side.base + displacement(side, side.first)) == Where::peer;
+        const bool is_peer = where(device, first_byte(memories_, device, side)) == Where::peer;
         return is_peer ? Where::peer : Where::elsewhere;
     };
     return {end(work.from, !work.far), end(work.to, !work.remote)};

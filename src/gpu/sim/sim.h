@@ -121,6 +121,11 @@ HEDDLE_SIM_API int heddle_sim_stream_synchronize(void *stream);
 /* Waits until all streams of all devices are empty. */
 HEDDLE_SIM_API int heddle_sim_synchronize(void);
 
+/* A program may define this one, as test/tools/simulated_clock.cpp does, and have a CLOCK_MONOTONIC
+ * of its own. What runs on a slow device ends at once then. It asks that the clock says at least
+ * `ns` nanoseconds from now on. */
+void heddle_sim_clock_reach(int64_t ns);
+
 #if defined(__cplusplus)
 }
 #endif
