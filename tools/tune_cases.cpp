@@ -87,6 +87,7 @@ Layout layout_of(Pattern pattern, int64_t bytes, int64_t block, int64_t spread)
 {
     switch (pattern) {
     case Pattern::strided:
+    case Pattern::words:
         return strided(bytes, block,
                        spread ? spread * block : std::max(2 * block, least_stride_bytes));
     case Pattern::odd: // too sparse for records
@@ -122,7 +123,8 @@ std::vector<GridPlan> grid_plans(bool quick, int64_t most_bytes)
                                {4 * Ki, 32 * Ki, 128 * Ki, 512 * Ki, 2 * Mi, 8 * Mi, 16 * Mi});
     const Numbers strided =
         pick({8, 32, 128, 512, 2 * Ki, 32 * Ki},
-             {4, 8, 16, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, Ki, 2 * Ki, 8 * Ki, 64 * Ki});
+             {8, 16, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, Ki, 2 * Ki, 8 * Ki, 64 * Ki});
+    const Numbers words = pick({4, 60, 412, 4004}, {4, 28, 60, 108, 204, 412, 1004, 4004, 20004});
     const Numbers odd = pick({9, 37, 301, 3001}, {5, 9, 21, 37, 75, 151, 301, 601, 3001, 20001});
     const Numbers records = pick({9, 37, 301}, {3, 5, 9, 21, 37, 75, 151, 301, 601, 1001});
     const Numbers runs =
@@ -133,6 +135,7 @@ std::vector<GridPlan> grid_plans(bool quick, int64_t most_bytes)
     for (const Path path : {Path::to_host, Path::from_host}) {
         plans.push_back({Pattern::dense, path, {"copy_engine", "kernel", "staged"}, link, {1}});
         plans.push_back({Pattern::strided, path, {"blocks", "kernel", "staged"}, link, strided});
+        plans.push_back({Pattern::words, path, {"blocks", "kernel", "staged"}, link, words});
         plans.push_back({Pattern::odd, path, {"blocks", "kernel", "staged"}, link, odd});
         plans.push_back({Pattern::records, path, {"blocks", "kernel", "staged"}, link, records});
         plans.push_back({Pattern::runs, path, {"kernel", "staged"}, link, runs});
@@ -140,6 +143,7 @@ std::vector<GridPlan> grid_plans(bool quick, int64_t most_bytes)
     }
     for (const Path path : {Path::pack, Path::unpack}) {
         plans.push_back({Pattern::strided, path, {"kernel"}, within, strided});
+        plans.push_back({Pattern::words, path, {"kernel"}, within, words});
         plans.push_back({Pattern::odd, path, {"kernel"}, within, odd});
         plans.push_back({Pattern::records, path, {"kernel"}, within, records});
         plans.push_back({Pattern::runs, path, {"kernel"}, within, runs});
@@ -147,6 +151,7 @@ std::vector<GridPlan> grid_plans(bool quick, int64_t most_bytes)
     }
     for (const Path path : {Path::from_host_layout, Path::to_host_layout}) {
         plans.push_back({Pattern::strided, path, {"blocks", "kernel", "bounced"}, host, strided});
+        plans.push_back({Pattern::words, path, {"blocks", "kernel", "bounced"}, host, words});
         plans.push_back({Pattern::odd, path, {"blocks", "kernel", "bounced"}, host, odd});
         plans.push_back({Pattern::runs, path, {"kernel", "bounced"}, host, runs});
     }

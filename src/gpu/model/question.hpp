@@ -13,14 +13,15 @@ namespace heddle::gpu::model {
 // How the data of the side that is not packed lie. Each is what one kind of kernel is for.
 enum class Pattern : uint8_t {
     dense,
-    strided,    // blocks at constant strides, in words of four bytes and more
+    strided,    // blocks at constant strides, in words of eight bytes and more
+    words,      // the same, in words of four bytes
     odd,        // the same, in shorter words
     records,    // short records in a row, at poor alignment
     runs,       // irregular blocks
     transposed, // neighbours in memory are far apart in pack order
     count
 };
-inline constexpr const char *pattern_names[] = {"dense",   "strided", "odd",
+inline constexpr const char *pattern_names[] = {"dense",   "strided", "words",     "odd",
                                                 "records", "runs",    "transposed"};
 static_assert(std::size(pattern_names) == static_cast<size_t>(Pattern::count));
 

@@ -23,6 +23,8 @@ Pattern like(Pattern pattern)
     case Pattern::transposed:
         return Pattern::odd;
     case Pattern::odd:
+        return Pattern::words;
+    case Pattern::words:
     case Pattern::runs:
         return Pattern::strided;
     default:

@@ -131,7 +131,7 @@ Pattern pattern_of(const Move &m, const Work &work, const Side &side)
     }
     if (side.shape == Shape::image)
         return Pattern::runs;
-    return side.word < 4 ? Pattern::odd : Pattern::strided;
+    return side.word < 4 ? Pattern::odd : side.word < 8 ? Pattern::words : Pattern::strided;
 }
 
 } // namespace
