@@ -256,6 +256,19 @@ enum heddle_collective_way {
 HEDDLE_API void heddle_collective_count(const char *name, int way, int64_t bytes,
                                         const char *reason);
 
+/* ---- affinity -------------------------------------------------------------------------------- */
+
+/* The NUMA node that a device hangs on, by the system's number. -1: it is not known, there is no
+ * such device, or the user wants no warnings (HEDDLE_AFFINITY=0). The first call may take
+ * milliseconds. */
+HEDDLE_API int heddle_affinity_node(int device);
+/* Warns on the standard error output: messages of `device` go by the NIC `nic`, on another NUMA
+ * node, `node`, while `near_ones` are on the device's own. These are separated by commas, as
+ * UCX_NET_DEVICES takes them. Each call warns, whatever HEDDLE_AFFINITY says. Ignored if a name is
+ * null, or there is no such device. */
+HEDDLE_API void heddle_affinity_far_nic(int device, const char *nic, int node,
+                                        const char *near_ones);
+
 /* ---- packing ------------------------------------------------------------------------------------
  */
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Messages in chunks over any transport: the part of libheddle that stands on transfers.
 pipeline_sources = \
+    src/pipeline/affinity.cpp \
     src/pipeline/api.cpp \
     src/pipeline/collective.cpp \
     src/pipeline/counters.cpp \

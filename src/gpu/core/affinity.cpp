@@ -39,4 +39,20 @@ void warn_if_far(const Backend &backend, int device)
     });
 }
 
+int node_for_warnings(const Backend &backend, int device)
+{
+    return Settings::get().affinity ? backend.locality(device).node : -1;
+}
+
+void warn_of_far_nic(const Backend &backend, int device, const FarNic &nic)
+{
+    warn_process("device " + std::to_string(device) + " hangs on NUMA node " +
+                 std::to_string(backend.locality(device).node) + ", but its messages go by NIC " +
+                 nic.name + " on NUMA node " + std::to_string(nic.node) +
+                 ": data cross from one to the other. Near the device: " + nic.near_ones +
+                 ". Start this process with UCX_NET_DEVICES=" + nic.near_ones +
+                 ", or give it a device near its NIC (README.gpu, \"Affinity\"; HEDDLE_AFFINITY=0 "
+                 "for no warning)");
+}
+
 } // namespace heddle::gpu
