@@ -66,7 +66,8 @@ constexpr Setting table[] = {
      "0 where a program says reorder, but relies on the order. More for tens of thousands of "
      "ranks."},
     {"HEDDLE_AFFINITY", SettingKind::choice, "0, 1", "1",
-     "1: a process that is bound to processors far from its GPU says so, once.",
+     "1: a process says so, once, if it is bound to processors far from its GPU, or if UCX takes a "
+     "NIC far from it.",
      "0 where the site wants it so."},
     {"HEDDLE_LOG", SettingKind::list, "info, policy, memory, interpose", "(none)",
      "Topics of the log on the standard error output: what was opened (info), pools and pinned "

@@ -213,8 +213,8 @@ cvars:
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
         What the environment variable HEDDLE_AFFINITY says otherwise. 1: a
-        process that is bound to processors far from its GPU says so, once.
-        Values: 0, 1. Default: 1.
+        process says so, once, if it is bound to processors far from its GPU, or
+        if UCX takes a NIC far from it. Values: 0, 1. Default: 1.
 
     - name        : MPIR_CVAR_HEDDLE_LOG
       category    : HEDDLE

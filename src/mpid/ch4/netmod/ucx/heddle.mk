@@ -20,6 +20,7 @@ mpi_core_sources += \
     src/mpid/ch4/netmod/ucx/heddle_init.c \
     src/mpid/ch4/netmod/ucx/heddle_leaving.c \
     src/mpid/ch4/netmod/ucx/heddle_moves.c \
+    src/mpid/ch4/netmod/ucx/heddle_nic.c \
     src/mpid/ch4/netmod/ucx/heddle_port.c \
     src/mpid/ch4/netmod/ucx/heddle_recv.c \
     src/mpid/ch4/netmod/ucx/heddle_segment.c \

@@ -55,13 +55,17 @@ void MPIDI_UCX_native_init(void)
         printf("UCX %s device memory\n", takes_devices ? "takes" : "does not take");
 }
 
+static bool is_far(const MPIDI_av_entry_t *addr)
+{
+    return addr != NULL && MPIDI_UCX_IS_LOCAL(addr, false);
+}
+
 /* UCX makes short ones wait for their receive, too, and takes longer (two H200s, 1 KiB: 17 us for
  * 10). */
 static bool is_native(const struct MPIDI_UCX_buffer *buffer, const MPIDI_av_entry_t *addr)
 {
-    const bool is_far = addr != NULL && MPIDI_UCX_IS_LOCAL(addr, false);
-    return takes_devices && MPIR_CVAR_CH4_UCX_GPU_DIRECT > (is_far ? 0 : 1) && buffer->is_contig &&
-           buffer->bytes > MPIDI_UCX_short_limit() &&
+    return takes_devices && MPIR_CVAR_CH4_UCX_GPU_DIRECT > (is_far(addr) ? 0 : 1) &&
+           buffer->is_contig && buffer->bytes > MPIDI_UCX_short_limit() &&
            buffer->described.kind == HEDDLE_MEMORY_DEVICE;
 }
 
@@ -99,6 +103,9 @@ void MPIDI_UCX_describe(const void *buf, MPI_Aint count, MPI_Datatype datatype,
     const bool is_known = buffer->error == HEDDLE_SUCCESS;
     buffer->is_ours = memory == MPIR_TYPEREP_DEVICE || MPIDI_UCX_is_of_device(buffer);
     buffer->is_native = is_known && buffer->is_ours && is_native(buffer, addr);
+    if (is_known && buffer->is_ours && is_far(addr) &&
+        !MPL_atomic_relaxed_load_int(&MPIDI_UCX_nic_seen))
+        MPIDI_UCX_look_at_nic(addr, buffer->described.device);
 }
 
 /* Near the buffer, if it may be a whole message: a longer one is in host memory, or its envelope.

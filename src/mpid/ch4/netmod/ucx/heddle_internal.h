@@ -143,6 +143,13 @@ MPI_Aint MPIDI_UCX_short_limit(void);
 /* Asks UCX what it can take. */
 void MPIDI_UCX_native_init(void);
 
+/* ---- heddle_nic.c: whether UCX takes a NIC near the device ----------------------------------- */
+
+/* Not 0: this process has looked. */
+extern MPL_atomic_int_t MPIDI_UCX_nic_seen;
+/* Looks, once, at the NICs of the endpoint that leads there, and warns of one far from `device`. */
+void MPIDI_UCX_look_at_nic(const MPIDI_av_entry_t *addr, int device);
+
 /* ---- heddle_envelope.c: envelopes that come -------------------------------------------------- */
 
 /* An envelope has so many bytes. What is shorter comes in place of a message that its sender could
