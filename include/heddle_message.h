@@ -87,7 +87,8 @@ typedef struct heddle_port_options {
     int64_t chunk; /* most bytes of a chunk that travels; one on a device may have 16 times as many.
                     * A power of two from 4096 to 2^30. HEDDLE_MESSAGE_CHUNK, otherwise what the
                     * table of HEDDLE_TUNING says, or 1 MiB */
-    int64_t window;  /* most chunks of a message on their way. HEDDLE_MESSAGE_WINDOW, otherwise 8 */
+    int64_t window; /* most chunks of a message on their way. HEDDLE_MESSAGE_WINDOW, otherwise 8, or
+                     * more where the table of HEDDLE_TUNING has a link of high latency */
     int64_t staging; /* most bytes of staging memory for receives, and for sends of each mode; half
                       * as many more for what is packed early. A message that holds none always gets
                       * one block. HEDDLE_MESSAGE_STAGING, otherwise half of HEDDLE_SLAB_LIMIT */

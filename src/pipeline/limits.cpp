@@ -26,11 +26,13 @@ MessageSizes found_sizes()
                                    : MessageSizes{};
     if (gpu::logs(gpu::Topic::info))
         gpu::log_line(gpu::Topic::info,
-                      "messages: chunks of %lld bytes; a launch is worth %lld bytes through host "
-                      "memory, %lld between devices",
+                      "messages: chunks of %lld bytes; a launch is worth %lld bytes sent, %lld "
+                      "through host memory, %lld between devices; %lld bytes in a round trip",
                       static_cast<long long>(found.chunk),
+                      static_cast<long long>(found.worth_value),
                       static_cast<long long>(found.worth_shared),
-                      static_cast<long long>(found.worth_reference));
+                      static_cast<long long>(found.worth_reference),
+                      static_cast<long long>(found.round_trip));
     return found;
 }
 
@@ -58,8 +60,11 @@ Error find_limits(const heddle_port_options &o, Limits &limits)
             ? std::clamp(settings.message_chunk, smallest_chunk, largest_chunk)
             : sizes().chunk);
     limits.chunk = static_cast<int64_t>(std::bit_floor(chunk));
-    limits.window = o.window ? o.window : std::max(settings.message_window, int64_t{1});
     limits.staging = o.staging ? o.staging : settings.message_staging;
+    limits.window = o.window ? o.window
+                    : settings.message_window >= 0
+                        ? std::max(settings.message_window, int64_t{1})
+                        : window_of(sizes(), limits.chunk, limits.staging);
     limits.peer = o.peer ? o.peer : settings.peer;
     limits.in_place = settings.message_in_place;
     limits.timeout = std::min(o.timeout ? o.timeout : settings.message_timeout, longest_timeout);

@@ -176,7 +176,7 @@ void tables_without_sense()
         same(tables.device, std::string("X"), "the tables stay");
     };
     refuses("]}]}", "", "no JSON object");
-    refuses("\"heddle_tuning\": 1", "\"heddle_tuning\": 3", "version 3");
+    refuses("\"heddle_tuning\": 1", "\"heddle_tuning\": 4", "version 4");
     refuses("\"heddle_tuning\": 1", "\"heddle_tuning\": 0", "version 0");
     refuses("heddle_tuning", "other", "no table");
     refuses("\"X\"", "3", "no device");
@@ -203,12 +203,14 @@ void tables_without_sense()
 }
 
 const char *const with_links =
-    R"({"heddle_tuning": 2, "device": "X", "grids": [{"method": "kernel", "pattern": "strided",)"
+    R"({"heddle_tuning": 3, "device": "X", "grids": [{"method": "kernel", "pattern": "strided",)"
     R"( "path": "to_host", "bytes": [10, 20], "blocks": [8], "us": [[1.5], [2]]}], "devices": 2,)"
     R"( "peers": [{"method": "kernel", "from": 0, "to": 1, "bytes": [10, 20], "us": [3, 4]}],)"
     R"( "nodes": [{"device": 0, "node": -1, "path": "to_host", "bytes": [10], "us": [5]},)"
     R"( {"device": 0, "node": 1, "path": "to_host", "bytes": [10], "us": [4.5]}],)"
-    R"( "imports": [{"from": 1, "to": 0, "open_us": 9000, "bytes": [10], "us": [6]}]})";
+    R"( "imports": [{"from": 1, "to": 0, "open_us": 9000, "bytes": [10], "us": [6]}],)"
+    R"( "messages": [{"where": "remote", "bytes": [1, 20], "us": [2, 8]},)"
+    R"( {"where": "local", "bytes": [1], "us": [0.5]}]})";
 
 void links()
 {
@@ -221,6 +223,11 @@ void links()
     same(tables.links.host(Path::from_host, 10), static_cast<double>(INFINITY), "the other way");
     about(tables.links.imports.at(0).open_seconds, 9e-3, "opening");
     about(tables.links.slowest_between_devices(), 10 / 6e-6, "the only one between devices");
+    about(tables.links.transport()->at(20, 1), 8e-6, "messages between nodes");
+    tables.links.messages.erase(tables.links.messages.begin());
+    about(tables.links.transport()->at(1, 1), 0.5e-6, "messages within a node");
+    tables.links.messages.clear();
+    same(tables.links.transport() == nullptr, true, "no messages");
     const auto refuses = [&](const char *what, const char *with, const char *words) {
         is_refused(with_links, what, with, words, tables);
     };
@@ -237,6 +244,11 @@ void links()
     refuses("\"node\": -1", "\"node\": -2", "its nodes 0");
     refuses("9000", "0", "its imports 0");
     refuses("9000", "\"long\"", "its imports 0");
+    refuses("\"messages\": [", "\"messages\": [{}, ", "its messages 0");
+    refuses("\"local\"", "\"far\"", "its messages 1");
+    refuses("\"local\"", "3", "its messages 1");
+    refuses("[2, 8]", "[2, 0]", "its messages 0");
+    refuses("[1, 20]", "[0, 20]", "its messages 0");
 }
 
 /* The links of the machine on which the constants were found, as bench/results/copies.md has them.
@@ -294,6 +306,34 @@ void messages_are_cut_as_measured()
     tables.links = measured;
     tables.links.imports[0].times = link_of(20e-6, 22e9);
     is("devices over PCIe", 1 << 20, 1 << 18, 1 << 17);
+}
+
+void messages_are_cut_by_the_transport()
+{
+    std::string warning;
+    Tables tables = tables_for({"NVIDIA H100 80GB HBM3", 3352, 63, 132}, "", warning);
+    constexpr int64_t chunk = 1 << 20, staging = 128 << 20;
+    const auto is = [&](const char *what, int64_t value, int64_t window) {
+        const MessageSizes sizes = message_sizes(tables);
+        same(sizes.worth_value, value, what, ": by value");
+        same(window_of(sizes, chunk, staging), window, what, ": window");
+        same(sizes.chunk, chunk, what, ": chunk");
+        same(sizes.worth_shared, int64_t{1} << 18, what, ": shared");
+    };
+    is("no messages", 1 << 17, 8);
+    tables.links.messages = {{Where::local, link_of(0.5e-6, 25e9)}};
+    is("25 GB/s within a node", 1 << 17, 8);
+    tables.links.messages.push_back({Where::remote, link_of(2e-6, 6e9)});
+    is("6 GB/s between nodes", 1 << 15, 8);
+    tables.links.messages.back().times = link_of(20e-6, 0.1e9);
+    is("0.1 GB/s", 1 << 14, 8);
+    /* 1 ms there, 1 ms back, and 64 MiB take 6.6 ms: 19.4 MiB. */
+    tables.links.messages.back().times = link_of(1e-3, 12e9);
+    is("a millisecond", 1 << 16, 23);
+    same(window_of(message_sizes(tables), chunk, 16 << 20), int64_t{16}, "little staging");
+    same(window_of(message_sizes(tables), chunk, 4 << 20), int64_t{8}, "less staging");
+    tables.links.messages.back().times = Grid({1}, {1}, {1e300});
+    is("no link is so slow", 1 << 14, 8);
 }
 
 /* A transfer of blocks from the device to pinned memory, as the policy sees it. */
@@ -389,16 +429,18 @@ void decisions_are_cheap()
 #endif
 }
 
-const ::gpu::AddTests tests{{"between entries", between_entries},
-                            {"sound tables", sound_tables},
-                            {"the soonest", the_soonest},
-                            {"built-in tables", built_in_tables},
-                            {"devices get tables", devices_get_tables},
-                            {"tables without sense", tables_without_sense},
-                            {"links", links},
-                            {"messages are cut as measured", messages_are_cut_as_measured},
-                            {"decisions are remembered", decisions_are_remembered},
-                            {"decisions are cheap", decisions_are_cheap}};
+const ::gpu::AddTests tests{
+    {"between entries", between_entries},
+    {"sound tables", sound_tables},
+    {"the soonest", the_soonest},
+    {"built-in tables", built_in_tables},
+    {"devices get tables", devices_get_tables},
+    {"tables without sense", tables_without_sense},
+    {"links", links},
+    {"messages are cut as measured", messages_are_cut_as_measured},
+    {"messages are cut by the transport", messages_are_cut_by_the_transport},
+    {"decisions are remembered", decisions_are_remembered},
+    {"decisions are cheap", decisions_are_cheap}};
 
 } // namespace
 

@@ -28,7 +28,7 @@ using heddle::pipeline::worth_a_launch;
 
 /* A device whose link with the host moves `mb` MB/s after 10 us, and packs in 10 us. Times are in
  * us, so that MB/s are bytes a microsecond. */
-std::string table_of(int64_t mb)
+std::string table_of(int64_t mb, const std::string &messages = "")
 {
     std::string bytes, us;
     for (int64_t each = 1024; each <= 64 << 20; each *= 2) {
@@ -39,21 +39,23 @@ std::string table_of(int64_t mb)
         return std::string(R"({"device": 0, "node": 0, "path": ")") + path + R"(", "bytes": [)" +
                bytes + R"(], "us": [)" + us + "]}";
     };
-    return R"({"heddle_tuning": 2, "device": "simulated device", "devices": 1, "grids": [)"
+    return R"({"heddle_tuning": 3, "device": "simulated device", "devices": 1, "grids": [)"
            R"({"method": "kernel", "pattern": "strided", "path": "pack", "bytes": [1024],)"
            R"( "blocks": [8], "us": [[10]]}], "nodes": [)" +
-           link("to_host") + ", " + link("from_host") + "]}";
+           link("to_host") + ", " + link("from_host") + "]" + messages + "}";
 }
 
 struct Expected {
-    int64_t chunk, shared;
+    int64_t chunk, shared, value = 1 << 17, window = 8;
 };
 
 /* What this program finds, run with these variables before it. */
 void finds(const std::string &variables, const Expected &expected)
 {
     const std::string command = variables + " EXPECTED_CHUNK=" + std::to_string(expected.chunk) +
-                                " EXPECTED_SHARED=" + std::to_string(expected.shared) + " '" +
+                                " EXPECTED_SHARED=" + std::to_string(expected.shared) +
+                                " EXPECTED_VALUE=" + std::to_string(expected.value) +
+                                " EXPECTED_WINDOW=" + std::to_string(expected.window) + " '" +
                                 program_invocation_name + "' 'inside: tuned' >/dev/null";
     INFO(command);
     CHECK(std::system(command.c_str()) == 0);
@@ -76,15 +78,17 @@ struct TableFile {
 
 TEST_CASE("inside: tuned", "[.]")
 {
-    const char *const chunk = std::getenv("EXPECTED_CHUNK"), *const shared =
-                                                                 std::getenv("EXPECTED_SHARED");
-    REQUIRE(chunk);
-    REQUIRE(shared);
+    const auto expected = [](const char *name) {
+        const char *const value = std::getenv(name);
+        REQUIRE(value);
+        return std::atoll(value);
+    };
     Limits limits;
     REQUIRE(find_limits({}, limits) == HEDDLE_SUCCESS);
-    CHECK(limits.chunk == std::atoll(chunk));
-    CHECK(worth_a_launch(Mode::shared) == std::atoll(shared));
-    CHECK(worth_a_launch(Mode::value) == 1 << 17);
+    CHECK(limits.chunk == expected("EXPECTED_CHUNK"));
+    CHECK(limits.window == expected("EXPECTED_WINDOW"));
+    CHECK(worth_a_launch(Mode::shared) == expected("EXPECTED_SHARED"));
+    CHECK(worth_a_launch(Mode::value) == expected("EXPECTED_VALUE"));
     heddle_port_options options{};
     options.chunk = 8192;
     REQUIRE(find_limits(options, limits) == HEDDLE_SUCCESS);
@@ -121,6 +125,16 @@ TEST_CASE("messages are cut by the rates of links", "[rules]")
     finds(std::string("HEDDLE_TUNING=") + fast.name, {1 << 20, 1 << 18});
     finds(std::string("HEDDLE_TUNING=") + slow.name, {1 << 17, 1 << 15});
     finds(std::string("HEDDLE_MESSAGE_CHUNK=2M HEDDLE_TUNING=") + slow.name, {2 << 20, 1 << 15});
+
+    /* 10 ms there and 10 ms back, at 2 GB/s: 40 MB. */
+    const TableFile far(table_of(
+        50000, R"(, "messages": [{"where": "local", "bytes": [1, 67108864], "us": [1, 6711]},)"
+               R"( {"where": "remote", "bytes": [1, 67108864], "us": [10000, 33554]}])"));
+    const std::string by_far = std::string("HEDDLE_TUNING=") + far.name;
+    finds(by_far, {1 << 20, 1 << 18, 1 << 14, 42});
+    finds("HEDDLE_MESSAGE_CHUNK=4M " + by_far, {4 << 20, 1 << 18, 1 << 14, 13});
+    finds("HEDDLE_MESSAGE_STAGING=16M " + by_far, {1 << 20, 1 << 18, 1 << 14, 16});
+    finds("HEDDLE_MESSAGE_WINDOW=3 " + by_far, {1 << 20, 1 << 18, 1 << 14, 3});
 }
 
 } // namespace pipeline_test

@@ -200,7 +200,7 @@ Settings read_settings()
     s.slab_limit = static_cast<size_t>(number_of("HEDDLE_SLAB_LIMIT"));
     s.chunk = std::clamp(number_of("HEDDLE_CHUNK"), int64_t{64}, int64_t{1} << 40);
     s.message_chunk = number_of("HEDDLE_MESSAGE_CHUNK", -1);
-    s.message_window = number_of("HEDDLE_MESSAGE_WINDOW");
+    s.message_window = number_of("HEDDLE_MESSAGE_WINDOW", -1);
     s.message_staging = number_of("HEDDLE_MESSAGE_STAGING", static_cast<int64_t>(s.slab_limit / 2));
     s.message_in_place = number_of("HEDDLE_MESSAGE_IN_PLACE");
     s.message_open = static_cast<size_t>(std::max(number_of("HEDDLE_MESSAGE_OPEN"), int64_t{1}));

@@ -25,7 +25,7 @@ struct Settings {
 
     // Of messages (heddle_port_options)
     int64_t message_chunk;    // HEDDLE_MESSAGE_CHUNK; -1: not said
-    int64_t message_window;   // HEDDLE_MESSAGE_WINDOW
+    int64_t message_window;   // HEDDLE_MESSAGE_WINDOW; -1: not said
     int64_t message_staging;  // HEDDLE_MESSAGE_STAGING
     int64_t message_in_place; // HEDDLE_MESSAGE_IN_PLACE
     size_t message_open;      // HEDDLE_MESSAGE_OPEN

@@ -39,7 +39,7 @@ constexpr Setting table[] = {
      "For measurements."},
     {"HEDDLE_MESSAGE_CHUNK", SettingKind::number, bytes, "(1M, or as HEDDLE_TUNING says)",
      "Bytes of a chunk of a message.", "More on networks of high latency."},
-    {"HEDDLE_MESSAGE_WINDOW", SettingKind::number, "a number", "8",
+    {"HEDDLE_MESSAGE_WINDOW", SettingKind::number, "a number", "(8, or more as HEDDLE_TUNING says)",
      "Chunks of a message that are on their way at a time.", "More on networks of high latency."},
     {"HEDDLE_MESSAGE_STAGING", SettingKind::number, bytes, "(half of HEDDLE_SLAB_LIMIT)",
      "Staging memory that messages may use on each side. Messages wait where it is used up.",

@@ -43,4 +43,13 @@ double Links::host(Path path, int64_t bytes) const
     return least;
 }
 
+const Grid *Links::transport() const
+{
+    const Grid *found = nullptr;
+    for (const MessageLink &each : messages)
+        if (!found || each.where == Where::remote)
+            found = &each.times;
+    return found;
+}
+
 } // namespace heddle::gpu::model

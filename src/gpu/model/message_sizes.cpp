@@ -9,7 +9,8 @@ namespace heddle::gpu::model {
 namespace {
 
 constexpr int64_t least_chunk = int64_t{64} << 10, most_chunk = int64_t{64} << 20;
-constexpr int64_t some_block = 512; // bytes; longer ones are as fast
+constexpr int64_t some_block = 512;        // bytes; longer ones are as fast
+constexpr double most_round_trip = 0x1p40; // bytes; whatever a file says
 
 // Of a channel's highest rate: a chunk that reaches it is long enough. On H100s 512 KiB reach 0.48
 // to 0.59 of it and 1 MiB 0.68 to 0.73, and chunks of 1 MiB were found good there.
@@ -60,6 +61,13 @@ int64_t chunk_of(const Tables &tables)
 
 } // namespace
 
+int64_t window_of(const MessageSizes &sizes, int64_t chunk, int64_t staging)
+{
+    constexpr int64_t in_stages = 3;
+    const int64_t under_way = (sizes.round_trip + chunk - 1) / chunk;
+    return std::max(std::min(under_way + in_stages, staging / chunk), least_window);
+}
+
 MessageSizes message_sizes(const Tables &tables)
 {
     MessageSizes sizes;
@@ -69,6 +77,12 @@ MessageSizes message_sizes(const Tables &tables)
                                  tables.links.host(Path::from_host, large));
     sizes.worth_reference =
         worth(tables.links.slowest_between_devices(), launch, sizes.worth_reference);
+    if (const Grid *const transport = tables.links.transport()) {
+        const double rate = static_cast<double>(large) / transport->at(large, 1);
+        sizes.worth_value = worth(rate, launch, sizes.worth_value);
+        sizes.round_trip =
+            static_cast<int64_t>(std::min(rate * 2 * transport->at(1, 1), most_round_trip));
+    }
     if (!std::isfinite(host))
         return sizes;
     sizes.worth_shared = worth(static_cast<double>(large) / host, launch, sizes.worth_shared);

@@ -138,6 +138,12 @@ bool read_one(const Json &from, ImportLink &link)
            read_link(from, link.times);
 }
 
+bool read_one(const Json &from, MessageLink &link)
+{
+    link.where = static_cast<Where>(index_of(where_names, member(from, "where")));
+    return link.where != Where::count && read_link(from, link.times);
+}
+
 // A list that may be missing. What is wrong with it; empty where nothing is.
 template <class Link>
 std::string read_links(const Json &from, const char *name, std::vector<Link> &links)
@@ -159,7 +165,7 @@ std::string read_all_links(const Json &from, Links &links)
         return "its number of devices makes no sense";
     for (const std::string &wrong :
          {read_links(from, "peers", links.peers), read_links(from, "nodes", links.nodes),
-          read_links(from, "imports", links.imports)})
+          read_links(from, "imports", links.imports), read_links(from, "messages", links.messages)})
         if (!wrong.empty())
             return wrong;
     return "";
@@ -223,6 +229,9 @@ std::string read_tables(const std::string &file, Tables &tables)
     fresh.origin = file;
     if (!fresh.links.empty())
         fresh.origin += ", with links of " + std::to_string(fresh.links.devices) + " devices";
+    for (const MessageLink &each : fresh.links.messages)
+        fresh.origin +=
+            std::string(", with ") + where_names[static_cast<size_t>(each.where)] + " messages";
     tables = std::move(fresh);
     return "";
 }

@@ -124,7 +124,7 @@ cvars:
       description : >-
         What the environment variable HEDDLE_MESSAGE_WINDOW says otherwise.
         Chunks of a message that are on their way at a time. Values: a number.
-        Default: 8.
+        Default: 8, or more as HEDDLE_TUNING says.
 
     - name        : MPIR_CVAR_HEDDLE_MESSAGE_STAGING
       category    : HEDDLE
