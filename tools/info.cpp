@@ -4,12 +4,11 @@
 
 #include "heddle.h"
 #include "information.hpp"
+#include "libraries.hpp"
 #include "settings.hpp"
 
 #include <cstdlib>
-#include <dlfcn.h>
 #include <exception>
-#include <filesystem>
 #include <iostream>
 #include <sstream>
 #include <string_view>
@@ -98,18 +97,6 @@ void read_devices(Info &info)
     while (std::getline(lines, line))
         if (line.starts_with("device "))
             info.devices.push_back(without_slabs(line.substr(line.find(": ") + 2)));
-}
-
-// The file that this libheddle was loaded from.
-std::string own_library()
-{
-    Dl_info found;
-    if (!dladdr(reinterpret_cast<void *>(&heddle_version), &found) || !found.dli_fname)
-        return {};
-    const std::filesystem::path path = found.dli_fname;
-    std::error_code error;
-    const std::filesystem::path folder = std::filesystem::canonical(path.parent_path(), error);
-    return error ? path.string() : (folder / path.filename()).string();
 }
 
 Info gathered()

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Asks the MPI beside libheddle, which is loaded for that: heddle-info works where there is none.
 #include "info.hpp"
+#include "libraries.hpp"
 
 #include <algorithm>
 #include <array>
@@ -14,11 +15,6 @@
 
 namespace heddle::tools {
 namespace {
-
-template <class Function> Function *function(void *library, const char *name)
-{
-    return reinterpret_cast<Function *>(dlsym(library, name));
-}
 
 std::string file_of(void *address)
 {
@@ -92,7 +88,7 @@ void read_ucx(void *library, MpiInfo &info)
 MpiInfo mpi_beside(const std::string &library)
 {
     MpiInfo info;
-    const std::string path = library.substr(0, library.rfind('/') + 1) + "libmpi.so.12";
+    const std::string path = mpi_library(library);
     void *const opened = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!opened) {
         info.missing = dlerror();

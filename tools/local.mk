@@ -25,6 +25,8 @@ tools_heddle_info_SOURCES = \
     tools/info_mpi.cpp \
     tools/info_print.cpp \
     tools/information.hpp \
+    tools/libraries.cpp \
+    tools/libraries.hpp \
     tools/settings.hpp
 nodist_tools_heddle_info_SOURCES = tools/built.hpp
 tools_heddle_info_CPPFLAGS = $(AM_CPPFLAGS) -Itools $(INFO_CPPFLAGS) $(JSON_CPPFLAGS)
@@ -55,11 +57,15 @@ if BUILD_EXPLAIN
 bin_PROGRAMS += tools/heddle-explain tools/heddle-tune
 endif
 tools_heddle_tune_SOURCES = \
+    tools/libraries.cpp \
+    tools/libraries.hpp \
     tools/tune.cpp \
     tools/tune_exporter.cpp \
     tools/tune_exporter.hpp \
     tools/tune_links.cpp \
     tools/tune_links.hpp \
+    tools/tune_messages.cpp \
+    tools/tune_messages.hpp \
     tools/tune_nodes.cpp \
     tools/tune_nodes.hpp \
     tools/tune_table.cpp \

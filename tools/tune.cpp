@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
@@ -22,8 +23,9 @@ using Clock = std::chrono::steady_clock;
 constexpr const char *description =
     "Measures this machine: how long each way of moving data between its GPU and its host takes,\n"
     "by layout, amount and block length. And its links: between each two GPUs, between each GPU\n"
-    "and each NUMA node, and out of another process's device memory. Writes a table that\n"
-    "HEDDLE_TUNING names afterwards.\n";
+    "and each NUMA node, and out of another process's device memory. Started as an MPI job, it\n"
+    "measures messages of host memory, too: from the first rank to another one of its node, and\n"
+    "to one of another node. Writes a table that HEDDLE_TUNING names afterwards.\n";
 
 constexpr const char *footer = R"(
 Nothing else should run on the GPU and on its cores meanwhile. Each time is the median of a trial
@@ -33,6 +35,8 @@ to ten times, and then reported.
 Examples:
   heddle-tune --out machine.json              # the whole table, in less than five minutes
   heddle-tune --quick --out machine.json      # a coarser one, in less than one
+  mpiexec -n 2 heddle-tune --out machine.json # messages within this node, too
+  mpiexec -hosts a:2,b -n 3 heddle-tune --out machine.json # and between the nodes a and b
   HEDDLE_TUNING=$PWD/machine.json mpiexec -n 2 ./program
   heddle-tune --check machine.json            # is the machine as it was?
 
@@ -53,7 +57,7 @@ struct Shown {
     }
 };
 
-int check(const Options &options)
+int check(const Options &options, Job *job)
 {
     std::ifstream in(options.check);
     const auto table = nlohmann::ordered_json::parse(in, nullptr, false);
@@ -63,7 +67,7 @@ int check(const Options &options)
     if (table.value("device", "") != bench.device())
         throw std::runtime_error(options.check + " is of " + table.value("device", "nothing") +
                                  ", and this is " + bench.device());
-    const Comparison found = compare(bench, table, options.tune, Shown());
+    const Comparison found = compare(bench, job, table, options.tune, Shown());
     std::printf("%d entries measured again. Now's time and the table's, the larger by the smaller: "
                 "median %.3f, nine of ten below %.3f, most %.3f (%s)\n",
                 found.entries, found.median, found.ninth, found.most, found.worst.c_str());
@@ -71,11 +75,11 @@ int check(const Options &options)
     return found.median <= as_it_was ? 0 : 1;
 }
 
-int measure(const Options &options)
+int measure(const Options &options, Job *job)
 {
     const Shown shown;
     Bench bench;
-    const auto table = tune(bench, options.tune, shown);
+    const auto table = tune(bench, job, options.tune, shown);
     std::ofstream file;
     if (options.out != "-") {
         file.open(options.out);
@@ -99,7 +103,37 @@ std::vector<std::string> measured_kinds()
 {
     std::vector<std::string> kinds(std::begin(pattern_names), std::end(pattern_names));
     kinds.insert(kinds.end(), std::begin(link_names), std::end(link_names));
+    kinds.emplace_back(messages_name);
     return kinds;
+}
+
+void complain(const std::exception &error)
+{
+    std::fprintf(stderr, "heddle-tune: %s\n", error.what());
+}
+
+// In the job, if this is one, where an error ends the ranks that wait for this one.
+int carry_out(const Options &options)
+{
+    std::string reason;
+    const auto job = Job::join(options.tune.most_bytes, reason);
+    const auto &only = options.tune.only;
+    if (!job && std::find(only.begin(), only.end(), messages_name) != only.end())
+        throw std::runtime_error("messages cannot be measured: " + reason);
+    if (!job && only.empty())
+        Shown()("messages are not measured: " + reason);
+    try {
+        if (job && !job->is_first()) {
+            job->answer();
+            return 0;
+        }
+        return options.check.empty() ? measure(options, job.get()) : check(options, job.get());
+    } catch (const std::exception &error) {
+        complain(error);
+        if (job)
+            job->abort(2);
+        return 2;
+    }
 }
 
 int run(int argc, char **argv)
@@ -118,8 +152,8 @@ int run(int argc, char **argv)
                    "No amounts above so many bytes (default 67108864)")
         ->check(CLI::Range(int64_t{4096}, int64_t{1} << 30));
     app.add_option("--only", options.tune.only,
-                   "Only these patterns of layouts, such as strided, and links: peers, nodes, "
-                   "imports")
+                   "Only these patterns of layouts, such as strided, links (peers, nodes, "
+                   "imports) and messages")
         ->check(CLI::IsMember(measured_kinds()))
         ->delimiter(',');
     app.add_option("--samples", samples, "Samples of a trial (default 21, with --quick 11)")
@@ -132,13 +166,11 @@ int run(int argc, char **argv)
     }
     options.tune.trials.samples = samples ? samples : options.tune.quick ? 11 : 21;
     options.tune.trials.enough = options.tune.quick ? 0.02 : 0.1;
-    if (!options.check.empty())
-        return check(options);
-    if (options.out.empty()) {
+    if (options.check.empty() && options.out.empty()) {
         std::cerr << "heddle-tune: give --out or --check; --help shows how\n";
         return 2;
     }
-    return measure(options);
+    return carry_out(options);
 }
 
 } // namespace
@@ -149,7 +181,7 @@ int main(int argc, char **argv)
         const bool exports = argc == 3 && std::strcmp(argv[1], export_option) == 0;
         return exports ? run_exporter(argv[2]) : run(argc, argv);
     } catch (const std::exception &error) {
-        std::fprintf(stderr, "heddle-tune: %s\n", error.what());
+        complain(error);
         return 2;
     }
 }

@@ -19,16 +19,26 @@ namespace {
 using Json = nlohmann::ordered_json;
 using gpu::model::path_names;
 using gpu::model::pattern_names;
+using gpu::model::where_names;
 
 constexpr int64_t most_runs = 1 << 20; // irregular types of more take too long to make
 
 struct Counts {
     int64_t entries = 0, trials = 0;
     std::vector<std::string> not_iid;
+
+    void add(const Measurement &measured, const std::string &where)
+    {
+        ++entries;
+        trials += measured.trials;
+        if (!measured.iid)
+            not_iid.push_back(where);
+    }
 };
 
 const char *name(Pattern pattern) { return pattern_names[static_cast<size_t>(pattern)]; }
 const char *name(Path path) { return path_names[static_cast<size_t>(path)]; }
+const char *name(Where where) { return where_names[static_cast<size_t>(where)]; }
 
 std::string words(const char *method, Pattern pattern, Path path, int64_t bytes, int64_t block)
 {
@@ -99,11 +109,8 @@ void add_grids(Bench &bench, const GridPlan &plan, const TuneOptions &options, J
                 // as if it were the whole amount
                 times[m][r][c] = 1e6 * measured->median * static_cast<double>(bytes) /
                                  static_cast<double>(layout.bytes);
-                ++counts.entries;
-                counts.trials += measured->trials;
-                if (!measured->iid)
-                    counts.not_iid.push_back(
-                        words(plan.methods[m], plan.pattern, plan.path, bytes, block));
+                counts.add(*measured,
+                           words(plan.methods[m], plan.pattern, plan.path, bytes, block));
             }
         }
     for (size_t m = 0; m < plan.methods.size(); ++m)
@@ -159,10 +166,7 @@ Json links_of(LinkBench &links, LinkKind kind, const TuneOptions &options, const
               Counts &counts)
 {
     const auto counted = [&](const Measurement &measured, const std::string &where) {
-        ++counts.entries;
-        counts.trials += measured.trials;
-        if (!measured.iid)
-            counts.not_iid.push_back(where);
+        counts.add(measured, where);
     };
     Json list = Json::array();
     for (const Link &link : links.links(kind)) {
@@ -177,6 +181,39 @@ Json links_of(LinkBench &links, LinkKind kind, const TuneOptions &options, const
     return list;
 }
 
+// ---- messages ----
+
+std::vector<Where> reached(const Job &job)
+{
+    std::vector<Where> all{Where::local, Where::remote};
+    std::erase_if(all, [&](Where where) { return !job.reaches(where); });
+    return all;
+}
+
+std::string words(Where where, int64_t bytes)
+{
+    return std::string(where == Where::local ? "a message within the node, "
+                                             : "a message to another node, ") +
+           std::to_string(bytes);
+}
+
+Json messages_of(Job &job, const TuneOptions &options, const Progress &progress, Counts &counts)
+{
+    const std::vector<int64_t> sizes = message_bytes(options.quick, options.most_bytes);
+    Json list = Json::array();
+    for (const Where where : reached(job)) {
+        progress(std::string(messages_name) + ", " + name(where));
+        Json us = Json::array();
+        for (const int64_t bytes : sizes) {
+            const Measurement measured = job.time(where, bytes, options.trials);
+            counts.add(measured, words(where, bytes));
+            us.push_back(rounded_us(measured.median));
+        }
+        list.push_back({{"where", name(where)}, {"bytes", sizes}, {"us", us}});
+    }
+    return list;
+}
+
 std::string today()
 {
     char text[32];
@@ -187,13 +224,19 @@ std::string today()
 
 } // namespace
 
-Json tune(Bench &bench, const TuneOptions &options, const Progress &progress)
+Json tune(Bench &bench, Job *job, const TuneOptions &options, const Progress &progress)
 {
+    Counts counts;
+    Json messages;
+    if (job) {
+        if (is_wanted(options, messages_name))
+            messages = messages_of(*job, options, progress, counts);
+        job->end();
+    }
     std::vector<GridPlan> plans = grid_plans(options.quick, options.most_bytes);
     std::erase_if(plans,
                   [&](const GridPlan &plan) { return !is_wanted(options, name(plan.pattern)); });
     Json grids = Json::array();
-    Counts counts;
     for (size_t i = 0; i < plans.size(); ++i) {
         progress("grid " + std::to_string(i + 1) + " of " + std::to_string(plans.size()) + ": " +
                  name(plans[i].pattern) + " " + name(plans[i].path));
@@ -220,6 +263,8 @@ Json tune(Bench &bench, const TuneOptions &options, const Progress &progress)
                {"grids", grids}};
     table["devices"] = bench.memory().devices();
     table.update(lists);
+    if (!messages.is_null())
+        table[messages_name] = messages;
     return table;
 }
 
@@ -262,9 +307,28 @@ std::vector<Entry> some_entries(const Json &table, const TuneOptions &options)
     return entries;
 }
 
+using Compared = std::function<void(double now, double then, const std::string &where)>;
+
+// The least, a middle and the largest amount of each entry.
+void compare_messages(Job &job, const Json &table, const TuneOptions &options,
+                      const Compared &compared)
+{
+    const int64_t most = message_bytes(options.quick, options.most_bytes).back();
+    for (const Json &entry : table.value(messages_name, Json::array())) {
+        const auto where = static_cast<Where>(index_of(where_names, entry.at("where")));
+        const size_t sizes = entry.at("bytes").size();
+        for (size_t i = 0; i < sizes; i += std::max<size_t>((sizes - 1) / 2, 1)) {
+            const int64_t bytes = entry.at("bytes").at(i);
+            if (job.reaches(where) && bytes > 0 && bytes <= most)
+                compared(1e6 * job.time(where, bytes, options.trials).median, entry.at("us").at(i),
+                         words(where, bytes));
+        }
+    }
+}
+
 // The least, a middle and the largest amount of each link, and openings.
 void compare_links(Bench &bench, const Json &table, const TuneOptions &options,
-                   const std::function<void(double, double, const std::string &)> &compared)
+                   const Compared &compared)
 {
     LinkBench links(bench.memory(), options.trials, most_over_links(options));
     for (const LinkKind kind : wanted_links(options))
@@ -284,7 +348,7 @@ void compare_links(Bench &bench, const Json &table, const TuneOptions &options,
 
 } // namespace
 
-Comparison compare(Bench &bench, const Json &table, const TuneOptions &options,
+Comparison compare(Bench &bench, Job *job, const Json &table, const TuneOptions &options,
                    const Progress &progress)
 {
     std::vector<double> ratios;
@@ -296,6 +360,11 @@ Comparison compare(Bench &bench, const Json &table, const TuneOptions &options,
             found.worst = where;
         }
     };
+    if (job) {
+        if (is_wanted(options, messages_name))
+            compare_messages(*job, table, options, compared);
+        job->end();
+    }
     compare_links(bench, table, options, compared);
     const std::vector<Entry> entries = some_entries(table, options);
     for (size_t i = 0; i < entries.size(); ++i) {

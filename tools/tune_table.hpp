@@ -3,6 +3,7 @@
 #pragma once
 
 #include "tune_measure.hpp"
+#include "tune_messages.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -17,12 +18,15 @@ using Progress = std::function<void(const std::string &)>;
 struct TuneOptions {
     bool quick = false;
     int64_t most_bytes = int64_t{64} << 20;
-    std::vector<std::string> only; // patterns and kinds of links; empty: all
+    std::vector<std::string> only; // patterns, kinds of links and messages; empty: all
     TrialOptions trials;
 };
 
-// Measures a whole table, in the form that src/gpu/model/read_tables.hpp describes.
-nlohmann::ordered_json tune(Bench &bench, const TuneOptions &options, const Progress &progress);
+// Measures a whole table, in the form that src/gpu/model/read_tables.hpp describes. Messages come
+// first, so that no rank of the job (which may be null) waits beside what is measured on the
+// device.
+nlohmann::ordered_json tune(Bench &bench, Job *job, const TuneOptions &options,
+                            const Progress &progress);
 
 struct Comparison {
     int entries = 0;
@@ -31,10 +35,10 @@ struct Comparison {
     std::string worst;          // where
 };
 
-// Measures some entries of each grid of a table again. Throws std::runtime_error where the table
-// makes no sense.
-Comparison compare(Bench &bench, const nlohmann::ordered_json &table, const TuneOptions &options,
-                   const Progress &progress);
+// Measures some entries of each grid of a table again, and messages in a job. Throws
+// std::runtime_error where the table makes no sense.
+Comparison compare(Bench &bench, Job *job, const nlohmann::ordered_json &table,
+                   const TuneOptions &options, const Progress &progress);
 
 // Writes it as JSON with a grid's row a line.
 void write_table(std::ostream &out, const nlohmann::ordered_json &table);
