@@ -19,20 +19,21 @@ using gpu::model::MessageSizes;
 // table of this machine nothing of it was measured, and no device need be open.
 MessageSizes found_sizes()
 {
-    const bool is_tuned = !gpu::Settings::get().tuning.empty();
+    const gpu::Settings &settings = gpu::Settings::get();
+    const bool is_tuned = !settings.tuning.empty();
     const gpu::Devices *const devices = is_tuned ? gpu::Devices::open() : nullptr;
     const MessageSizes found = devices && devices->count() > 0
                                    ? message_sizes(gpu::tables_of(devices->device(0)))
                                    : MessageSizes{};
     if (gpu::logs(gpu::Topic::info))
-        gpu::log_line(gpu::Topic::info,
-                      "messages: chunks of %lld bytes; a launch is worth %lld bytes sent, %lld "
-                      "through host memory, %lld between devices; %lld bytes in a round trip",
-                      static_cast<long long>(found.chunk),
-                      static_cast<long long>(found.worth_value),
-                      static_cast<long long>(found.worth_shared),
-                      static_cast<long long>(found.worth_reference),
-                      static_cast<long long>(found.round_trip));
+        gpu::log_line(
+            gpu::Topic::info,
+            "messages: chunks of %lld bytes, %lld at a time; a launch is worth %lld bytes "
+            "sent, %lld through host memory, %lld between devices",
+            static_cast<long long>(found.chunk),
+            static_cast<long long>(window_of(found, found.chunk, settings.message_staging)),
+            static_cast<long long>(found.worth_value), static_cast<long long>(found.worth_shared),
+            static_cast<long long>(found.worth_reference));
     return found;
 }
 

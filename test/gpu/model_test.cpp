@@ -327,7 +327,7 @@ void messages_are_cut_by_the_transport()
     is("6 GB/s between nodes", 1 << 15, 8);
     tables.links.messages.back().times = link_of(20e-6, 0.1e9);
     is("0.1 GB/s", 1 << 14, 8);
-    /* 1 ms there, 1 ms back, and 64 MiB take 6.6 ms: 19.4 MiB. */
+    /* A chunk takes 1.09 ms there, its answer 1 ms, and 64 MiB take 6.6 ms: 20.3 MiB meanwhile. */
     tables.links.messages.back().times = link_of(1e-3, 12e9);
     is("a millisecond", 1 << 16, 23);
     same(window_of(message_sizes(tables), chunk, 16 << 20), int64_t{16}, "little staging");

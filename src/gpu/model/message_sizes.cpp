@@ -9,8 +9,7 @@ namespace heddle::gpu::model {
 namespace {
 
 constexpr int64_t least_chunk = int64_t{64} << 10, most_chunk = int64_t{64} << 20;
-constexpr int64_t some_block = 512;        // bytes; longer ones are as fast
-constexpr double most_round_trip = 0x1p40; // bytes; whatever a file says
+constexpr int64_t some_block = 512; // bytes; longer ones are as fast
 
 // Of a channel's highest rate: a chunk that reaches it is long enough. On H100s 512 KiB reach 0.48
 // to 0.59 of it and 1 MiB 0.68 to 0.73, and chunks of 1 MiB were found good there.
@@ -29,6 +28,12 @@ int64_t worth(double rate, double seconds, int64_t otherwise)
         return otherwise;
     return static_cast<int64_t>(
         std::bit_floor(static_cast<uint64_t>(std::clamp(rate * seconds, least, most))));
+}
+
+// Bytes a second of large messages.
+double rate_of(const Grid &transport)
+{
+    return static_cast<double>(most_chunk) / transport.at(most_chunk, 1);
 }
 
 // Bytes a second of the slowest of the stages that a chunk through host memory passes: it is packed
@@ -63,9 +68,14 @@ int64_t chunk_of(const Tables &tables)
 
 int64_t window_of(const MessageSizes &sizes, int64_t chunk, int64_t staging)
 {
-    constexpr int64_t in_stages = 3;
-    const int64_t under_way = (sizes.round_trip + chunk - 1) / chunk;
-    return std::max(std::min(under_way + in_stages, staging / chunk), least_window);
+    constexpr int at_the_ends = 2;
+    if (sizes.transport.empty())
+        return least_window;
+    const double seconds = sizes.transport.at(chunk, 1) + sizes.transport.at(1, 1),
+                 under_way = rate_of(sizes.transport) * seconds / static_cast<double>(chunk);
+    const auto most = static_cast<double>(staging / chunk);
+    return std::max(static_cast<int64_t>(std::min(most, std::ceil(under_way) + at_the_ends)),
+                    least_window);
 }
 
 MessageSizes message_sizes(const Tables &tables)
@@ -78,10 +88,8 @@ MessageSizes message_sizes(const Tables &tables)
     sizes.worth_reference =
         worth(tables.links.slowest_between_devices(), launch, sizes.worth_reference);
     if (const Grid *const transport = tables.links.transport()) {
-        const double rate = static_cast<double>(large) / transport->at(large, 1);
-        sizes.worth_value = worth(rate, launch, sizes.worth_value);
-        sizes.round_trip =
-            static_cast<int64_t>(std::min(rate * 2 * transport->at(1, 1), most_round_trip));
+        sizes.transport = *transport;
+        sizes.worth_value = worth(rate_of(*transport), launch, sizes.worth_value);
     }
     if (!std::isfinite(host))
         return sizes;

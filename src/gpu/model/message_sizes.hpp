@@ -15,19 +15,19 @@ struct MessageSizes {
     int64_t worth_value = int64_t{1} << 17;
     int64_t worth_shared = int64_t{1} << 18;
     int64_t worth_reference = int64_t{1} << 21;
-    // Bytes that the transport moves while a message goes there and its answer comes back (the
-    // bandwidth-delay product). 0: not known.
-    int64_t round_trip = 0;
+    // What a message takes by the transport, by its size. Empty: not known.
+    Grid transport;
 };
 
 // Chunks of a message on their way, where nobody says how many.
 constexpr int64_t least_window = 8;
 
-// Chunks of `chunk` bytes that keep the transport busy: those of a round trip, and one each that is
-// packed, sent and unpacked. At least least_window; beyond that no more than `staging` bytes.
+// Chunks of `chunk` bytes that keep the transport busy. It moves so many while one goes there and
+// its answer comes back (the bandwidth-delay product); one each is packed and unpacked meanwhile.
+// At least least_window, beyond that no more than `staging` bytes.
 int64_t window_of(const MessageSizes &sizes, int64_t chunk, int64_t staging);
 
-// What a table has no links for stays as it is above. All but round_trip are powers of two.
+// What a table has no links for stays as it is above. All sizes are powers of two.
 MessageSizes message_sizes(const Tables &tables);
 
 } // namespace heddle::gpu::model
