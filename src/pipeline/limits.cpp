@@ -22,9 +22,9 @@ MessageSizes found_sizes()
     const gpu::Settings &settings = gpu::Settings::get();
     const bool is_tuned = !settings.tuning.empty();
     const gpu::Devices *const devices = is_tuned ? gpu::Devices::open() : nullptr;
-    const MessageSizes found = devices && devices->count() > 0
-                                   ? message_sizes(gpu::tables_of(devices->device(0)))
-                                   : MessageSizes{};
+    MessageSizes found;
+    if (devices && devices->count() > 0)
+        found = message_sizes(gpu::tables_of(devices->device(0)));
     if (gpu::logs(gpu::Topic::info))
         gpu::log_line(
             gpu::Topic::info,

@@ -73,9 +73,9 @@ int64_t window_of(const MessageSizes &sizes, int64_t chunk, int64_t staging)
         return least_window;
     const double seconds = sizes.transport.at(chunk, 1) + sizes.transport.at(1, 1),
                  under_way = rate_of(sizes.transport) * seconds / static_cast<double>(chunk);
-    const auto most = static_cast<double>(staging / chunk);
-    return std::max(static_cast<int64_t>(std::min(most, std::ceil(under_way) + at_the_ends)),
-                    least_window);
+    const int64_t most = staging / chunk;
+    const double needed = std::min(static_cast<double>(most), std::ceil(under_way) + at_the_ends);
+    return std::max(static_cast<int64_t>(needed), least_window);
 }
 
 MessageSizes message_sizes(const Tables &tables)
