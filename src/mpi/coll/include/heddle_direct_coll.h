@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Collectives that go straight between device buffers of one node. MPIR_Bcast and its kin ask these
- * first (maint/mpich-4.0.2.fork). Each answers false if the collective goes its usual way, at all
+ * first (maint/mpich-4.0.2.fork), and of one over several nodes MPIDI_NM_mpi_bcast and
+ * MPIDI_NM_mpi_reduce. Each answers false if the collective goes its usual way, at all
  * members alike. Otherwise it is over, and the result is in `*mpi_errno` and `*errflag`; or it has
  * begun, and a request tells its end. The UCX netmod carries them out
  * (src/mpid/ch4/netmod/ucx/heddle_coll_direct.h).
@@ -14,6 +15,9 @@
 /* Somebody in this job has a device, and MPIR_CVAR_CH4_UCX_DIRECT_COLL allows it. */
 extern int MPIR_Direct_is_on ATTRIBUTE((visibility("hidden")));
 #define MPIR_DIRECT_IS_ON unlikely(MPIR_Direct_is_on)
+/* One over several nodes is cut (MPIDI_Allreduce_intra_composition_alpha and its kin): this is its
+ * part within a node. */
+#define MPIR_DIRECT_IS_PART(comm) ((comm)->hierarchy_kind == MPIR_COMM_HIERARCHY_KIND__NODE)
 
 /* The usual way of one that does not block: a schedule made as for a persistent one. So it may be
  * started later, or not at all. */
@@ -169,6 +173,7 @@ int MPIDI_UCX_coll_reduce_scatter(const struct MPIR_Direct_reduce *call);
 #else
 
 #define MPIR_DIRECT_IS_ON 0
+#define MPIR_DIRECT_IS_PART(comm) false
 #define MPIR_Direct_begins(comm) false
 #define MPIR_Direct_may_begin(comm) false
 #define MPIR_Direct_start(persistent) MPI_SUCCESS

@@ -87,8 +87,7 @@ void MPIDI_UCX_coll_close(struct MPIDI_UCX_coll *coll)
 static bool is_candidate(const MPIR_Comm *comm)
 {
     return comm->comm_kind == MPIR_COMM_KIND__INTRACOMM &&
-           (comm->hierarchy_kind == MPIR_COMM_HIERARCHY_KIND__FLAT ||
-            comm->hierarchy_kind == MPIR_COMM_HIERARCHY_KIND__PARENT) &&
+           comm->hierarchy_kind != MPIR_COMM_HIERARCHY_KIND__NODE_ROOTS &&
            comm->local_size <= MPIDI_UCX_COLL_MOST && MPIDI_UCX_is_in_one_node(comm);
 }
 

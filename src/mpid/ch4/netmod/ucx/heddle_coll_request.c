@@ -66,8 +66,8 @@ static int block(struct MPIDI_UCX_coll_call *call, const struct MPIR_Direct_ends
         *ends->mpi_errno = MPI_SUCCESS;
         return false;
     }
-    if (call->is_wrong)
-        MPIR_Coll_note(ends->errflag, MPI_ERR_OTHER);
+    /* One over several nodes goes on with that, and so tells the other nodes. */
+    MPIR_Coll_note(ends->errflag, call->is_wrong ? MPI_ERR_OTHER : *ends->mpi_errno);
     return true;
 }
 

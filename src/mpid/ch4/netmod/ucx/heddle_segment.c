@@ -25,6 +25,8 @@ static int agree_on(MPIR_Comm *comm, void *numbers, int n, MPI_Datatype type, MP
 
 bool MPIDI_UCX_is_in_one_node(const MPIR_Comm *comm)
 {
+    if (comm->hierarchy_kind == MPIR_COMM_HIERARCHY_KIND__NODE)
+        return comm->local_size > 1;
     return comm->local_size > 1 && comm->node_comm != NULL &&
            comm->node_comm->local_size == comm->local_size;
 }
