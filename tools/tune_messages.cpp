@@ -22,7 +22,7 @@ Status *const ignored_status = reinterpret_cast<Status *>(1);
 
 constexpr int tag = 0;
 // Short messages are timed several at a time: they take as long as some looks at the clock.
-constexpr int64_t short_bytes = int64_t{16} << 10;
+constexpr double short_seconds = 1e-4;
 constexpr int turns_of_short = 16;
 
 // PMI tells how many ranks there are, PMIx does not.
@@ -132,9 +132,8 @@ void Job::answer()
 
 Measurement Job::time(Where where, int64_t bytes, const TrialOptions &trials)
 {
-    const int other = others_[static_cast<size_t>(where)], size = static_cast<int>(bytes),
-              turns = bytes <= short_bytes ? turns_of_short : 1;
-    const auto once = [&] {
+    const int other = others_[static_cast<size_t>(where)], size = static_cast<int>(bytes);
+    const auto time_turns = [&](int turns) {
         const auto begin = Clock::now();
         for (int i = 0; i < turns; ++i) {
             mpi_->send(buffer_.data(), size, bytes_type, other, tag, world);
@@ -142,7 +141,8 @@ Measurement Job::time(Where where, int64_t bytes, const TrialOptions &trials)
         }
         return std::chrono::duration<double>(Clock::now() - begin).count() / (2 * turns);
     };
-    return measure_trials(once, trials);
+    const int turns = time_turns(1) < short_seconds ? turns_of_short : 1;
+    return measure_trials([&] { return time_turns(turns); }, trials);
 }
 
 void Job::end()

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A clock that only a slow simulated device moves (sim.h), for LD_PRELOAD. What a program
 // measures by it is what the device was told to take, whatever else runs on the processors.
-// Such a program must not wait by that clock.
+// Such a program must not wait by that clock. What runs on two streams at once may be counted one
+// after the other.
 #include "gpu/sim/sim.h"
 
 #include <sys/syscall.h>

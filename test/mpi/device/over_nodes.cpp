@@ -13,7 +13,7 @@ using namespace device_test;
 
 namespace {
 
-constexpr int n = 50000;
+constexpr int n = 100000;
 
 /* Where devices do not reach each other, members of a node may have one device, or not. */
 template <class Body> void expects_parts(int calls, const std::string &what, Body body)
@@ -92,13 +92,39 @@ void other_memory()
         }
 }
 
+/* Both go on at once on a node's communicator. There the part of the nonblocking one has a tag of
+ * the whole, and this is the time when the part of the others gets its segment. */
+void beside_nonblocking()
+{
+    constexpr int many = 40 * n;
+    const Layout layout = contiguous(many), few = contiguous(10);
+    for (const int root : {0, size - 1}) {
+        MPI_Comm comm;
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+        Buffer sent(gpu::Kind::device, layout), mine(gpu::Kind::device, few);
+        sent.fill(rank == root ? 1 : 2);
+        MPI_Request request;
+        MPI_Ibcast(sent.at(), many, MPI_DOUBLE, root, comm, &request);
+        for (int i = 0; i < 6; ++i) {
+            mine.fill(i);
+            MPI_Allreduce(MPI_IN_PLACE, mine.at(), 10, MPI_DOUBLE, MPI_MAX, comm);
+            mine.expect(i, 0, 10);
+            mine.verify("Allreduce beside Ibcast");
+        }
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        sent.expect(1, 0, many);
+        sent.verify("Ibcast beside Allreduce");
+        MPI_Comm_free(&comm);
+    }
+}
+
 void failing_devices()
 {
     if (!gpu::Machine::get().is_simulated())
         return;
     const Layout layout = contiguous(n);
     for (const char *how : broken)
-        for (int who = 0; who < size; ++who) {
+        for (const int who : {0, 1, size - 1}) {
             const Group g(size);
             MPI_Comm_set_errhandler(g.comm, MPI_ERRORS_RETURN);
             Buffer mine(gpu::Kind::device, layout), sum(gpu::Kind::device, layout);
@@ -116,6 +142,7 @@ void failing_devices()
 constexpr Test tests[] = {{"broadcasts", broadcasts},
                           {"reductions", reductions},
                           {"other memory", other_memory},
+                          {"beside nonblocking", beside_nonblocking},
                           {"failing devices", failing_devices}};
 
 } // namespace

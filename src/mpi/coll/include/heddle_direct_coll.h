@@ -15,8 +15,11 @@
 /* Somebody in this job has a device, and MPIR_CVAR_CH4_UCX_DIRECT_COLL allows it. */
 extern int MPIR_Direct_is_on ATTRIBUTE((visibility("hidden")));
 #define MPIR_DIRECT_IS_ON unlikely(MPIR_Direct_is_on)
-/* One over several nodes is cut (MPIDI_Allreduce_intra_composition_alpha and its kin): this is its
- * part within a node. */
+/* One over several nodes is cut (MPIDI_Allreduce_intra_composition_alpha and its kin). */
+#define MPIR_DIRECT_HAS_PARTS(comm)                                                                \
+    ((comm)->hierarchy_kind == MPIR_COMM_HIERARCHY_KIND__PARENT &&                                 \
+     ((comm)->node_comm == NULL || (comm)->node_comm->local_size < (comm)->local_size))
+/* This is its part within a node. */
 #define MPIR_DIRECT_IS_PART(comm) ((comm)->hierarchy_kind == MPIR_COMM_HIERARCHY_KIND__NODE)
 
 /* The usual way of one that does not block: a schedule made as for a persistent one. So it may be
@@ -173,6 +176,7 @@ int MPIDI_UCX_coll_reduce_scatter(const struct MPIR_Direct_reduce *call);
 #else
 
 #define MPIR_DIRECT_IS_ON 0
+#define MPIR_DIRECT_HAS_PARTS(comm) false
 #define MPIR_DIRECT_IS_PART(comm) false
 #define MPIR_Direct_begins(comm) false
 #define MPIR_Direct_may_begin(comm) false

@@ -70,10 +70,10 @@ enum MPIDI_UCX_outcome {
 };
 
 struct MPIDI_UCX_record {
-    uint32_t why_not; /* enum MPIDI_UCX_why_not */
-    bool on_device;   /* a buffer is a device's */
-    bool is_flagged;  /* the caller's errflag was set before */
-    bool is_in_place; /* of reductions: what it sends is what it receives in */
+    uint32_t why_not;       /* enum MPIDI_UCX_why_not */
+    bool on_device;         /* a buffer is a device's */
+    MPIR_Errflag_t errflag; /* the caller's, from before */
+    bool is_in_place;       /* of reductions: what it sends is what it receives in */
     MPL_atomic_int_t outcome[MPIDI_UCX_COLL_STEPS];
     heddle_exported sent;   /* spans all blocks */
     heddle_exported result; /* of reductions in slices */
@@ -136,7 +136,7 @@ struct MPIDI_UCX_coll_call {
     struct MPIDI_UCX_coll *coll;    /* null: it goes by channels */
     enum MPIDI_UCX_why_not why_not; /* as far as is known before */
     bool is_blocking;
-    bool is_flagged;             /* the errflag of a blocking call was set before */
+    MPIR_Errflag_t errflag;      /* of a blocking call, from before */
     MPIDI_UCX_coll_step tell;    /* completes this member's record */
     MPIDI_UCX_coll_step decided; /* all go directly; the step decides no more */
     MPIDI_UCX_coll_step release; /* what it has open, at its end; and its types */
@@ -152,12 +152,12 @@ struct MPIDI_UCX_coll_call {
     int come;                    /* all members before this one have */
     struct heddle_request *work; /* null: it has ended */
     struct MPIDI_UCX_record *own;
-    int step;         /* meetings after the first */
-    bool any_flagged; /* a member's errflag was set before */
-    bool is_in_place; /* at any member */
-    bool is_unopened; /* this member could not open another's memory */
-    bool is_wrong;    /* other members' failures make it so */
-    int error;        /* MPI's, of this member's part */
+    int step;                   /* meetings after the first */
+    MPIR_Errflag_t any_errflag; /* the worst of all members' from before */
+    bool is_in_place;           /* at any member */
+    bool is_unopened;           /* this member could not open another's memory */
+    MPIR_Errflag_t wrong;       /* other members' failures make it so */
+    int error;                  /* MPI's, of this member's part */
 
     /* Of one that does not block (heddle_coll_request.c). */
     struct MPIR_Direct_usual usual;

@@ -30,8 +30,9 @@ cvars:
 #if MPIR_TYPEREP_SENDS_DEVICE
 
 /* The first calls go the usual way: many communicators, as those of windows, see no more of them.
- */
+ * One over several nodes may have two parts within a node. */
 #define CALLS_BEFORE 2
+#define PARTS_BEFORE (2 * CALLS_BEFORE)
 #define NEVER (-1)
 /* So many calls of a communicator are under way at once; more of them wait. */
 #define SLOTS 4
@@ -91,6 +92,11 @@ static bool is_candidate(const MPIR_Comm *comm)
            comm->local_size <= MPIDI_UCX_COLL_MOST && MPIDI_UCX_is_in_one_node(comm);
 }
 
+static int calls_before(const MPIR_Comm *comm)
+{
+    return MPIR_DIRECT_IS_PART(comm) ? PARTS_BEFORE : CALLS_BEFORE;
+}
+
 /* It has a segment, or will have one for all that is known yet. */
 static bool is_of_use(const struct MPIDI_UCX_coll *coll)
 {
@@ -102,7 +108,12 @@ struct MPIDI_UCX_coll *MPIDI_UCX_coll_of(MPIR_Comm *comm)
     if (MPIDI_UCX_COMM(comm).coll_calls != NEVER) {
         if (!is_candidate(comm)) {
             MPIDI_UCX_COMM(comm).coll_calls = NEVER;
-        } else if (MPIDI_UCX_COMM(comm).coll_calls++ == CALLS_BEFORE) {
+            return NULL;
+        }
+        /* If it goes the usual way, MPICH cuts it, though there is one node. */
+        if (!MPIR_DIRECT_IS_PART(comm))
+            MPIDI_UCX_COMM(comm->node_comm).coll_calls = NEVER;
+        if (MPIDI_UCX_COMM(comm).coll_calls++ == calls_before(comm)) {
             MPIDI_UCX_COMM(comm).coll_calls = NEVER;
             MPIDI_UCX_COMM(comm).coll = begin_to_make(comm, SLOTS);
         }
@@ -132,7 +143,7 @@ bool MPIR_Direct_may_begin(MPIR_Comm *comm)
 {
     const struct MPIDI_UCX_coll *coll = MPIDI_UCX_COMM(comm).coll;
     return (is_of_use(coll) && !coll->is_closed) ||
-           (MPIDI_UCX_COMM(comm).coll_calls == CALLS_BEFORE && is_candidate(comm));
+           (MPIDI_UCX_COMM(comm).coll_calls == calls_before(comm) && is_candidate(comm));
 }
 
 void MPIDI_UCX_coll_free(MPIR_Comm *comm)

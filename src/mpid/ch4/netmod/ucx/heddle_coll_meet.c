@@ -165,11 +165,18 @@ void MPIDI_UCX_coll_end(struct MPIDI_UCX_coll_call *call, enum MPIDI_UCX_outcome
     heddle_collective_count(call->name, HEDDLE_COLLECTIVE_DIRECT, call->bytes,
                             reason_of(MPIDI_UCX_COLL_CAN));
     call->coll->is_closed = false;
-    call->is_wrong = call->any_flagged || (shared && worst == MPIDI_UCX_COLL_FAILED);
+    call->wrong = call->any_errflag;
+    if (call->wrong == MPIR_ERR_NONE && shared && worst == MPIDI_UCX_COLL_FAILED)
+        call->wrong = MPIR_ERR_OTHER;
     leave(call, MPIDI_UCX_OVER);
 }
 
 /* ---- deciding -------------------------------------------------------------------------------- */
+
+static MPIR_Errflag_t worse_of(MPIR_Errflag_t a, MPIR_Errflag_t b)
+{
+    return b == MPIR_ERR_PROC_FAILED || a == MPIR_ERR_NONE ? b : a;
+}
 
 static void decide(struct MPIDI_UCX_coll_call *call)
 {
@@ -181,7 +188,7 @@ static void decide(struct MPIDI_UCX_coll_call *call)
             why_not = record->why_not;
         on_device |= record->on_device;
         any |= record->blocks > 0;
-        call->any_flagged |= record->is_flagged;
+        call->any_errflag = worse_of(call->any_errflag, record->errflag);
         call->is_in_place |= record->is_in_place;
     }
     if (why_not == MPIDI_UCX_COLL_CAN && on_device && any) {
@@ -204,7 +211,7 @@ static void tell(struct MPIDI_UCX_coll_call *call)
     call->own = own;
     own->why_not = call->coll->is_unusable ? MPIDI_UCX_COLL_UNUSABLE : call->why_not;
     own->on_device = own->is_in_place = false;
-    own->is_flagged = call->is_flagged;
+    own->errflag = call->errflag;
     own->blocks = 0;
     call->tell(call);
     meet(call, decide);
@@ -228,7 +235,8 @@ void MPIDI_UCX_coll_take_place(struct MPIDI_UCX_coll_call *call)
     call->number = call->coll->calls++;
     call->work = NULL;
     call->step = 0;
-    call->any_flagged = call->is_in_place = call->is_unopened = call->is_wrong = false;
+    call->any_errflag = call->wrong = MPIR_ERR_NONE;
+    call->is_in_place = call->is_unopened = false;
     call->error = MPI_SUCCESS;
 }
 

@@ -67,7 +67,9 @@ static int block(struct MPIDI_UCX_coll_call *call, const struct MPIR_Direct_ends
         return false;
     }
     /* One over several nodes goes on with that, and so tells the other nodes. */
-    MPIR_Coll_note(ends->errflag, call->is_wrong ? MPI_ERR_OTHER : *ends->mpi_errno);
+    if (*ends->errflag == MPIR_ERR_NONE)
+        *ends->errflag = call->wrong;
+    MPIR_Coll_note(ends->errflag, *ends->mpi_errno);
     return true;
 }
 
@@ -129,8 +131,7 @@ static void forget(struct MPIDI_UCX_coll_call *call)
 static void complete(struct MPIDI_UCX_coll_call *call)
 {
     MPIR_Request *request = call->request;
-    const MPIR_Errflag_t errflag = call->is_wrong ? MPIR_ERR_OTHER : MPIR_ERR_NONE;
-    request->status.MPI_ERROR = MPIR_Coll_result(call->error, &errflag);
+    request->status.MPI_ERROR = MPIR_Coll_result(call->error, &call->wrong);
     call->request = NULL;
     if (call->usual.persistent == NULL) {
         free_usual(&call->usual);
@@ -226,7 +227,7 @@ void *MPIDI_UCX_coll_begin(const struct MPIDI_UCX_coll_call *what,
     call->coll = coll;
     call->is_blocking = ends->usual == NULL;
     if (ends->usual == NULL)
-        call->is_flagged = *ends->errflag != MPIR_ERR_NONE;
+        call->errflag = *ends->errflag;
     else
         call->usual = *ends->usual;
     return call;

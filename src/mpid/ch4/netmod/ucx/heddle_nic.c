@@ -69,8 +69,25 @@ static bool is_near(hwloc_topology_t topology, hwloc_obj_t nic, int node)
     return nodes != NULL && hwloc_bitmap_isset(nodes, node);
 }
 
-/* All NICs of that kind near the node, each with the port of the one that is used. To be freed;
- * null: no memory. */
+/* Whether its link is known to be down: a card without a cable is of no use. */
+static bool is_down(hwloc_obj_t nic)
+{
+    char path[128], state[32] = "";
+    if (nic->attr->osdev.type == HWLOC_OBJ_OSDEV_OPENFABRICS) {
+        const char *port = hwloc_obj_get_info_by_name(nic, "Port1State");
+        return port != NULL && strcmp(port, "4") != 0; /* 4: active */
+    }
+    snprintf(path, sizeof(path), "/sys/class/net/%s/operstate", nic->name);
+    FILE *file = fopen(path, "r");
+    if (file == NULL)
+        return false;
+    const bool is_read = fgets(state, sizeof(state), file) != NULL;
+    fclose(file);
+    return is_read && (strstr(state, "down") != NULL || strstr(state, "notpresent") != NULL);
+}
+
+/* All NICs of that kind near the node that may be used, each with the port of the one that is. To
+ * be freed; null: no memory. */
 static char *list_near(hwloc_topology_t topology, hwloc_obj_osdev_type_t kind, int node,
                        const char *port)
 {
@@ -81,7 +98,7 @@ static char *list_near(hwloc_topology_t topology, hwloc_obj_osdev_type_t kind, i
     if (stream == NULL)
         return NULL;
     for (hwloc_obj_t nic = NULL; (nic = next_nic(topology, kind, nic)) != NULL;) {
-        if (!is_near(topology, nic, node))
+        if (!is_near(topology, nic, node) || is_down(nic))
             continue;
         fprintf(stream, "%s%s%s", comma, nic->name, port);
         comma = ",";
@@ -137,7 +154,8 @@ void MPIDI_UCX_look_at_nic(const MPIDI_av_entry_t *addr, int device)
         return;
 #ifdef HAVE_HWLOC
     const int node = MPIR_hwtopo_is_initialized() ? heddle_affinity_node(device) : -1;
-    if (node >= 0)
+    /* With several VNIs another thread may be at work on the endpoints of this one. */
+    if (node >= 0 && MPIDI_UCX_global.num_vnis == 1)
         look(MPIDI_UCX_AV_TO_EP(addr, 0, 0), device, node);
 #else
     (void)addr;

@@ -120,13 +120,23 @@ fn_fail:
     return mpi_errno;
 }
 
+/* On a node's part of a communicator MPICH's schedules have tags of the whole, which that part does
+ * not count. So this one has a tag that none has there. */
+static int next_tag(MPIR_Comm *comm, int *tag)
+{
+    if (comm->hierarchy_kind != MPIR_COMM_HIERARCHY_KIND__NODE)
+        return MPIR_Sched_next_tag(comm, tag);
+    *tag = MPIR_TOPO_A_TAG;
+    return MPI_SUCCESS;
+}
+
 static int start(MPIR_Comm *comm, struct MPIDI_UCX_sharing *s)
 {
     int tag;
     MPIR_Sched_t schedule = MPIR_SCHED_NULL;
     int mpi_errno = MPIR_Sched_create(&schedule, MPIR_SCHED_KIND_REGULAR);
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = MPIR_Sched_next_tag(comm, &tag);
+    mpi_errno = next_tag(comm, &tag);
     MPIR_ERR_CHECK(mpi_errno);
     MPIR_Sched_set_tag(schedule, tag);
     mpi_errno = add_step(schedule, comm, NULL, NULL, &s->told, sizeof(s->told) / sizeof(uint64_t),
