@@ -309,24 +309,29 @@ std::vector<Entry> some_entries(const Json &table, const TuneOptions &options)
 
 using Compared = std::function<void(double now, double then, const std::string &where)>;
 
-// The least, a middle and the largest amount of each entry.
+// The least, a middle and the largest amount of an entry, each with its place there.
+template <class Each> void for_some_amounts(const Json &entry, Each each)
+{
+    const size_t sizes = entry.at("bytes").size();
+    for (size_t i = 0; i < sizes; i += std::max<size_t>((sizes - 1) / 2, 1))
+        each(entry.at("bytes").at(i).get<int64_t>(), i);
+}
+
 void compare_messages(Job &job, const Json &table, const TuneOptions &options,
                       const Compared &compared)
 {
     const int64_t most = message_bytes(options.quick, options.most_bytes).back();
     for (const Json &entry : table.value(messages_name, Json::array())) {
         const auto where = static_cast<Where>(index_of(where_names, entry.at("where")));
-        const size_t sizes = entry.at("bytes").size();
-        for (size_t i = 0; i < sizes; i += std::max<size_t>((sizes - 1) / 2, 1)) {
-            const int64_t bytes = entry.at("bytes").at(i);
+        for_some_amounts(entry, [&](int64_t bytes, size_t i) {
             if (job.reaches(where) && bytes > 0 && bytes <= most)
                 compared(1e6 * job.time(where, bytes, options.trials).median, entry.at("us").at(i),
                          words(where, bytes));
-        }
+        });
     }
 }
 
-// The least, a middle and the largest amount of each link, and openings.
+// Of links what opening them takes, too.
 void compare_links(Bench &bench, const Json &table, const TuneOptions &options,
                    const Compared &compared)
 {
@@ -335,10 +340,10 @@ void compare_links(Bench &bench, const Json &table, const TuneOptions &options,
         for (const Json &entry :
              table.value(link_names[static_cast<size_t>(kind)], Json::array())) {
             const Link link = link_of(kind, entry);
-            const size_t sizes = entry.at("bytes").size();
-            for (size_t i = 0; i < sizes; i += std::max<size_t>((sizes - 1) / 2, 1))
-                if (const auto measured = links.time(link, entry.at("bytes").at(i)))
+            for_some_amounts(entry, [&](int64_t bytes, size_t i) {
+                if (const auto measured = links.time(link, bytes))
                     compared(1e6 * measured->median, entry.at("us").at(i), words(link));
+            });
             const auto opening =
                 kind == LinkKind::imports ? links.open_seconds(link) : std::nullopt;
             if (opening)

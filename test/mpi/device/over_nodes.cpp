@@ -61,10 +61,9 @@ void reductions()
     }
     Buffer mine(gpu::Kind::device, layout), sum(gpu::Kind::device, layout);
     mine.fill(g.rank);
-    expects_parts(2, "Allreduce", [&] { /* reduced in the node, and broadcast there */
-                                        MPI_Allreduce(mine.at(), sum.at(), n, MPI_DOUBLE, MPI_SUM,
-                                                      g.comm);
-    });
+    /* Reduced in the node, and broadcast there. */
+    expects_parts(2, "Allreduce",
+                  [&] { MPI_Allreduce(mine.at(), sum.at(), n, MPI_DOUBLE, MPI_SUM, g.comm); });
     expect_sum(sum, g, "Allreduce");
     expects_parts(2, "Allreduce in place",
                   [&] { MPI_Allreduce(MPI_IN_PLACE, mine.at(), n, MPI_DOUBLE, MPI_SUM, g.comm); });

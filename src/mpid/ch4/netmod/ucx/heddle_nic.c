@@ -120,9 +120,10 @@ static bool look_at_kind(hwloc_topology_t topology, hwloc_obj_osdev_type_t kind,
             continue;
         if (is_near(topology, nic, node) || nodes_of(topology, nic) == NULL)
             return true;
-        if (used == NULL)
+        if (used == NULL) {
+            used = nic;
             snprintf(port, sizeof(port), "%.*s", (int)strcspn(found, "."), found);
-        used = used == NULL ? nic : used;
+        }
     }
     if (used == NULL)
         return false;

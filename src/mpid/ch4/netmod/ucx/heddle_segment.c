@@ -25,10 +25,9 @@ static int agree_on(MPIR_Comm *comm, void *numbers, int n, MPI_Datatype type, MP
 
 bool MPIDI_UCX_is_in_one_node(const MPIR_Comm *comm)
 {
-    if (comm->hierarchy_kind == MPIR_COMM_HIERARCHY_KIND__NODE)
-        return comm->local_size > 1;
-    return comm->local_size > 1 && comm->node_comm != NULL &&
-           comm->node_comm->local_size == comm->local_size;
+    return comm->local_size > 1 &&
+           (MPIR_DIRECT_IS_PART(comm) ||
+            (comm->node_comm != NULL && comm->node_comm->local_size == comm->local_size));
 }
 
 static struct told tell(bool mine, bool refuses)
@@ -124,7 +123,7 @@ fn_fail:
  * not count. So this one has a tag that none has there. */
 static int next_tag(MPIR_Comm *comm, int *tag)
 {
-    if (comm->hierarchy_kind != MPIR_COMM_HIERARCHY_KIND__NODE)
+    if (!MPIR_DIRECT_IS_PART(comm))
         return MPIR_Sched_next_tag(comm, tag);
     *tag = MPIR_TOPO_A_TAG;
     return MPI_SUCCESS;
