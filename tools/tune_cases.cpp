@@ -81,6 +81,13 @@ std::vector<int64_t> up_to(std::vector<int64_t> sizes, int64_t most)
     return sizes;
 }
 
+// Too far apart for records, or too long for them, over a link, too (select_kernel.cpp).
+int64_t sparse_stride(int64_t block)
+{
+    constexpr int64_t least_spread = 5, over_link = 41, longest_record = 2048;
+    return std::max(least_spread * block, std::min(over_link * block, longest_record + 1));
+}
+
 } // namespace
 
 Layout layout_of(Pattern pattern, int64_t bytes, int64_t block, int64_t spread)
@@ -90,8 +97,8 @@ Layout layout_of(Pattern pattern, int64_t bytes, int64_t block, int64_t spread)
     case Pattern::words:
         return strided(bytes, block,
                        spread ? spread * block : std::max(2 * block, least_stride_bytes));
-    case Pattern::odd: // too sparse for records
-        return strided(bytes, block, (spread ? spread : 5) * block);
+    case Pattern::odd:
+        return strided(bytes, block, spread ? spread * block : sparse_stride(block));
     case Pattern::records:
         return strided(bytes, block, (spread ? spread * block : 2 * block) + 1);
     case Pattern::runs:
@@ -129,6 +136,7 @@ std::vector<GridPlan> grid_plans(bool quick, int64_t most_bytes)
     const Numbers records = pick({9, 37, 301}, {3, 5, 9, 21, 37, 75, 151, 301, 601, 1001});
     const Numbers runs =
         pick({8, 64, 512, 4 * Ki}, {8, 16, 32, 64, 128, 256, 512, Ki, 4 * Ki, 16 * Ki});
+    const int64_t sparse_most = 16 * Mi; // it takes up to 41 times as much memory
     const Numbers elements = pick({8}, {4, 8, 16});
     std::vector<GridPlan> plans{
         {Pattern::dense, Path::pack, {"copy_engine", "kernel"}, within, {1}}};
@@ -136,7 +144,8 @@ std::vector<GridPlan> grid_plans(bool quick, int64_t most_bytes)
         plans.push_back({Pattern::dense, path, {"copy_engine", "kernel", "staged"}, link, {1}});
         plans.push_back({Pattern::strided, path, {"blocks", "kernel", "staged"}, link, strided});
         plans.push_back({Pattern::words, path, {"blocks", "kernel", "staged"}, link, words});
-        plans.push_back({Pattern::odd, path, {"blocks", "kernel", "staged"}, link, odd});
+        plans.push_back(
+            {Pattern::odd, path, {"blocks", "kernel", "staged"}, up_to(link, sparse_most), odd});
         plans.push_back({Pattern::records, path, {"blocks", "kernel", "staged"}, link, records});
         plans.push_back({Pattern::runs, path, {"kernel", "staged"}, link, runs});
         plans.push_back({Pattern::transposed, path, {"kernel", "staged"}, link, elements});
@@ -144,7 +153,7 @@ std::vector<GridPlan> grid_plans(bool quick, int64_t most_bytes)
     for (const Path path : {Path::pack, Path::unpack}) {
         plans.push_back({Pattern::strided, path, {"kernel"}, within, strided});
         plans.push_back({Pattern::words, path, {"kernel"}, within, words});
-        plans.push_back({Pattern::odd, path, {"kernel"}, within, odd});
+        plans.push_back({Pattern::odd, path, {"kernel"}, up_to(within, sparse_most), odd});
         plans.push_back({Pattern::records, path, {"kernel"}, within, records});
         plans.push_back({Pattern::runs, path, {"kernel"}, within, runs});
         plans.push_back({Pattern::transposed, path, {"kernel"}, within, elements});

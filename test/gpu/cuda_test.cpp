@@ -7,6 +7,8 @@
 #include "gpu/cuda/host/select_kernel.hpp"
 #include "gpu/cuda/host/targets.hpp"
 
+#include <utility>
+
 namespace gpu {
 namespace {
 
@@ -85,12 +87,53 @@ void tuning_decides()
          "the same on a small GPU");
 }
 
+/* 1 MiB of blocks of so many bytes, each at the start of `stride` bytes. */
+heddle::gpu::Work work_of_blocks(int64_t block, int64_t stride)
+{
+    using namespace heddle::gpu;
+    Work work{};
+    Side strided{};
+    strided.shape = Shape::strided;
+    strided.block = block;
+    strided.word = 1;
+    strided.dims = 1;
+    strided.dim[0] = {stride, (1 << 20) / block, block, {}};
+    work.from = strided;
+    work.to.shape = Shape::dense;
+    work.to.word = 1;
+    work.bytes = (1 << 20) / block * block;
+    work.far = work.remote = false;
+    return work;
+}
+
+/* A device's memory is faster than the host's link, so gaps cost little beside it. */
+void records_depend_on_the_link()
+{
+    using namespace heddle::gpu;
+    const auto is_records = [](Work work, bool unpack, bool pinned) {
+        (unpack ? work.far : work.remote) = true;
+        work.pinned = pinned;
+        if (unpack)
+            std::swap(work.from, work.to);
+        return select_kernel(work, {}, Kernel::count, false) == Kernel::records;
+    };
+    same(is_records(work_of_blocks(7, 7 * 31), false, true), true, "sparse, to the host");
+    same(is_records(work_of_blocks(7, 7 * 31), true, true), true, "sparse, from the host");
+    same(is_records(work_of_blocks(7, 7 * 33), false, true), false, "sparser, to the host");
+    same(is_records(work_of_blocks(29, 29 * 31), true, true), false, "longer, from the host");
+    same(is_records(work_of_blocks(7, 7 * 31), false, false), false, "sparse, to another device");
+    same(is_records(work_of_blocks(7, 15), false, false), true, "full, to another device");
+    same(is_records(work_of_blocks(7, 15), true, false), false, "full, from another device");
+    same(is_records(work_of_blocks(7, 15), true, true), true, "full, from the host");
+}
+
 const AddTests tests{{"machine code runs on its generation", machine_code_runs_on_its_generation},
                      {"PTX runs on what follows", ptx_runs_on_what_follows},
                      {"no target is guessed", no_target_is_guessed},
                      {"the measured GPU has its values", the_measured_gpu_has_its_values},
                      {"other GPUs follow laws", other_gpus_follow_laws},
-                     {"tuning decides the kernel", tuning_decides}};
+                     {"tuning decides the kernel", tuning_decides},
+                     {"records depend on the link", records_depend_on_the_link}};
 
 } // namespace
 } // namespace gpu

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <unistd.h>
+#include <utility>
 
 namespace gpu {
 namespace {
@@ -284,6 +285,44 @@ void inside_kernel_as_forced()
     same(counted(counter) - before, int64_t{1}, counter, " for ", layout);
 }
 
+/* Blocks far apart, to the host and back: as records, for the gaps cost less than the link. No byte
+ * of a gap is written. */
+void inside_sparse_records()
+{
+    need_devices();
+    if (!getenv("HEDDLE_METHOD"))
+        throw Skip("a test runs it");
+    constexpr int64_t bytes_about = 400'000, start = 3; /* aligned to nothing */
+    int64_t expected = counted("kernels_records");
+    for (const auto &[block, stride] :
+         {std::pair<int64_t, int64_t>{7, 35}, {7, 217}, {29, 319}, {111, 777}}) {
+        const int64_t count = bytes_about / block, bytes = count * block;
+        const oracle::Type type = hvector(count, stride, bytes_of(block));
+        Buffer layout(Place{Kind::device, 0}, static_cast<size_t>(start + count * stride), 1);
+        const Buffer packed(Place{Kind::pinned, 0}, static_cast<size_t>(bytes), 2);
+        const Buffer back(Place{Kind::pinned, 0}, std::vector<std::byte>(packed.size()));
+        const heddle_side there = side_of(layout.at() + start, 1, type);
+        for (int64_t i = 0; i < count; ++i)
+            std::memcpy(layout.expected.data() + start + i * stride,
+                        packed.expected.data() + i * block, static_cast<size_t>(block));
+        transfer_all(Way::blocking,
+                     {{bytes_at(packed.at(), bytes), there, bytes, HEDDLE_OP_REPLACE}});
+        layout.check("unpacked, ", block, " bytes in ", stride);
+        transfer_all(Way::blocking,
+                     {{there, bytes_at(back.at(), bytes), bytes, HEDDLE_OP_REPLACE}});
+        same(back.bytes() == packed.expected, true, "packed, ", block, " bytes in ", stride);
+        expected += 2;
+    }
+    same(counted("kernels_records"), expected, "kernels for records");
+}
+
+void sparse_records()
+{
+    need_devices();
+    self_succeeds({"--only-named", "--named", "inside: sparse records"},
+                  {{"HEDDLE_METHOD", "kernel"}});
+}
+
 void forced_kernels()
 {
     need_devices();
@@ -457,6 +496,8 @@ const AddTests tests{{"information", info},
                      {"forced methods", forced_methods},
                      {"links as measured", links_as_measured},
                      {"inside: kernel as forced", inside_kernel_as_forced},
+                     {"inside: sparse records", inside_sparse_records},
+                     {"sparse records cross the host's link", sparse_records},
                      {"forced kernels", forced_kernels},
                      {"settings without sense", settings_without_sense},
                      {"far from the device", far_from_the_device},

@@ -200,6 +200,7 @@ struct Work {
     bool remote = true; // the target may be memory that is not the device's own: others see it over
                         // a link
     bool far = true;    // the source may be
+    bool pinned = false; // that is pinned memory, over the host's link; where both are, the target
 };
 
 // Dense vectors of `bytes` bytes of `basic`, which is no pair, combined into one, element by

@@ -118,6 +118,7 @@ Error make_work(const Move &move, Work &work)
         move.op != HEDDLE_OP_REPLACE && move.from.type->basic != move.basic && !move.from.dense();
     work.remote = !move.to.memory.lies_on(move.device->ordinal());
     work.far = !move.from.memory.lies_on(move.device->ordinal());
+    work.pinned = (work.remote ? move.to : move.from).memory.kind == MemoryKind::pinned;
     return HEDDLE_SUCCESS;
 }
 

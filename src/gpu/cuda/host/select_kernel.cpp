@@ -52,6 +52,21 @@ bool is_inside(const Side &s)
     return span <= s.dim[s.dims - 1].stride;
 }
 
+bool comes_over_link(const Work &w) { return w.from.shape == Shape::dense && w.far && !w.remote; }
+bool goes_over_link(const Work &w) { return w.to.shape == Shape::dense && w.remote && !w.far; }
+
+// Whether enough of a record is data. It need not be much where the packed bytes alone cross the
+// host's link: a device's memory is many times as fast.
+bool is_full(const Work &w, const Record &r, const Tuning &t)
+{
+    if (w.pinned && goes_over_link(w))
+        return r.extent <= t.pinned_record_most_spread * r.packed;
+    if (w.pinned && comes_over_link(w) &&
+        r.extent * r.extent <= t.pinned_unpack_most_bytes * r.packed)
+        return true;
+    return r.extent <= t.record_most_spread * r.packed;
+}
+
 bool can_records(const Work &w, const Side &s, const Tuning &t)
 {
     if (s.shape == Shape::dense || (s.shape == Shape::strided && word_width(w) >= 4))
@@ -60,7 +75,7 @@ bool can_records(const Work &w, const Side &s, const Tuning &t)
         return false;
     const Record r = record_of(s);
     return r.packed > 0 && r.packed <= record_most_packed && r.extent >= r.packed &&
-           r.extent <= std::min(record_most_extent, t.record_most_spread * r.packed);
+           r.extent <= record_most_extent && is_full(w, r, t);
 }
 
 bool can_runs(const Side &s) { return s.listed() && s.runs.most > 0; }
@@ -139,6 +154,10 @@ bool records_pay(const Work &w, const Side &s, const Tuning &t)
 {
     if (s.shape == Shape::image)
         return widest_word(w) <= t.record_most_word_bytes;
+    // Over another device's link single bytes are as fast, or faster. Two H100s, 5.6 MB of blocks
+    // of 5 bytes, 7 to 15 bytes apart: 29 us, as records 38 to 51.
+    if (comes_over_link(w) && !w.pinned)
+        return false;
     return widest_word(w) < t.record_most_word_bytes &&
            w.bytes >= (is_linked(w) ? t.linked_records_least_bytes : t.strided_records_least_bytes);
 }
