@@ -154,8 +154,8 @@ bool records_pay(const Work &w, const Side &s, const Tuning &t)
 {
     if (s.shape == Shape::image)
         return widest_word(w) <= t.record_most_word_bytes;
-    // From another device single bytes are faster, mostly. Two H100s, 5.6 MB of blocks of 5 bytes, 7
-    // to 15 bytes apart: 29 us, as records 38 to 51. (29 to 101 bytes, close: up to 14 % slower.)
+    // From another device single bytes are faster, mostly. Two H100s, 5.6 MB of blocks of 5 bytes,
+    // 7 to 15 bytes apart: 29 us, as records 38 to 51. (29 to 101 bytes, close: up to 14 % slower.)
     if (comes_over_link(w) && !w.pinned)
         return false;
     return widest_word(w) < t.record_most_word_bytes &&
