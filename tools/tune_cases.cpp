@@ -81,7 +81,8 @@ std::vector<int64_t> up_to(std::vector<int64_t> sizes, int64_t most)
     return sizes;
 }
 
-// Too far apart for records, or too long for them, over a link, too (select_kernel.cpp).
+// Too far apart for records, or too long for them, over the host's link, too: there 5 bytes are a
+// record up to 40 times as far apart (Tuning::pinned_unpack_most_bytes).
 int64_t sparse_stride(int64_t block)
 {
     constexpr int64_t least_spread = 5, over_link = 41, longest_record = 2048;

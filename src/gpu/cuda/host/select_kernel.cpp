@@ -61,9 +61,8 @@ bool is_full(const Work &w, const Record &r, const Tuning &t)
 {
     if (w.pinned && goes_over_link(w))
         return r.extent <= t.pinned_record_most_spread * r.packed;
-    if (w.pinned && comes_over_link(w) &&
-        r.extent * r.extent <= t.pinned_unpack_most_bytes * r.packed)
-        return true;
+    if (w.pinned && comes_over_link(w))
+        return r.extent * r.extent <= t.pinned_unpack_most_bytes * r.packed;
     return r.extent <= t.record_most_spread * r.packed;
 }
 
