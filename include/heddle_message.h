@@ -395,6 +395,10 @@ typedef struct heddle_unmatched {
 /* The oldest such message that its caller still waits for. Errors: ARG; RANGE if there is none. */
 HEDDLE_API int heddle_port_unmatched(heddle_port *port, heddle_unmatched *oldest);
 
+/* Bytes of each chunk but the last, of a message of `bytes` bytes that goes by value between ports
+ * made with zeros as options. At least `bytes` if it goes whole. */
+HEDDLE_API int64_t heddle_message_chunk(int64_t bytes);
+
 /* Counts a message that its caller packed (`received` 0) or unpacked (1) whole,
  * for heddle_counter_read. */
 HEDDLE_API void heddle_message_count_whole(int received, int64_t bytes);

@@ -171,7 +171,8 @@ static void measure(const char *name, void (*call)(struct layout *), struct layo
 
 int main(int argc, char **argv)
 {
-    static const int lengths[] = {1 << 10, 16 << 10, 64 << 10, 1 << 20, 4 << 20};
+    static const int lengths[] = {1 << 10, 16 << 10, 64 << 10, 256 << 10,
+                                  1 << 20, 4 << 20,  32 << 20};
     static const int blocks[] = {4096, 512, 64, 8};
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -71,10 +71,12 @@ void forget_what_has_come()
 
 // Receives a message that may be an envelope, and sends its bytes to this process. So there is a
 // message again, which the MPI knows. A synchronous send ends by that, for the MPI: its sender
-// waits on.
+// waits on, if it is in a place of this node.
 void look_into(Held &it, Place sender)
 {
-    const Looking looking(sender);
+    std::optional<Looking> looking;
+    if (sender != nobody)
+        looking.emplace(sender);
     Table &all = table();
     forget_what_has_come();
     Again &again = all.again.emplace_back();
@@ -91,10 +93,10 @@ void look_into(Held &it, Place sender)
     it.origin.source = it.status.MPI_SOURCE;
 }
 
-// Whether it may be an envelope: only processes of this node send such.
 bool may_be_envelope(const MPI_Status &status, MPI_Comm comm)
 {
-    return bytes_of(status) == Envelope::wire_bytes && place_of(status.MPI_SOURCE, comm) != nobody;
+    return bytes_of(status) == Envelope::wire_bytes &&
+           partner_of(status.MPI_SOURCE, comm) != nobody;
 }
 
 // Takes a message out of the MPI's queue.

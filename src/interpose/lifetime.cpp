@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The start and the end of MPI.
 #include "interpose/bindings.hpp"
+#include "interpose/chunks.hpp"
 #include "interpose/held.hpp"
 #include "interpose/operation.hpp"
 #include "interpose/reference.hpp"
@@ -48,7 +49,8 @@ int MPI_Finalize()
     forget_all_members();
     forget_held();
     release_imports();
-    part_from_peers();
+    finish_chunks();
+    part_from_peers(drop_what_comes);
     forget_shapes();
     free_what_waits();
     print_counters();

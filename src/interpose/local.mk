@@ -7,6 +7,8 @@ interpose_sources = \
     src/interpose/accesses.hpp \
     src/interpose/bindings.cpp \
     src/interpose/bindings.hpp \
+    src/interpose/chunks.cpp \
+    src/interpose/chunks.hpp \
     src/interpose/collective.cpp \
     src/interpose/collective.hpp \
     src/interpose/collective_calls.cpp \
@@ -17,6 +19,8 @@ interpose_sources = \
     src/interpose/darray.hpp \
     src/interpose/data.cpp \
     src/interpose/data.hpp \
+    src/interpose/envelope.cpp \
+    src/interpose/envelope.hpp \
     src/interpose/files.cpp \
     src/interpose/handles.cpp \
     src/interpose/handles.hpp \

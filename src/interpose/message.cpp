@@ -17,17 +17,23 @@ static_assert(sizeof end_of_notice == Notice::end_bytes);
 
 // ---- sent ---------------------------------------------------------------------------------------
 
-std::unique_ptr<Reference> reference_for(const Data &data, int to, MPI_Comm comm)
+Instead instead_of(const Data &data, Way way, int to, MPI_Comm comm)
 {
-    const bool may_be =
-        has_met_peers() && data.bytes() >= Reference::least_bytes && is_device_memory(data.near());
-    return may_be ? Reference::make(data.bytes(), data.near(), place_of(to, comm)) : nullptr;
-}
-
-std::unique_ptr<Reference> letter_for(const Data &data, int to, MPI_Comm comm)
-{
-    const bool may_be = has_met_peers() && data.bytes() == Envelope::wire_bytes;
-    return may_be ? Reference::make_letter(place_of(to, comm)) : nullptr;
+    if (!has_met_peers() || way == Way::packed)
+        return {};
+    const int64_t bytes = data.bytes();
+    const Place place = place_of(to, comm);
+    std::unique_ptr<Reference> reference;
+    if (way == Way::synchronous && bytes == Envelope::wire_bytes)
+        reference = Reference::make_letter(place);
+    else if (bytes >= Reference::least_bytes && is_device_memory(data.near()))
+        reference = Reference::make(bytes, data.near(), place);
+    if (reference)
+        return reference;
+    if (way == Way::any)
+        if (std::unique_ptr<ChunkedSend> chunks = ChunkedSend::make(data, partner_of(to, comm)))
+            return chunks;
+    return {};
 }
 
 namespace {
@@ -39,21 +45,76 @@ Staging staging_for(const Data &data)
 
 } // namespace
 
-Outgoing::Outgoing(Data what, std::unique_ptr<Reference> reference)
+Outgoing::Outgoing(Data what, Instead instead)
     : data_(std::move(what)),
-      reference_(std::move(reference)),
-      staging_(reference_ ? Staging() : staging_for(data_))
+      instead_(std::move(instead)),
+      staging_(reference() || chunks() ? Staging() : staging_for(data_))
 {
+}
+
+Reference *Outgoing::reference() const
+{
+    const auto *const found = std::get_if<std::unique_ptr<Reference>>(&instead_);
+    return found ? found->get() : nullptr;
+}
+
+ChunkedSend *Outgoing::chunks() const
+{
+    const auto *const found = std::get_if<std::unique_ptr<ChunkedSend>>(&instead_);
+    return found ? found->get() : nullptr;
+}
+
+heddle_move Outgoing::packing() const
+{
+    return pack_move(data_, reference() ? reference()->at() : staging_.at());
+}
+
+int Outgoing::pack() const { return chunks() ? MPI_SUCCESS : transfer({packing()}); }
+
+int Outgoing::pack_rest() const
+{
+    if (!chunks())
+        return MPI_SUCCESS;
+    chunks()->finish();
+    return chunks()->error();
+}
+
+void Outgoing::add_packing(Steps &steps) const
+{
+    ChunkedSend *const sent = chunks();
+    if (!sent) {
+        steps.pack.push_back(packing());
+        return;
+    }
+    steps.pack_rest = [sent] { sent->finish(); };
+    steps.goes_on = [sent, others = std::move(steps.goes_on)](const MPI_Status &status) {
+        const bool others_do = others && others(status);
+        return sent->goes_on() || others_do;
+    };
+    steps.unpack = [sent, others = std::move(steps.unpack)](MPI_Status &status,
+                                                            std::vector<heddle_move> &moves) {
+        const int error = others ? others(status, moves) : MPI_SUCCESS;
+        return sent->error() != MPI_SUCCESS ? sent->error() : error;
+    };
 }
 
 const void *Outgoing::handed_on() const
 {
-    if (!reference_)
+    if (chunks())
+        return chunks()->wire();
+    if (!reference())
         return staging_.at();
     count(Count::by_reference);
-    reference_->note_sent();
-    return reference_->wire();
+    reference()->note_sent();
+    return reference()->wire();
 }
+
+int64_t Outgoing::bytes_handed_on() const
+{
+    return reference() || chunks() ? Envelope::wire_bytes : bytes();
+}
+
+bool Outgoing::may_be_probed() const { return reference() && reference()->may_be_probed(); }
 
 namespace {
 
@@ -73,13 +134,15 @@ int Outgoing::heard(int error) const
 {
     if (error != MPI_SUCCESS && is_refusal(error))
         take_back();
+    if (error == MPI_SUCCESS && chunks())
+        chunks()->begin();
     return error;
 }
 
 void Outgoing::take_back() const
 {
-    if (reference_)
-        reference_->note_not_sent();
+    if (reference())
+        reference()->note_not_sent();
 }
 
 // ---- received -----------------------------------------------------------------------------------
@@ -147,7 +210,8 @@ void Incoming::add_unpacking(Steps &steps) const
     steps.unpack = [this](MPI_Status &status, std::vector<heddle_move> &moves) {
         return unpacking(status, moves);
     };
-    steps.ended = [this] { reading_.reset(); };
+    steps.goes_on = [this](const MPI_Status &status) { return is_coming(status); };
+    steps.ended = [this] { arrived_.reset(); };
     steps.has_status = true;
 }
 
@@ -172,6 +236,37 @@ bool Incoming::is_notice(int64_t received) const
     return last && Notice::is_end(last);
 }
 
+Incoming::Arrived Incoming::find_envelope(const MPI_Status &status) const
+{
+    Arrived arrived;
+    if (found_.is_truncated || !has_met_peers() || bytes_of(status) != Envelope::wire_bytes)
+        return arrived;
+    Envelope::Wire room;
+    const std::byte *const wire = look(0, Envelope::wire_bytes, room.data());
+    if (!wire) {
+        arrived.error = MPI_ERR_OTHER;
+        return arrived;
+    }
+    const Envelope envelope = Envelope::read(wire);
+    if (!envelope.is_one())
+        return arrived;
+    arrived.envelope = envelope;
+    if (envelope.is_in_chunks())
+        arrived.chunks = std::make_unique<ChunkedReceive>(
+            envelope, data_, static_cast<std::byte *>(to_.at), in_place_);
+    else
+        arrived.reading = std::make_unique<Reading>(envelope);
+    return arrived;
+}
+
+// Whether chunks of what has come are still on their way. Asked before unpacking.
+bool Incoming::is_coming(const MPI_Status &status) const
+{
+    if (!arrived_)
+        arrived_ = find_envelope(status);
+    return arrived_->chunks && arrived_->chunks->goes_on();
+}
+
 int Incoming::unpacking(MPI_Status &status, std::vector<heddle_move> &moves) const
 {
     const int64_t received = bytes_of(status);
@@ -179,46 +274,53 @@ int Incoming::unpacking(MPI_Status &status, std::vector<heddle_move> &moves) con
         status.MPI_SOURCE = found_.source;
     if (found_.is_truncated)
         return MPI_ERR_TRUNCATE;
-    if (has_met_peers() && received == Envelope::wire_bytes) {
-        Envelope::Wire room;
-        const std::byte *const wire = look(0, received, room.data());
-        if (!wire)
-            return MPI_ERR_OTHER;
-        if (const Envelope envelope = Envelope::read(wire); envelope.is_one())
-            return unpacking_envelope(envelope, status, moves);
-    }
+    if (arrived_->envelope || arrived_->error != MPI_SUCCESS)
+        return unpacking_envelope(status, moves);
     if (is_notice(received))
         return MPI_ERR_OTHER;
     if (received > 0 && !in_place_)
         moves.push_back(unpack_move(data_, to_.at, received));
-    if (has_met_peers() && received >= Reference::least_bytes && is_device_memory(data_.near()))
-        import_what_is_asked_for(data_);
+    open_what_is_asked_for(received);
     return MPI_SUCCESS;
 }
 
-int Incoming::unpacking_envelope(const Envelope &envelope, MPI_Status &status,
-                                 std::vector<heddle_move> &moves) const
+int Incoming::unpacking_envelope(MPI_Status &status, std::vector<heddle_move> &moves) const
 {
-    reading_ = std::make_unique<Reading>(envelope);
+    if (!arrived_->envelope)
+        return arrived_->error;
+    const Envelope &envelope = *arrived_->envelope;
     PMPI_Status_set_elements_x(&status, MPI_BYTE, envelope.bytes);
+    if (arrived_->chunks) {
+        open_what_is_asked_for(envelope.bytes);
+        return arrived_->chunks->error();
+    }
     if (envelope.bytes > bytes())
         return MPI_ERR_TRUNCATE;
-    void *const at = reading_->at();
+    void *const at = arrived_->reading->at();
     if (!at)
         return MPI_ERR_OTHER;
     moves.push_back(unpack_move(data_, at, envelope.bytes));
     return MPI_SUCCESS;
 }
 
+// A long message that has come as it should not: its sender asks for memory to be opened.
+void Incoming::open_what_is_asked_for(int64_t received) const
+{
+    if (has_met_peers() && received >= Reference::least_bytes && is_device_memory(data_.near()))
+        import_what_is_asked_for(data_);
+}
+
 int Incoming::unpack(int result, MPI_Status &status, MPI_Comm comm) const
 {
     if (result != MPI_SUCCESS)
         return result;
+    for (Patience patience; is_coming(status); patience.wait())
+        ;
     std::vector<heddle_move> moves;
     int error = unpacking(status, moves);
     if (error == MPI_SUCCESS)
         error = transfer(moves);
-    reading_.reset();
+    arrived_.reset();
     return raise(comm, error);
 }
 

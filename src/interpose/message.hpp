@@ -3,12 +3,14 @@
 // goes in the message's place, so that its receiver has an error and does not wait.
 #pragma once
 
+#include "interpose/chunks.hpp"
 #include "interpose/held.hpp"
 #include "interpose/operation.hpp"
 #include "interpose/reference.hpp"
 
 #include <memory>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace heddle::interpose {
@@ -18,40 +20,49 @@ struct Peer {
     int rank, tag;
 };
 
+// How a message goes. Buffered ones have room for themselves: always packed. To look into a message
+// for a probe ends a synchronous send, so those go on until they are received: never in chunks.
+enum class Way : uint8_t { any, synchronous, packed };
+
+// What takes the place of the data that the MPI gets: nothing, or an envelope of one of these.
+using Instead =
+    std::variant<std::monostate, std::unique_ptr<Reference>, std::unique_ptr<ChunkedSend>>;
+Instead instead_of(const Data &data, Way way, int to, MPI_Comm comm);
+
 // A buffer that is sent, and what the MPI gets in its place: packed bytes, or an envelope.
 class Outgoing {
 public:
-    // Without a reference: packed bytes.
-    explicit Outgoing(Data what, std::unique_ptr<Reference> reference = nullptr);
+    explicit Outgoing(Data what, Instead instead = {});
 
     bool failed() const { return staging_.failed(); }
     int64_t bytes() const { return data_.bytes(); }
-    heddle_move packing() const
-    {
-        return pack_move(data_, reference_ ? reference_->at() : staging_.at());
-    }
-    int pack() const { return transfer({packing()}); }
+    // Before the MPI gets it.
+    int pack() const;
+    // Once it has it. What goes in chunks is packed only now.
+    int pack_rest() const;
+    // Both by an operation, whose steps are there otherwise.
+    void add_packing(Steps &steps) const;
+    heddle_move packing() const;
 
     // For the MPI. Once it is asked for, the MPI has it.
     const void *handed_on() const;
-    int64_t bytes_handed_on() const { return reference_ ? Envelope::wire_bytes : bytes(); }
+    int64_t bytes_handed_on() const;
     // The MPI has returned this error: if it has refused the arguments, nobody gets the message.
     // Returns it.
     int heard(int error) const;
     // The MPI has cancelled it: nobody gets it.
     void take_back() const;
     // The MPI has ended a synchronous send, but perhaps for a probe alone.
-    bool may_be_probed() const { return reference_ && reference_->may_be_probed(); }
+    bool may_be_probed() const;
 
 private:
+    Reference *reference() const;
+    ChunkedSend *chunks() const;
+
     const Data data_;
-    const std::unique_ptr<Reference> reference_;
+    const Instead instead_;
     const Staging staging_;
 };
-
-// A reference for a message of these data, or null. A letter is for those of an envelope's length.
-std::unique_ptr<Reference> reference_for(const Data &data, int to, MPI_Comm comm);
-std::unique_ptr<Reference> letter_for(const Data &data, int to, MPI_Comm comm);
 
 // As device_data, of a buffer that receives. Where envelopes may come (peers.hpp), host memory too,
 // if it has room for one.
@@ -79,10 +90,20 @@ public:
     void add_unpacking(Steps &steps) const;
 
 private:
+    // What has come in place of the data.
+    struct Arrived {
+        std::optional<Envelope> envelope;
+        std::unique_ptr<Reading> reading;
+        std::unique_ptr<ChunkedReceive> chunks;
+        int error = MPI_SUCCESS;
+    };
+
     int unpack(int result, MPI_Status &status, MPI_Comm comm) const;
     int unpacking(MPI_Status &status, std::vector<heddle_move> &moves) const;
-    int unpacking_envelope(const Envelope &envelope, MPI_Status &status,
-                           std::vector<heddle_move> &moves) const;
+    int unpacking_envelope(MPI_Status &status, std::vector<heddle_move> &moves) const;
+    bool is_coming(const MPI_Status &status) const;
+    Arrived find_envelope(const MPI_Status &status) const;
+    void open_what_is_asked_for(int64_t received) const;
     const std::byte *look(int64_t offset, int64_t bytes, std::byte *room) const;
     bool is_notice(int64_t received) const;
 
@@ -94,7 +115,7 @@ private:
     const bool on_device_;
     // Of what has come last.
     mutable Found found_;
-    mutable std::unique_ptr<Reading> reading_;
+    mutable std::optional<Arrived> arrived_;
 };
 
 // Tells the receiver of a message that it does not come. The notice is longer than the message: a

@@ -91,7 +91,7 @@ void Operation::cancel()
         heddle_wait(&transfer_);
         cancelled_ = 1;
         end(MPI_SUCCESS);
-    } else if (state_ == State::running && !inner_is_done_) {
+    } else if (state_ == State::running && !inner_is_done_ && !steps_->pack_rest) {
         PMPI_Cancel(&inner_);
         may_be_cancelled_ = true;
     }
@@ -124,7 +124,7 @@ bool Operation::goes_on()
 {
     if (may_be_cancelled_) // Open MPI 4.1 says anything of requests of files
         PMPI_Test_cancelled(&status_, &cancelled_);
-    return !cancelled_ && steps_->goes_on && steps_->goes_on();
+    return !cancelled_ && steps_->goes_on && steps_->goes_on(status_);
 }
 
 void Operation::begin_unpacking()
@@ -215,6 +215,8 @@ public:
             if (error == MPI_SUCCESS) {
                 under_way_.push_back(operation);
                 under_way_count_.fetch_add(1);
+                if (operation->steps_->pack_rest)
+                    with_rest_count_.fetch_add(1);
             }
         }
         if (error != MPI_SUCCESS) {
@@ -243,7 +245,7 @@ public:
 
     void flush()
     {
-        if (packing_count_.load() == 0)
+        if (packing_count_.load() == 0 && with_rest_count_.load() == 0)
             return;
         const std::lock_guard lock(mutex_);
         flush_locked();
@@ -347,16 +349,23 @@ private:
     {
         const Walk walk(*this);
         for (const OperationPtr &each : under_way_) {
-            if (each->state_ != Operation::State::packing || each->is_busy_)
+            if (each->is_busy_)
                 continue;
             const Busy busy(*each);
-            const int error = heddle_wait(&each->transfer_);
-            packing_count_.fetch_sub(1);
-            if (error == HEDDLE_SUCCESS)
-                each->issue();
-            else
-                each->fail_packing(class_of(error));
+            if (each->state_ == Operation::State::packing)
+                finish_packing(*each);
+            if (each->state_ == Operation::State::running && each->steps_->pack_rest)
+                each->steps_->pack_rest();
         }
+    }
+    void finish_packing(Operation &operation)
+    {
+        const int error = heddle_wait(&operation.transfer_);
+        packing_count_.fetch_sub(1);
+        if (error == HEDDLE_SUCCESS)
+            operation.issue();
+        else
+            operation.fail_packing(class_of(error));
     }
 
     void advance(Operation &operation, bool &must_wait)
@@ -387,6 +396,8 @@ private:
             if (each->state_ != Operation::State::ended || each->is_busy_ || each->is_taken_)
                 continue;
             each->is_taken_ = true;
+            if (each->steps_->pack_rest)
+                with_rest_count_.fetch_sub(1);
             ended.push_back(each);
         }
         if (walks_ == 1)
@@ -406,7 +417,7 @@ private:
     std::recursive_mutex mutex_;
     int walks_ = 0;                     // of the thread that holds the lock
     std::list<OperationPtr> under_way_; // in the order in which they were begun
-    std::atomic<int> under_way_count_{0}, packing_count_{0}, table_count_{0};
+    std::atomic<int> under_way_count_{0}, packing_count_{0}, with_rest_count_{0}, table_count_{0};
     std::mutex table_mutex_;
     std::unordered_map<HandleKey, OperationPtr> table_;
 };

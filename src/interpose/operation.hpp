@@ -41,8 +41,11 @@ struct Steps {
     std::function<int(MPI_Status &, std::vector<heddle_move> &)> unpack;
     // All is unpacked, or never will be. May be empty.
     std::function<void()> ended;
-    // Whether the operation goes on, though MPI has moved all. May be empty.
-    std::function<bool()> goes_on;
+    // Whether the operation goes on, though MPI has moved all: what ended so. May be empty.
+    std::function<bool(const MPI_Status &)> goes_on;
+    // Packs the rest, and gives it to MPI: `goes_on` has packed some. May be empty. What has begun
+    // is not cancelled then.
+    std::function<void()> pack_rest;
     // MPI has cancelled it. May be empty.
     std::function<void()> cancelled;
     // The inner request is persistent: not freed when it has ended.

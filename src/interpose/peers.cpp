@@ -27,16 +27,24 @@ struct Card {
     heddle_process who;
     heddle_shared_name page;
     Magic magic; // rank 0's counts
-    int32_t takes_part;
+    int32_t takes_part, by_value;
 };
+
+// What is known of a process. Ranks are MPI_COMM_WORLD's.
+struct Member {
+    int partner; // its rank, if it takes part
+    Place place;
+};
+constexpr Member stranger{nobody, nobody};
 
 struct Peers {
     Magic magic{};
+    MPI_Comm comm = MPI_COMM_NULL;
     Place own = nobody;
     bool threads = false;
     heddle_shared *own_page = nullptr;
     std::vector<heddle_shared *> pages; // by place; null: not open
-    std::vector<Place> places;          // by rank in MPI_COMM_WORLD
+    std::vector<Member> members;        // by rank
     std::mutex mutex;                   // of what follows
     int key = MPI_KEYVAL_INVALID;
 };
@@ -50,11 +58,13 @@ Page *page_at(const heddle_shared *shared)
     return static_cast<Page *>(heddle_shared_address(shared));
 }
 
-bool is_asked_for()
+bool is_set(const char *name, const char *value)
 {
-    const char *const said = std::getenv("HEDDLE_INTERPOSE_PEER");
-    return said && std::strcmp(said, "1") == 0;
+    const char *const said = std::getenv(name);
+    return said && std::strcmp(said, value) == 0;
 }
+
+bool is_asked_for() { return is_set("HEDDLE_INTERPOSE_PEER", "1"); }
 
 Card own_card()
 {
@@ -63,6 +73,7 @@ Card own_card()
     heddle_process_self(&card.who);
     for (uint64_t &each : card.magic)
         each = uint64_t{random()} << 32 | random();
+    card.by_value = is_set("HEDDLE_PEER", "value");
     card.takes_part =
         card.who.node != 0 && device_is_open() &&
         heddle_shared_make(sizeof(Page), &card.page, &peers().own_page) == HEDDLE_SUCCESS;
@@ -102,25 +113,28 @@ std::vector<Card> all_cards(const Card &own)
     return cards;
 }
 
-// Gives each process of this node its place.
-void find_places(const std::vector<Card> &cards, const Card &own)
+// Gives each process whose page can be opened its place.
+void find_members(const std::vector<Card> &cards, const Card &own)
 {
     Peers &all = peers();
     for (const Card &card : cards) {
+        const auto rank = static_cast<int>(all.members.size());
         const auto next = static_cast<Place>(all.pages.size());
-        const bool is_here = card.takes_part && card.who.node == own.who.node;
         const bool is_own = card.who.name == own.who.name;
-        if (!own.takes_part || !is_here || next == most_places) {
-            all.places.push_back(nobody);
+        const bool is_partner = own.takes_part && card.takes_part && !is_own;
+        const bool is_here = own.takes_part && card.takes_part && card.who.node == own.who.node &&
+                             (is_own || (!card.by_value && !own.by_value));
+        all.members.push_back({is_partner ? rank : nobody, nobody});
+        if (!is_here || next == most_places)
             continue;
-        }
         heddle_shared *page = nullptr;
         if (!is_own && heddle_shared_open(&card.page, &page) != HEDDLE_SUCCESS)
             page = nullptr;
         if (is_own)
             all.own = next;
         all.pages.push_back(page);
-        all.places.push_back(page ? next : nobody);
+        if (page)
+            all.members.back().place = next;
     }
 }
 
@@ -136,9 +150,20 @@ bool all_have_opened_all(const Card &own)
     return all_opened != 0;
 }
 
+void close_pages()
+{
+    Peers &all = peers();
+    for (heddle_shared *const page : all.pages)
+        heddle_shared_close(page);
+    all.pages.clear();
+    all.own = nobody;
+    for (Member &each : all.members)
+        each.place = nobody;
+}
+
 // ---- who is who in a communicator ---------------------------------------------------------------
 
-using Members = std::vector<Place>;
+using Members = std::vector<Member>;
 
 int delete_members(MPI_Comm, int, void *members, void *)
 {
@@ -146,7 +171,7 @@ int delete_members(MPI_Comm, int, void *members, void *)
     return MPI_SUCCESS;
 }
 
-std::unique_ptr<Members> find_members(MPI_Comm comm)
+std::unique_ptr<Members> make_members(MPI_Comm comm)
 {
     MPI_Group group = MPI_GROUP_NULL, world = MPI_GROUP_NULL;
     int is_inter = 0, n = 0;
@@ -164,8 +189,8 @@ std::unique_ptr<Members> find_members(MPI_Comm comm)
     PMPI_Group_free(&world);
     auto members = std::make_unique<Members>();
     for (const int rank : in_world)
-        members->push_back(rank == MPI_UNDEFINED ? nobody
-                                                 : peers().places[static_cast<size_t>(rank)]);
+        members->push_back(rank == MPI_UNDEFINED ? stranger
+                                                 : peers().members[static_cast<size_t>(rank)]);
     return members;
 }
 
@@ -182,10 +207,20 @@ const Members *members_of(MPI_Comm comm)
     PMPI_Comm_get_attr(comm, all.key, &kept, &there);
     if (there)
         return static_cast<Members *>(kept);
-    std::unique_ptr<Members> made = find_members(comm);
+    std::unique_ptr<Members> made = make_members(comm);
     if (PMPI_Comm_set_attr(comm, all.key, made.get()) != MPI_SUCCESS)
         return nullptr;
     return made.release(); // delete_members does it
+}
+
+Member member_of(int rank, MPI_Comm comm)
+{
+    if (rank < 0 || comm == MPI_COMM_NULL)
+        return stranger;
+    const Members *const members = members_of(comm);
+    return members && static_cast<size_t>(rank) < members->size()
+               ? (*members)[static_cast<size_t>(rank)]
+               : stranger;
 }
 
 } // namespace
@@ -201,27 +236,32 @@ void meet_peers()
     const Card own = own_card();
     const std::vector<Card> cards = all_cards(own);
     all.magic = cards.front().magic;
-    find_places(cards, own);
+    find_members(cards, own);
     if (!all_have_opened_all(own))
-        all.own = nobody;
+        close_pages();
     PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_members, &all.key, nullptr);
-    met.store(all.own != nobody);
+    PMPI_Comm_dup(MPI_COMM_WORLD, &all.comm);
+    PMPI_Comm_set_errhandler(all.comm, MPI_ERRORS_RETURN);
+    met.store(own.takes_part != 0);
 }
 
-void part_from_peers()
+void part_from_peers(void (*meanwhile)())
 {
     Peers &all = peers();
-    if (all.places.empty())
+    if (all.members.empty())
         return;
     MPI_Request request = MPI_REQUEST_NULL;
-    PMPI_Ibarrier(MPI_COMM_WORLD, &request);
-    PMPI_Wait(&request, MPI_STATUS_IGNORE);
+    int done = 0;
+    PMPI_Ibarrier(all.comm, &request);
+    for (Patience patience; !done; patience.wait()) {
+        PMPI_Test(&request, &done, MPI_STATUS_IGNORE);
+        meanwhile();
+    }
     met.store(false);
-    for (heddle_shared *const page : all.pages)
-        heddle_shared_close(page);
+    close_pages();
     heddle_shared_close(all.own_page);
-    all.pages.clear();
-    all.places.clear();
+    PMPI_Comm_free(&all.comm);
+    all.members.clear();
 }
 
 bool has_met_peers() { return met.load(std::memory_order_relaxed); }
@@ -238,14 +278,10 @@ Page &own_page() { return *page_at(peers().own_page); }
 
 Page *page_of(Place place) { return page_at(peers().pages[static_cast<size_t>(place)]); }
 
-Place place_of(int rank, MPI_Comm comm)
-{
-    if (rank < 0 || comm == MPI_COMM_NULL)
-        return nobody;
-    const Members *const members = members_of(comm);
-    return members && static_cast<size_t>(rank) < members->size()
-               ? (*members)[static_cast<size_t>(rank)]
-               : nobody;
-}
+MPI_Comm private_comm() { return peers().comm; }
+
+Place place_of(int rank, MPI_Comm comm) { return member_of(rank, comm).place; }
+
+int partner_of(int rank, MPI_Comm comm) { return member_of(rank, comm).partner; }
 
 } // namespace heddle::interpose

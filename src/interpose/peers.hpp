@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The processes of this node that take part in messages out of device memory
-// (HEDDLE_INTERPOSE_PEER). Each has a page of memory that the others have open. MPI_Init finds out
-// who they are.
+// The processes of MPI_COMM_WORLD that take envelopes (HEDDLE_INTERPOSE_PEER). Those of one node
+// each have a page of memory that the others have open. MPI_Init finds out who they are.
 #pragma once
 
 #include "interpose/handles.hpp"
@@ -64,8 +63,9 @@ using Magic = std::array<uint64_t, 2>;
 // In MPI_Init: finds the others, if that is asked for. Every process of MPI_COMM_WORLD must be
 // asked; after a minute without one of them, the job ends.
 void meet_peers();
-// In MPI_Finalize, once all operations are done: waits until nobody reads this process's memory.
-void part_from_peers();
+// In MPI_Finalize, once all operations are done: waits until nobody reads this process's memory,
+// and calls `meanwhile` again and again.
+void part_from_peers(void (*meanwhile)());
 
 // Envelopes may come, and each receive has to look.
 bool has_met_peers();
@@ -74,13 +74,20 @@ bool has_threads();
 
 // All these: only if has_met_peers().
 const Magic &magic();
+// MPI_COMM_WORLD's processes, for what no program sees. It returns errors.
+MPI_Comm private_comm();
+// `nobody` where no page is open.
 Place own_place();
 int place_count();
 Page &own_page();
 // Null where it could not be opened.
 Page *page_of(Place place);
 // Who is that rank of the communicator, or of an intercommunicator's other group. `nobody` where it
-// is this process, is on another node, or takes no part.
+// is this process, takes no part, or has no page that is open here: it is on another node, or
+// HEDDLE_PEER=value keeps them closed.
 Place place_of(int rank, MPI_Comm comm);
+// The same process's rank in MPI_COMM_WORLD, on any node. `nobody` where it is this process, or
+// takes no part.
+int partner_of(int rank, MPI_Comm comm);
 
 } // namespace heddle::interpose

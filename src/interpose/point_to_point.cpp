@@ -38,19 +38,6 @@ std::function<int(MPI_Request *)> notice_of(const Outgoing *message, Peer to, MP
     };
 }
 
-// How a message goes. Buffered ones have room for themselves: never as an envelope. To look into a
-// message for a probe ends a synchronous send, so those go on until it is received.
-enum class Way : uint8_t { any, synchronous, packed };
-
-template <Way way> std::unique_ptr<Reference> reference_to(int to, const Data &data, MPI_Comm comm)
-{
-    if (way == Way::packed)
-        return nullptr;
-    return way == Way::synchronous && data.bytes() == Envelope::wire_bytes
-               ? letter_for(data, to, comm)
-               : reference_for(data, to, comm);
-}
-
 // Data that are not for the MPI as they are. A probe would look into host memory, too.
 template <Way way>
 std::optional<Data> data_sent(int to, const void *buffer, int64_t count, MPI_Datatype type)
@@ -158,7 +145,7 @@ int send(const void *buffer, Int n, MPI_Datatype type, int to, int tag, MPI_Comm
         return down(buffer, n, type, to, tag, comm);
     }
     count(Count::staged);
-    const Outgoing message(*data, reference_to<way>(to, *data, comm));
+    const Outgoing message(*data, instead_of(*data, way, to, comm));
     if (message.failed())
         return raise(comm, MPI_ERR_NO_MEM);
     if (const int error = message.pack(); error != MPI_SUCCESS)
@@ -166,9 +153,11 @@ int send(const void *buffer, Int n, MPI_Datatype type, int to, int tag, MPI_Comm
     const Packed packed(message.bytes_handed_on());
     const int error =
         message.heard(down(message.handed_on(), packed.count(), packed.type(), to, tag, comm));
-    if (way == Way::synchronous && error == MPI_SUCCESS)
+    if (error != MPI_SUCCESS)
+        return error;
+    if (way == Way::synchronous)
         wait_for_receive(message);
-    return error;
+    return raise(comm, message.pack_rest());
 }
 
 template <auto down, class Int> int receive(void *buffer, Int n, MPI_Datatype type, int from,
@@ -227,9 +216,8 @@ public:
             data_to(program.other.rank, program.buffer, program.n, program.type);
         if (!data)
             return;
-        std::unique_ptr<Reference> reference =
-            reference_for(*data, program.other.rank, program.comm);
-        message_.emplace(*std::move(data), std::move(reference));
+        Instead instead = instead_of(*data, Way::any, program.other.rank, program.comm);
+        message_.emplace(*std::move(data), std::move(instead));
     }
     // A copy, for what is received goes to the same buffer.
     Out(const Arguments<Int> &program, Data data) : program_(program)
@@ -326,10 +314,11 @@ int exchange(const Out<Int> &out, const In<Int> &in, MPI_Comm comm, MPI_Status *
         wait_for(receive, MPI_STATUS_IGNORE);
         return begun;
     }
+    const int rest = out.is_staged() ? out.message().pack_rest() : MPI_SUCCESS;
     const int received = in.finish(receive, status);
     const int sent = wait_for(send, MPI_STATUS_IGNORE);
-    if (not_packed != MPI_SUCCESS)
-        return raise(comm, not_packed);
+    if (not_packed != MPI_SUCCESS || rest != MPI_SUCCESS)
+        return raise(comm, not_packed != MPI_SUCCESS ? not_packed : rest);
     return received != MPI_SUCCESS ? received : sent;
 }
 
@@ -389,10 +378,6 @@ template <class Int> int begin_exchange(const std::shared_ptr<const Ends<Int>> &
         return raise(comm, MPI_ERR_NO_MEM);
     Steps steps;
     steps.comm = comm;
-    if (out->is_staged()) {
-        steps.pack.push_back(out->message().packing());
-        steps.issue_notice = notice_of(&out->message(), to, comm);
-    }
     steps.issue = [in](MPI_Request *inner) {
         return in->template begin<Calls::begin_receive>(inner);
     };
@@ -401,6 +386,10 @@ template <class Int> int begin_exchange(const std::shared_ptr<const Ends<Int>> &
     };
     if (in->is_staged())
         in->message().add_unpacking(steps);
+    if (out->is_staged()) {
+        out->message().add_packing(steps);
+        steps.issue_notice = notice_of(&out->message(), to, comm);
+    }
     steps.has_status = true;
     steps.keep = ends;
     return begin(std::make_shared<const Steps>(std::move(steps)), true, request);
@@ -444,7 +433,7 @@ int begin_replace(const Arguments<Int> &sent, const Arguments<Int> &received, MP
 template <auto down, Way way>
 void add_sending(Steps &steps, const std::shared_ptr<const Outgoing> &message, Peer to)
 {
-    steps.pack = {message->packing()};
+    steps.pack.clear();
     steps.issue = [=, comm = steps.comm, message = message.get()](MPI_Request *inner) {
         const Packed packed(message->bytes_handed_on());
         return message->heard(down(message->handed_on(), packed.count(), packed.type(), to.rank,
@@ -453,7 +442,10 @@ void add_sending(Steps &steps, const std::shared_ptr<const Outgoing> &message, P
     steps.issue_notice = notice_of(message.get(), to, steps.comm);
     steps.cancelled = [message = message.get()] { message->take_back(); };
     if (way == Way::synchronous)
-        steps.goes_on = [message = message.get()] { return message->may_be_probed(); };
+        steps.goes_on = [message = message.get()](const MPI_Status &) {
+            return message->may_be_probed();
+        };
+    message->add_packing(steps);
     steps.keep = message;
 }
 
@@ -467,8 +459,7 @@ template <auto down, Way way, class Int> int begin_send(const void *buffer, Int 
         count(Count::passed);
         return down(buffer, n, type, to, tag, comm, request);
     }
-    const auto message =
-        std::make_shared<const Outgoing>(*data, reference_to<way>(to, *data, comm));
+    const auto message = std::make_shared<const Outgoing>(*data, instead_of(*data, way, to, comm));
     if (message->failed())
         return raise(comm, MPI_ERR_NO_MEM);
     Steps steps;
@@ -526,15 +517,15 @@ template <auto down, class Int> int begin_matched_receive(void *buffer, Int n, M
     return begin(std::make_shared<const Steps>(std::move(steps)), true, request);
 }
 
-// What one start does, if it sends by reference: a message of its own.
-template <auto begins, Way way> Start start_by_reference(const Data &data, Peer to)
+// What one start does, if it sends an envelope: a message of its own.
+template <auto begins, Way way> Start start_by_envelope(const Data &data, Peer to)
 {
     return [=](Steps &steps) {
-        std::unique_ptr<Reference> reference = reference_to<way>(to.rank, data, steps.comm);
-        if (!reference)
+        Instead instead = instead_of(data, way, to.rank, steps.comm);
+        if (std::holds_alternative<std::monostate>(instead))
             return;
-        add_sending<begins, way>(steps,
-                                 std::make_shared<const Outgoing>(data, std::move(reference)), to);
+        add_sending<begins, way>(steps, std::make_shared<const Outgoing>(data, std::move(instead)),
+                                 to);
         steps.keeps_inner = false;
     };
 }
@@ -563,7 +554,7 @@ int make_persistent_send(const void *buffer, Int n, MPI_Datatype type, int to, i
     steps.issue_notice = notice_of(message.get(), {to, tag}, comm);
     steps.keep = message;
     keep_persistent(*request, std::move(steps),
-                    has_met_peers() ? start_by_reference<begins, way>(*data, {to, tag}) : Start());
+                    has_met_peers() ? start_by_envelope<begins, way>(*data, {to, tag}) : Start());
     return MPI_SUCCESS;
 }
 

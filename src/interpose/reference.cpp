@@ -5,31 +5,12 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 #include <map>
 #include <mutex>
 #include <utility>
 #include <vector>
 
 namespace heddle::interpose {
-
-// ---- the envelope -------------------------------------------------------------------------------
-
-Envelope::Wire Envelope::written() const
-{
-    Wire wire{};
-    std::memcpy(wire.data(), this, sizeof *this);
-    return wire;
-}
-
-Envelope Envelope::read(const std::byte *wire)
-{
-    Envelope envelope;
-    std::memcpy(&envelope, wire, sizeof envelope);
-    return envelope;
-}
-
-bool Envelope::is_one() const { return magic == interpose::magic(); }
 
 // ---- sent ---------------------------------------------------------------------------------------
 
@@ -216,6 +197,8 @@ void open(Place owner, int allocation, const heddle_buffer &near)
 
 void import_what_is_asked_for(const Data &near)
 {
+    if (own_place() == nobody)
+        return;
     const std::lock_guard lock(inbox().mutex);
     const auto own = static_cast<size_t>(own_place());
     for (Place owner = 0; owner < place_count(); ++owner) {
@@ -260,8 +243,16 @@ std::atomic<uint32_t> &look_at(Place sender)
 Looking::Looking(Place sender) : sender_(sender) { look_at(sender_).store(1); }
 Looking::~Looking() { look_at(sender_).store(0); }
 
-void note_probed(const Envelope &envelope) { state_of(envelope).store(SlotState::probed); }
-void note_received(const Envelope &envelope) { state_of(envelope).store(SlotState::sent); }
+void note_probed(const Envelope &envelope)
+{
+    if (!envelope.is_in_chunks())
+        state_of(envelope).store(SlotState::probed);
+}
+void note_received(const Envelope &envelope)
+{
+    if (!envelope.is_in_chunks())
+        state_of(envelope).store(SlotState::sent);
+}
 
 Reading::Reading(const Envelope &envelope) : envelope_(envelope) {}
 

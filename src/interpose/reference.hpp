@@ -14,33 +14,12 @@
 #pragma once
 
 #include "interpose/data.hpp"
-#include "interpose/peers.hpp"
+#include "interpose/envelope.hpp"
 
-#include <array>
 #include <memory>
 #include <optional>
 
 namespace heddle::interpose {
-
-struct Envelope {
-    Magic magic;
-    int64_t bytes;  // of the message
-    int64_t offset; // in the sender's allocation
-    int32_t sender, allocation, slot;
-
-    // The allocation of a message whose data lie in the sender's page.
-    static constexpr int32_t in_page = -1;
-
-    // As it travels. Few other messages have an odd length: what is probed for and has this one
-    // must be looked at.
-    static constexpr int64_t wire_bytes = 51;
-    using Wire = std::array<std::byte, wire_bytes>;
-    Wire written() const;
-    static Envelope read(const std::byte *wire);
-    bool is_one() const;
-};
-static_assert(sizeof(Envelope) <= Envelope::wire_bytes);
-static_assert(Page::letter_bytes == Envelope::wire_bytes);
 
 // At the sender.
 class Reference {
@@ -95,7 +74,8 @@ public:
 private:
     const Place sender_;
 };
-// What the message's sender hears: it is taken for a probe, and then received.
+// What the message's sender hears: it is taken for a probe, and then received. Nothing where the
+// data come in chunks: such a message is never a synchronous one.
 void note_probed(const Envelope &envelope);
 void note_received(const Envelope &envelope);
 

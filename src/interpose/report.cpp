@@ -54,10 +54,10 @@ void print_counters()
     };
     std::fprintf(stderr,
                  "heddle interpose [%d]: %lld calls passed down, %lld staged, "
-                 "%lld messages sent by reference, "
+                 "%lld messages sent by reference, %lld in chunks, "
                  "%lld uses of types that could not be rebuilt\n",
                  own_rank(), value(Count::passed), value(Count::staged), value(Count::by_reference),
-                 value(Count::not_rebuilt));
+                 value(Count::in_chunks), value(Count::not_rebuilt));
 }
 
 void complain_once(const char *text)

@@ -367,6 +367,19 @@ int heddle_message_receive(heddle_port *port, void *peer, const void *envelope,
     });
 }
 
+int64_t heddle_message_chunk(int64_t bytes)
+{
+    Limits limits;
+    int64_t chunk = bytes;
+    guard([&] {
+        if (const Error e = find_limits({}, limits))
+            return e;
+        chunk = chunk_of(Mode::value, bytes, limits.chunk);
+        return Error{HEDDLE_SUCCESS};
+    });
+    return chunk;
+}
+
 void heddle_message_count_whole(int received, int64_t bytes)
 {
     count(received ? Counter::received_whole : Counter::sent_whole);

@@ -89,6 +89,8 @@ TEST_CASE("inside: tuned", "[.]")
     CHECK(limits.window == expected("EXPECTED_WINDOW"));
     CHECK(worth_a_launch(Mode::shared) == expected("EXPECTED_SHARED"));
     CHECK(worth_a_launch(Mode::value) == expected("EXPECTED_VALUE"));
+    CHECK(heddle_message_chunk(int64_t{1} << 40) == limits.chunk);
+    CHECK(heddle_message_chunk(worth_a_launch(Mode::value) - 1) >= worth_a_launch(Mode::value) - 1);
     heddle_port_options options{};
     options.chunk = 8192;
     REQUIRE(find_limits(options, limits) == HEDDLE_SUCCESS);

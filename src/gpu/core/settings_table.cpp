@@ -84,8 +84,9 @@ constexpr Setting table[] = {
      "on the device. auto: on the device from 64 KiB on.",
      "For measurements."},
     {"HEDDLE_INTERPOSE_PEER", SettingKind::of_another, "0, 1", "0",
-     "1: under libheddle-mpi, processes of a node read each other's device memory (heddle-run "
-     "--peer). All processes of the job must run under heddle-run, with this value.",
+     "1: under libheddle-mpi, processes of a node read each other's device memory, and other long "
+     "messages go in chunks (heddle-run --peer). All processes of the job must run under "
+     "heddle-run, with this value.",
      "1 for speed, where that is so."},
 
     {"MPIR_CVAR_CH4_UCX_GPU_ONESHOT", SettingKind::of_another, "bytes", "131072",
