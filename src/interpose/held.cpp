@@ -132,6 +132,14 @@ std::list<Held>::iterator find(const Source &from)
                         [&](const Held &each) { return each.fits(from); });
 }
 
+// The program never will. What this process has sent to itself some MPIs wait for in MPI_Finalize.
+void receive_nowhere(Held &it)
+{
+    if (it.origin.went_through_self())
+        PMPI_Mrecv(table().nowhere.data(), Envelope::wire_bytes, MPI_PACKED, &it.message,
+                   MPI_STATUS_IGNORE);
+}
+
 bool has_room(const Target &to)
 {
     MPI_Count bytes = 0;
@@ -364,7 +372,12 @@ void forget_held(MPI_Comm comm)
     if (!has_met_peers())
         return;
     const Matching matching;
-    std::erase_if(table().held, [&](const Held &each) { return each.origin.comm == comm; });
+    std::erase_if(table().held, [&](Held &each) {
+        if (each.origin.comm != comm)
+            return false;
+        receive_nowhere(each);
+        return true;
+    });
     for (auto &[message, origin] : table().matched)
         if (origin.comm == comm)
             origin.comm = MPI_COMM_WORLD;
@@ -373,6 +386,9 @@ void forget_held(MPI_Comm comm)
 void forget_held()
 {
     const Matching matching;
+    for (Held &each : table().held)
+        receive_nowhere(each);
+    table().held.clear();
     forget_what_has_come();
     if (table().self != MPI_COMM_NULL)
         PMPI_Comm_free(&table().self);
