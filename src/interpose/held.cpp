@@ -372,12 +372,10 @@ void forget_held(MPI_Comm comm)
     if (!has_met_peers())
         return;
     const Matching matching;
-    std::erase_if(table().held, [&](Held &each) {
-        if (each.origin.comm != comm)
-            return false;
-        receive_nowhere(each);
-        return true;
-    });
+    for (Held &each : table().held)
+        if (each.origin.comm == comm)
+            receive_nowhere(each);
+    std::erase_if(table().held, [&](const Held &each) { return each.origin.comm == comm; });
     for (auto &[message, origin] : table().matched)
         if (origin.comm == comm)
             origin.comm = MPI_COMM_WORLD;

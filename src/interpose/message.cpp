@@ -86,10 +86,10 @@ void Outgoing::add_packing(Steps &steps) const
         steps.pack.push_back(packing());
         return;
     }
-    steps.pack_rest = [sent] { sent->finish(); };
-    steps.goes_on = [sent, others = std::move(steps.goes_on)](const MPI_Status &status) {
-        const bool others_do = others && others(status);
-        return sent->goes_on() || others_do;
+    steps.pack_rest = [sent](bool waits) {
+        if (waits)
+            sent->finish();
+        return sent->goes_on();
     };
     steps.unpack = [sent, others = std::move(steps.unpack)](MPI_Status &status,
                                                             std::vector<heddle_move> &moves) {

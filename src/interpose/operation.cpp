@@ -101,6 +101,7 @@ void Operation::cancel()
 bool Operation::has_moved()
 {
     int done = 0;
+    const bool is_packing = steps_->pack_rest && steps_->pack_rest(false);
     if (!inner_is_done_) {
         const int error = PMPI_Test(&inner_, &done, &status_);
         if (error != MPI_SUCCESS && inner_ != MPI_REQUEST_NULL && !steps_->keeps_inner)
@@ -116,7 +117,8 @@ bool Operation::has_moved()
         if (error != MPI_SUCCESS)
             also_ = MPI_REQUEST_NULL;
     }
-    return inner_is_done_ && also_ == MPI_REQUEST_NULL && (error_ != MPI_SUCCESS || !goes_on());
+    return !is_packing && inner_is_done_ && also_ == MPI_REQUEST_NULL &&
+           (error_ != MPI_SUCCESS || !goes_on());
 }
 
 // A cancelled one does not.
@@ -355,7 +357,7 @@ private:
             if (each->state_ == Operation::State::packing)
                 finish_packing(*each);
             if (each->state_ == Operation::State::running && each->steps_->pack_rest)
-                each->steps_->pack_rest();
+                each->steps_->pack_rest(true);
         }
     }
     void finish_packing(Operation &operation)

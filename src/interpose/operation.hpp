@@ -43,9 +43,10 @@ struct Steps {
     std::function<void()> ended;
     // Whether the operation goes on, though MPI has moved all: what ended so. May be empty.
     std::function<bool(const MPI_Status &)> goes_on;
-    // Packs the rest, and gives it to MPI: `goes_on` has packed some. May be empty. What has begun
-    // is not cancelled then.
-    std::function<void()> pack_rest;
+    // Packs more while MPI moves what it has, and gives it to MPI: what is packed by now, or, if it
+    // `waits`, all of it. Whether there is more. May be empty. What has begun is not cancelled
+    // then.
+    std::function<bool(bool waits)> pack_rest;
     // MPI has cancelled it. May be empty.
     std::function<void()> cancelled;
     // The inner request is persistent: not freed when it has ended.

@@ -237,7 +237,7 @@ void meet_peers()
     const std::vector<Card> cards = all_cards(own);
     all.magic = cards.front().magic;
     find_members(cards, own);
-    if (!all_have_opened_all(own))
+    if (!all_have_opened_all(own) || all.own == nobody)
         close_pages();
     PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_members, &all.key, nullptr);
     PMPI_Comm_dup(MPI_COMM_WORLD, &all.comm);

@@ -136,6 +136,31 @@ static void in_another_order(const Layout &layout)
     MPI_Waitall(n, requests.data(), MPI_STATUSES_IGNORE);
 }
 
+/* What one end receives comes only once the other has received: its chunks must not wait for that,
+ * in calls that only test either. */
+static void both_ways(const Layout &layout)
+{
+#if MPI_VERSION >= 4
+    Buffer sent(gpu::Kind::device, layout), received(gpu::Kind::device, layout);
+    sent.fill(rank);
+    received.fill(9000);
+    if (rank == 0) {
+        MPI_Request request;
+        MPI_Isendrecv(sent.at(), 1, sent.type(), 1, 1, received.at(), 1, received.type(), 1, 1,
+                      comm, &request);
+        for (int done = 0; !done;)
+            MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    } else {
+        MPI_Recv(received.at(), 1, received.type(), 0, 1, comm, MPI_STATUS_IGNORE);
+        MPI_Send(sent.at(), 1, sent.type(), 0, 1, comm);
+    }
+    received.expect(1 - rank, 0, layout.elements());
+    received.verify("both ways");
+#else
+    (void)layout;
+#endif
+}
+
 int main(int argc, char **argv)
 {
     return run(argc, argv, [] {
@@ -145,8 +170,10 @@ int main(int argc, char **argv)
             return;
         MPI_Comm_create_errhandler(hear, &handler);
         MPI_Comm_set_errhandler(comm, handler);
-        for (const MakeLayout make : every_layout)
+        for (const MakeLayout make : every_layout) {
             in_another_order(make(5000));
+            both_ways(make(100000));
+        }
         if (gpu::Machine::get().is_simulated())
             for (const MakeLayout make : {every_layout[0], every_layout[2]})
                 every_failure(make(5000));
