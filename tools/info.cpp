@@ -5,6 +5,7 @@
 #include "heddle.h"
 #include "information.hpp"
 #include "libraries.hpp"
+#include "nics.hpp"
 #include "settings.hpp"
 
 #include <cstdlib>
@@ -21,9 +22,9 @@ constexpr const char *usage =
     "Usage: heddle-info [--json | --mpi FILE]\n"
     "\n"
     "Shows Heddle's version and how it was built; the plug-in for devices and the devices, or why\n"
-    "none is open; the MPI and the UCX beside it, and the kinds of memory that this UCX takes; "
-    "and\n"
-    "each setting: its value, who said so, and what it does.\n"
+    "none is open; the NICs, and the NUMA node of each; the MPI and the UCX beside it, and the\n"
+    "kinds of memory that this UCX takes; and each setting: its value, who said so, and what it\n"
+    "does.\n"
     "\n"
     "  --json     write JSON\n"
     "  --mpi FILE show what the interposer finds under the MPI whose library is FILE, and no more\n"
@@ -105,6 +106,8 @@ Info gathered()
     heddle_on_warning([](const char *text) { warnings().emplace_back(text); });
     set_as_mpi_does();
     read_devices(info);
+    for (const Nic &nic : find_nics())
+        info.nics.push_back(described(nic));
     info.library = own_library();
     info.mpi = mpi_beside(info.library);
     for (const heddle_setting &each : all_settings())

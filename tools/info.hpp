@@ -25,7 +25,7 @@ struct MpiInfo {
 struct Info {
     std::string library; // libheddle's file
     std::string status;  // the open plug-in, or why there is none
-    std::vector<std::string> devices, warnings;
+    std::vector<std::string> devices, nics, warnings;
     MpiInfo mpi;
     std::vector<SettingInfo> settings;
 };

@@ -56,6 +56,7 @@ bool print_json(std::ostream &out, const Info &info)
                     {"plugin", heddle_device_plugin()},
                     {"status", info.status},
                     {"devices", info.devices},
+                    {"nics", info.nics},
                     {"warnings", info.warnings},
                     {"mpi", of(info.mpi)},
                     {"ucx", ucx_of(info.mpi)},

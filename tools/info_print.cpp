@@ -62,6 +62,8 @@ void print_text(std::ostream &out, const Info &info)
     line(out, "plug-in", info.status);
     for (size_t i = 0; i < info.devices.size(); ++i)
         line(out, "device " + std::to_string(i), info.devices[i]);
+    for (const std::string &nic : info.nics)
+        line(out, "NIC", nic);
     print_mpi(out, info.mpi);
     for (const std::string &warning : info.warnings)
         line(out, "warning", warning);

@@ -12,6 +12,8 @@ tools_libexplain_la_SOURCES = \
     tools/handle.hpp \
     tools/names.cpp \
     tools/names.hpp \
+    tools/nics.cpp \
+    tools/nics.hpp \
     tools/type_text.cpp \
     tools/type_text.hpp \
     tools/write_text.cpp
@@ -30,7 +32,7 @@ tools_heddle_info_SOURCES = \
     tools/settings.hpp
 nodist_tools_heddle_info_SOURCES = tools/built.hpp
 tools_heddle_info_CPPFLAGS = $(AM_CPPFLAGS) -Itools $(INFO_CPPFLAGS) $(JSON_CPPFLAGS)
-tools_heddle_info_LDADD = libheddle.la -ldl
+tools_heddle_info_LDADD = tools/libexplain.la libheddle.la -ldl
 
 EXTRA_DIST += tools/heddle-run
 if INTERPOSE

@@ -10,6 +10,7 @@ endif
 test_tools_explain_test_SOURCES = \
     test/tools/test_counts.cpp \
     test/tools/test_errors.cpp \
+    test/tools/test_nics.cpp \
     test/tools/test_parse.cpp \
     test/tools/test_round_trip.cpp \
     test/unit/main.cpp
