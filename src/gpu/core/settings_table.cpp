@@ -81,7 +81,7 @@ constexpr Setting table[] = {
      "1 where the MPI below takes device memory."},
     {"HEDDLE_INTERPOSE_METHOD", SettingKind::of_another, "auto, oneshot, device", "auto",
      "Where libheddle-mpi packs, for an MPI that takes device memory: into pinned host memory, or "
-     "on the device. auto: on the device from 64 KiB on.",
+     "on the device. auto: on the device from 48 KiB on.",
      "For measurements."},
     {"HEDDLE_INTERPOSE_PEER", SettingKind::of_another, "0, 1", "0",
      "1: under libheddle-mpi, processes of a node read each other's device memory, and other long "

@@ -32,7 +32,7 @@ static bool goes_on_device(const Layout &layout)
     const char *const method = std::getenv("HEDDLE_INTERPOSE_METHOD");
     const bool is_dense = layout.bytes == layout.elements() * layout.unit;
     if (is_dense || !method || !*method)
-        return is_dense || layout.elements() * layout.unit >= (64 << 10);
+        return is_dense || layout.elements() * layout.unit >= (48 << 10);
     return std::string(method) == "device";
 }
 
