@@ -5,7 +5,7 @@
  * to probe for and to cut off. With HEDDLE_PEER=value, or HEDDLE_TEST_NODES set by a test that
  * makes each process a node: the same in chunks. HEDDLE_INTERPOSE_PEER unset: by the MPI alone.
  */
-#include "device_test.hpp"
+#include "send_forms.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -30,33 +30,12 @@ static bool between_nodes()
 using Send = std::function<int(Buffer &)>;
 using Receive = std::function<int(Buffer &, MPI_Status &)>;
 
-static int by_isend(Buffer &b)
-{
-    MPI_Request request;
-    MPI_Isend(b.at(), 1, b.type(), 1, tag, comm, &request);
-    return MPI_Wait(&request, MPI_STATUS_IGNORE);
-}
-static int by_start(Buffer &b)
-{
-    MPI_Request request;
-    MPI_Send_init(b.at(), 1, b.type(), 1, tag, comm, &request);
-    MPI_Start(&request);
-    const int error = MPI_Wait(&request, MPI_STATUS_IGNORE);
-    MPI_Request_free(&request);
-    return error;
-}
-static int by_exchange(Buffer &b)
-{
-    return MPI_Sendrecv(b.at(), 1, b.type(), 1, tag, nullptr, 0, MPI_BYTE, MPI_PROC_NULL, 0, comm,
-                        MPI_STATUS_IGNORE);
-}
-
 static const std::pair<const char *, Send> sends[] = {
     {"Send", [](Buffer &b) { return MPI_Send(b.at(), 1, b.type(), 1, tag, comm); }},
     {"Ssend", [](Buffer &b) { return MPI_Ssend(b.at(), 1, b.type(), 1, tag, comm); }},
-    {"Isend", by_isend},
-    {"Send_init", by_start},
-    {"Sendrecv", by_exchange}};
+    {"Isend", [](Buffer &b) { return send_forms::by_isend(b, tag, comm); }},
+    {"Send_init", [](Buffer &b) { return send_forms::by_start(b, tag, comm); }},
+    {"Sendrecv", [](Buffer &b) { return send_forms::by_exchange(b, tag, comm); }}};
 
 static int into_recv(Buffer &b, MPI_Status &status)
 {

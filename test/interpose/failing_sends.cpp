@@ -3,7 +3,7 @@
  * A device that fails while it packs or unpacks a message: an error at both ends of each form of a
  * send, and no hang. The error handler of the program's communicator hears of it.
  */
-#include "device_test.hpp"
+#include "send_forms.hpp"
 
 #include <functional>
 
@@ -17,24 +17,6 @@ static void hear(MPI_Comm *, int *, ...) { ++heard; }
 /* What a form of a send does for rank 0. Returns its error. */
 using Send = std::function<int(Buffer &)>;
 
-static int send_nonblocking(Buffer &buffer)
-{
-    MPI_Request request = MPI_REQUEST_NULL;
-    const int begun = MPI_Isend(buffer.at(), 1, buffer.type(), 1, 1, comm, &request);
-    return begun != MPI_SUCCESS ? begun : MPI_Wait(&request, MPI_STATUS_IGNORE);
-}
-
-static int send_persistent(Buffer &buffer)
-{
-    MPI_Request request;
-    MPI_Send_init(buffer.at(), 1, buffer.type(), 1, 1, comm, &request);
-    int error = MPI_Start(&request);
-    if (error == MPI_SUCCESS)
-        error = MPI_Wait(&request, MPI_STATUS_IGNORE);
-    MPI_Request_free(&request);
-    return error;
-}
-
 static int exchange(Buffer &buffer)
 {
     int back = 0;
@@ -45,8 +27,8 @@ static int exchange(Buffer &buffer)
 static const std::pair<const char *, Send> sends[] = {
     {"Send", [](Buffer &b) { return MPI_Send(b.at(), 1, b.type(), 1, 1, comm); }},
     {"Ssend", [](Buffer &b) { return MPI_Ssend(b.at(), 1, b.type(), 1, 1, comm); }},
-    {"Isend", send_nonblocking},
-    {"Send_init", send_persistent},
+    {"Isend", [](Buffer &b) { return send_forms::by_isend(b, 1, comm); }},
+    {"Send_init", [](Buffer &b) { return send_forms::by_start(b, 1, comm); }},
     {"Sendrecv", exchange}};
 
 /* MPICH 5.0.1 ends a job that receives a part of an element into host memory. */

@@ -4,7 +4,7 @@
  * test/interpose/run sets them for this program): a device fails amid one, at either end; several
  * are received in another order than they were sent. What else they must do is in by_reference.cpp.
  */
-#include "device_test.hpp"
+#include "send_forms.hpp"
 
 #include <functional>
 
@@ -15,32 +15,11 @@ static int heard; /* calls of the communicator's error handler */
 
 static void hear(MPI_Comm *, int *, ...) { ++heard; }
 
-static int by_isend(Buffer &b)
-{
-    MPI_Request request = MPI_REQUEST_NULL;
-    const int begun = MPI_Isend(b.at(), 1, b.type(), 1, 1, comm, &request);
-    return begun != MPI_SUCCESS ? begun : MPI_Wait(&request, MPI_STATUS_IGNORE);
-}
-static int by_start(Buffer &b)
-{
-    MPI_Request request;
-    MPI_Send_init(b.at(), 1, b.type(), 1, 1, comm, &request);
-    int error = MPI_Start(&request);
-    if (error == MPI_SUCCESS)
-        error = MPI_Wait(&request, MPI_STATUS_IGNORE);
-    MPI_Request_free(&request);
-    return error;
-}
-static int by_exchange(Buffer &b)
-{
-    return MPI_Sendrecv(b.at(), 1, b.type(), 1, 1, nullptr, 0, MPI_BYTE, MPI_PROC_NULL, 0, comm,
-                        MPI_STATUS_IGNORE);
-}
 static const std::pair<const char *, std::function<int(Buffer &)>> sends[] = {
     {"Send", [](Buffer &b) { return MPI_Send(b.at(), 1, b.type(), 1, 1, comm); }},
-    {"Isend", by_isend},
-    {"Send_init", by_start},
-    {"Sendrecv", by_exchange}};
+    {"Isend", [](Buffer &b) { return send_forms::by_isend(b, 1, comm); }},
+    {"Send_init", [](Buffer &b) { return send_forms::by_start(b, 1, comm); }},
+    {"Sendrecv", [](Buffer &b) { return send_forms::by_exchange(b, 1, comm); }}};
 
 static int into_recv(Buffer &b)
 {

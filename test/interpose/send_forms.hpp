@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Sends by requests, to rank 1. Each returns the first error.
+ */
+#pragma once
+
+#include "device_test.hpp"
+
+namespace send_forms {
+
+inline int by_isend(device_test::Buffer &b, int tag, MPI_Comm comm)
+{
+    MPI_Request request = MPI_REQUEST_NULL;
+    const int begun = MPI_Isend(b.at(), 1, b.type(), 1, tag, comm, &request);
+    return begun != MPI_SUCCESS ? begun : MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+inline int by_start(device_test::Buffer &b, int tag, MPI_Comm comm)
+{
+    MPI_Request request;
+    MPI_Send_init(b.at(), 1, b.type(), 1, tag, comm, &request);
+    int error = MPI_Start(&request);
+    if (error == MPI_SUCCESS)
+        error = MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Request_free(&request);
+    return error;
+}
+
+/* An exchange that receives nothing. */
+inline int by_exchange(device_test::Buffer &b, int tag, MPI_Comm comm)
+{
+    return MPI_Sendrecv(b.at(), 1, b.type(), 1, tag, nullptr, 0, MPI_BYTE, MPI_PROC_NULL, 0, comm,
+                        MPI_STATUS_IGNORE);
+}
+
+} // namespace send_forms
