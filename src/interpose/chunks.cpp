@@ -50,8 +50,8 @@ public:
     }
 
 private:
-    // Two messages of one tag are not under way at the same time: the MPI has more tags than there
-    // is memory for messages of two chunks.
+    // Two messages of one tag are not under way at the same time: a chunk is kept until it is
+    // received, and the MPI has more tags than there is memory for messages of two chunks.
     static int most_tag()
     {
         static const int most = [] {
@@ -157,7 +157,8 @@ void ChunkedSend::finish()
         send_next(class_of(heddle_wait(&packing_[sends_.size()])));
 }
 
-// An empty one says that packing has failed; so are those behind it.
+// An empty one says that packing has failed; so are those behind it. Synchronous: what the MPI has
+// buffered at the receiver would wait there beyond any limit.
 void ChunkedSend::send_next(int packed)
 {
     if (error_ == MPI_SUCCESS)
@@ -165,8 +166,8 @@ void ChunkedSend::send_next(int packed)
     const size_t number = sends_.size();
     const int64_t bytes = error_ == MPI_SUCCESS ? cut().bytes_of(number) : 0;
     MPI_Request &request = sends_.emplace_back(MPI_REQUEST_NULL);
-    const int error = PMPI_Isend(staging_.at() + cut().offset(number), static_cast<int>(bytes),
-                                 MPI_PACKED, partner_, tag_, private_comm(), &request);
+    const int error = PMPI_Issend(staging_.at() + cut().offset(number), static_cast<int>(bytes),
+                                  MPI_PACKED, partner_, tag_, private_comm(), &request);
     if (error_ == MPI_SUCCESS)
         error_ = error;
 }

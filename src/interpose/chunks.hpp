@@ -6,7 +6,7 @@
 //  sender                                    receiver
 //    === envelope, by the MPI ==========>    receives for all chunks, where they are to lie
 //    pack a chunk into pinned memory
-//    === chunk, by MPI_Isend ===========>    unpack it
+//    === chunk, by MPI_Issend ==========>    unpack it
 //    pack the next ...
 //
 // The send ends when the MPI has all chunks, which may be long before they are received. The
@@ -81,7 +81,7 @@ public:
 
     // Unpacks what has come, and waits for nothing. Whether there is more.
     bool goes_on();
-    // An error class. MPI_ERR_TRUNCATE: the data are too short, and nothing was written.
+    // An error class. MPI_ERR_TRUNCATE: the data are too short, and no chunk was written there.
     int error() const { return error_; }
 
 private:

@@ -206,6 +206,7 @@ int MPI_Cancel(MPI_Request *request)
 
 int MPI_Request_free(MPI_Request *request)
 {
+    const OperationPtr kept = operation_of(*request); // does not end in MPI's callback
     if (!is_persistent(*request))
         return PMPI_Request_free(request);
     const int result = free_persistent(*request);

@@ -143,6 +143,7 @@ int free_persistent(MPI_Request handle)
         table().all.erase(key_of(handle));
         table().count.store(table().all.size());
     }
+    const OperationPtr kept = operation_of(gone.outer); // does not end in MPI's callback
     return gone.outer == MPI_REQUEST_NULL ? MPI_SUCCESS : PMPI_Request_free(&gone.outer);
 }
 
