@@ -83,24 +83,20 @@ private:
 
 Outbox &outbox() { return immortal<Outbox>(); }
 
-int own_rank()
-{
-    int rank = 0;
-    PMPI_Comm_rank(private_comm(), &rank);
-    return rank;
-}
-
 } // namespace
 
 // ---- sent ---------------------------------------------------------------------------------------
 
-std::unique_ptr<ChunkedSend> ChunkedSend::make(const Data &data, int partner)
+std::unique_ptr<ChunkedSend> ChunkedSend::make(const Data &data, int to, MPI_Comm comm)
 {
     const int64_t bytes = data.bytes();
-    if (partner == nobody || bytes > most_bytes_kept)
+    if (bytes > most_bytes_kept)
         return nullptr;
     const int64_t chunk = heddle_message_chunk(bytes);
-    if (bytes <= chunk || method_for(bytes, data.near()) != Method::one_shot)
+    if (bytes <= chunk)
+        return nullptr;
+    const int partner = partner_of(to, comm);
+    if (partner == nobody || method_for(bytes, data.near()) != Method::one_shot)
         return nullptr;
     const int tag = outbox().take_tag(bytes);
     if (tag < 0)
@@ -111,9 +107,9 @@ std::unique_ptr<ChunkedSend> ChunkedSend::make(const Data &data, int partner)
 
 ChunkedSend::ChunkedSend(const Data &data, int partner, int tag, int64_t chunk)
     : data_(data),
+      cut_{data.bytes(), chunk},
       partner_(partner),
       tag_(tag),
-      chunk_(chunk),
       staging_(data.bytes(), data.near()),
       wire_(Envelope{magic(), data.bytes(), chunk, own_rank(), Envelope::in_chunks, tag}.written())
 {
@@ -128,13 +124,13 @@ ChunkedSend::~ChunkedSend()
 void ChunkedSend::begin()
 {
     count(Count::in_chunks);
-    for (size_t i = 0; i < cut().chunks(); ++i) {
-        const int64_t offset = cut().offset(i), bytes = cut().bytes_of(i);
+    for (size_t i = 0; i < cut_.chunks(); ++i) {
+        const int64_t offset = cut_.offset(i), bytes = cut_.bytes_of(i);
         const heddle_move move = {data_.side(offset), packed_side(staging_.at() + offset, bytes),
                                   bytes, HEDDLE_OP_REPLACE};
         packing_.push_back(nullptr);
         if (error_ == MPI_SUCCESS)
-            error_ = class_of(heddle_transfer_begin(&move, 1, &packing_.back()));
+            fail(class_of(heddle_transfer_begin(&move, 1, &packing_.back())));
         goes_on();
     }
 }
@@ -161,13 +157,16 @@ void ChunkedSend::finish()
 // buffered at the receiver would wait there beyond any limit.
 void ChunkedSend::send_next(int packed)
 {
-    if (error_ == MPI_SUCCESS)
-        error_ = packed;
+    fail(packed);
     const size_t number = sends_.size();
-    const int64_t bytes = error_ == MPI_SUCCESS ? cut().bytes_of(number) : 0;
+    const int64_t bytes = error_ == MPI_SUCCESS ? cut_.bytes_of(number) : 0;
     MPI_Request &request = sends_.emplace_back(MPI_REQUEST_NULL);
-    const int error = PMPI_Issend(staging_.at() + cut().offset(number), static_cast<int>(bytes),
-                                  MPI_PACKED, partner_, tag_, private_comm(), &request);
+    fail(PMPI_Issend(staging_.at() + cut_.offset(number), static_cast<int>(bytes), MPI_PACKED,
+                     partner_, tag_, private_comm(), &request));
+}
+
+void ChunkedSend::fail(int error)
+{
     if (error_ == MPI_SUCCESS)
         error_ = error;
 }
@@ -260,9 +259,10 @@ void ChunkedReceive::fail(int error)
 void drop_what_comes()
 {
     std::vector<std::byte> nowhere;
-    for (int found = 1; found;) {
+    for (;;) {
         MPI_Message message;
         MPI_Status status;
+        int found = 0;
         PMPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, private_comm(), &found, &message, &status);
         if (!found)
             return;

@@ -35,8 +35,8 @@ struct Cut {
 class ChunkedSend {
 public:
     // Null where the message is to go whole: it is short, the receiver takes no envelopes, or too
-    // much waits for receivers already. `partner`: the receiver (peers.hpp).
-    static std::unique_ptr<ChunkedSend> make(const Data &data, int partner);
+    // much waits for receivers already.
+    static std::unique_ptr<ChunkedSend> make(const Data &data, int to, MPI_Comm comm);
     ChunkedSend(const ChunkedSend &) = delete;
     ChunkedSend &operator=(const ChunkedSend &) = delete;
     // What the MPI still sends is kept until it has done so.
@@ -58,11 +58,11 @@ public:
 private:
     ChunkedSend(const Data &data, int partner, int tag, int64_t chunk);
     void send_next(int packed);
-    Cut cut() const { return {data_.bytes(), chunk_}; }
+    void fail(int error);
 
     const Data data_;
+    const Cut cut_;
     const int partner_, tag_;
-    const int64_t chunk_;
     Staging staging_;
     const Envelope::Wire wire_;
     std::vector<heddle_request *> packing_; // of those that are begun

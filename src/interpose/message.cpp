@@ -22,16 +22,15 @@ Instead instead_of(const Data &data, Way way, int to, MPI_Comm comm)
     if (!has_met_peers() || way == Way::packed)
         return {};
     const int64_t bytes = data.bytes();
-    const Place place = place_of(to, comm);
     std::unique_ptr<Reference> reference;
     if (way == Way::synchronous && bytes == Envelope::wire_bytes)
-        reference = Reference::make_letter(place);
+        reference = Reference::make_letter(place_of(to, comm));
     else if (bytes >= Reference::least_bytes && is_device_memory(data.near()))
-        reference = Reference::make(bytes, data.near(), place);
+        reference = Reference::make(bytes, data.near(), place_of(to, comm));
     if (reference)
         return reference;
     if (way == Way::any)
-        if (std::unique_ptr<ChunkedSend> chunks = ChunkedSend::make(data, partner_of(to, comm)))
+        if (std::unique_ptr<ChunkedSend> chunks = ChunkedSend::make(data, to, comm))
             return chunks;
     return {};
 }

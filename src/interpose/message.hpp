@@ -42,7 +42,6 @@ public:
     int pack_rest() const;
     // Both by an operation, whose steps are there otherwise.
     void add_packing(Steps &steps) const;
-    heddle_move packing() const;
 
     // For the MPI. Once it is asked for, the MPI has it.
     const void *handed_on() const;
@@ -56,6 +55,7 @@ public:
     bool may_be_probed() const;
 
 private:
+    heddle_move packing() const;
     Reference *reference() const;
     ChunkedSend *chunks() const;
 

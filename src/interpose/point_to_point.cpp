@@ -550,7 +550,7 @@ int make_persistent_send(const void *buffer, Int n, MPI_Datatype type, int to, i
         return error;
     Steps steps;
     steps.comm = comm;
-    steps.pack.push_back(message->packing());
+    message->add_packing(steps);
     steps.issue_notice = notice_of(message.get(), {to, tag}, comm);
     steps.keep = message;
     keep_persistent(*request, std::move(steps),

@@ -197,8 +197,6 @@ void open(Place owner, int allocation, const heddle_buffer &near)
 
 void import_what_is_asked_for(const Data &near)
 {
-    if (own_place() == nobody)
-        return;
     const std::lock_guard lock(inbox().mutex);
     const auto own = static_cast<size_t>(own_place());
     for (Place owner = 0; owner < place_count(); ++owner) {

@@ -23,14 +23,14 @@ bool is_logged()
     return log && std::strstr(log, "interpose");
 }
 
+} // namespace
+
 int own_rank()
 {
     int rank = 0;
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     return rank;
 }
-
-} // namespace
 
 void print_start(bool has_device)
 {

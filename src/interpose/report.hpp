@@ -26,6 +26,9 @@ void print_counters();
 // Prints the text once in a process. `text` is a literal.
 void complain_once(const char *text);
 
+// This process's rank in MPI_COMM_WORLD.
+int own_rank();
+
 // The MPI's error class for an error of the engine's.
 int class_of(int heddle_error);
 

@@ -143,12 +143,9 @@ static void both_ways(const Layout &layout)
 int main(int argc, char **argv)
 {
     return run(argc, argv, [] {
-        MPI_Errhandler handler;
-        MPI_Comm_split(MPI_COMM_WORLD, rank < 2 ? 0 : MPI_UNDEFINED, rank, &comm);
+        comm = send_forms::comm_of_two(hear);
         if (comm == MPI_COMM_NULL)
             return;
-        MPI_Comm_create_errhandler(hear, &handler);
-        MPI_Comm_set_errhandler(comm, handler);
         for (const MakeLayout make : every_layout) {
             in_another_order(make(5000));
             both_ways(make(100000));
@@ -156,7 +153,6 @@ int main(int argc, char **argv)
         if (gpu::Machine::get().is_simulated())
             for (const MakeLayout make : {every_layout[0], every_layout[2]})
                 every_failure(make(5000));
-        MPI_Errhandler_free(&handler);
         MPI_Comm_free(&comm);
     });
 }

@@ -1,12 +1,31 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Sends by requests, to rank 1. Each returns the first error.
+ * Sends by requests, to rank 1, and the communicator of ranks 0 and 1 for them.
  */
 #pragma once
 
 #include "device_test.hpp"
 
 namespace send_forms {
+
+using Hear = void(MPI_Comm *, int *, ...);
+
+/* Its errors are told to `hear`. MPI_COMM_NULL at other ranks. */
+inline MPI_Comm comm_of_two(Hear *hear)
+{
+    MPI_Comm comm;
+    MPI_Errhandler handler;
+    MPI_Comm_split(MPI_COMM_WORLD, device_test::rank < 2 ? 0 : MPI_UNDEFINED, device_test::rank,
+                   &comm);
+    if (comm == MPI_COMM_NULL)
+        return comm;
+    MPI_Comm_create_errhandler(hear, &handler);
+    MPI_Comm_set_errhandler(comm, handler);
+    MPI_Errhandler_free(&handler);
+    return comm;
+}
+
+/* These return the first error. */
 
 inline int by_isend(device_test::Buffer &b, int tag, MPI_Comm comm)
 {
