@@ -43,6 +43,8 @@ interpose_sources = \
     src/interpose/point_to_point.cpp \
     src/interpose/predefined.cpp \
     src/interpose/predefined.hpp \
+    src/interpose/public_copy.cpp \
+    src/interpose/public_copy.hpp \
     src/interpose/rebuild.cpp \
     src/interpose/rebuild.hpp \
     src/interpose/reductions.cpp \

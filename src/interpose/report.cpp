@@ -55,9 +55,10 @@ void print_counters()
     std::fprintf(stderr,
                  "heddle interpose [%d]: %lld calls passed down, %lld staged, "
                  "%lld messages sent by reference, %lld in chunks, "
+                 "%lld windows of device memory copied in host memory, "
                  "%lld uses of types that could not be rebuilt\n",
                  own_rank(), value(Count::passed), value(Count::staged), value(Count::by_reference),
-                 value(Count::in_chunks), value(Count::not_rebuilt));
+                 value(Count::in_chunks), value(Count::copied_windows), value(Count::not_rebuilt));
 }
 
 void complain_once(const char *text)

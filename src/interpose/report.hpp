@@ -10,7 +10,15 @@
 
 namespace heddle::interpose {
 
-enum class Count : uint8_t { passed, staged, by_reference, in_chunks, not_rebuilt, count };
+enum class Count : uint8_t {
+    passed,
+    staged,
+    by_reference,
+    in_chunks,
+    copied_windows,
+    not_rebuilt,
+    count
+};
 
 extern std::atomic<int64_t> counters[static_cast<int>(Count::count)];
 

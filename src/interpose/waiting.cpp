@@ -193,17 +193,6 @@ int MPI_Win_start(MPI_Group group, int assert, MPI_Win win)
 {
     return flushed<PMPI_Win_start>(group, assert, win);
 }
-int MPI_Win_post(MPI_Group group, int assert, MPI_Win win)
-{
-    return flushed<PMPI_Win_post>(group, assert, win);
-}
-int MPI_Win_wait(MPI_Win win) { return flushed<PMPI_Win_wait>(win); }
-int MPI_Win_lock(int lock_type, int rank, int assert, MPI_Win win)
-{
-    return flushed<PMPI_Win_lock>(lock_type, rank, assert, win);
-}
-int MPI_Win_lock_all(int assert, MPI_Win win) { return flushed<PMPI_Win_lock_all>(assert, win); }
-int MPI_Win_test(MPI_Win win, int *flag) { return moved_on<PMPI_Win_test>(win, flag); }
 
 // ---- Files ----
 int MPI_File_open(MPI_Comm comm, const char *filename, int amode, MPI_Info info, MPI_File *fh)

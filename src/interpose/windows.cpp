@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One-sided operations. Their buffers here may be device memory (accesses.hpp). A window may not:
-// an MPI that knows nothing of devices would read where the processor has no access, and whoever
-// accesses a window by MPI_Win_lock does not ask its owner. So such a window is refused.
+// One-sided operations. Their buffers here may be device memory (accesses.hpp), and so may windows
+// (public_copy.hpp). Who accesses a window by MPI_Win_lock does not ask its owner, and most
+// programs expect the unified memory model then. So the owner of a public copy may not lock. Nor
+// can device
+// memory be attached to a dynamic window, whose displacements are addresses.
 #include "interpose/accesses.hpp"
+#include "interpose/public_copy.hpp"
 #include "interpose/report.hpp"
 
+#include <atomic>
 #include <utility>
 
 namespace heddle::interpose {
@@ -20,25 +24,76 @@ int refuse(MPI_Win win, int error)
 
 // ---- windows ------------------------------------------------------------------------------------
 
-bool is_refused(const void *base, MPI_Aint size)
+bool is_in_device_memory(const void *base, MPI_Aint size)
 {
-    if (size == 0 || !device_is_open() || !is_device_memory(base))
-        return false;
-    complain_once("windows take no device memory");
-    return true;
+    return size > 0 && device_is_open() && is_device_memory(base);
 }
 
-// Calls that wait for operations under way, to one target or to all.
+// create(base) makes it.
+template <class Create>
+int create_window(void *base, MPI_Aint size, MPI_Comm comm, MPI_Win *win, Create create)
+{
+    flush();
+    if (!is_in_device_memory(base, size))
+        return create(base);
+    count(Count::copied_windows);
+    PublicCopyPtr copy = PublicCopy::make(base, size);
+    if (!copy)
+        return raise(comm, MPI_ERR_NO_MEM);
+    const int result = create(copy->at());
+    if (result == MPI_SUCCESS)
+        keep_public_copy(*win, std::move(copy));
+    return result;
+}
+
+int first_error(int one, int other) { return one != MPI_SUCCESS ? one : other; }
+
+// Calls that make the owner's stores visible to others: `publishes` says whether there may be any.
+int publish(MPI_Win win, bool publishes)
+{
+    const PublicCopyPtr copy = publishes ? public_copy_of(win) : nullptr;
+    return copy ? copy->publish() : int{MPI_SUCCESS};
+}
+
+// Calls that make visible to the owner what MPI wrote.
+int collect(MPI_Win win)
+{
+    const PublicCopyPtr copy = public_copy_of(win);
+    return copy ? copy->collect() : int{MPI_SUCCESS};
+}
+
+// Calls that wait for operations under way, to one target or to all. `error` is of what the call
+// did before: the others wait for this process all the same.
 template <auto down, class... Arguments>
-int synchronize(MPI_Win win, int target, Arguments... arguments)
+int synchronize_after(int error, MPI_Win win, int target, Arguments... arguments)
 {
     flush();
     std::vector<AccessPtr> accesses = take_accesses(win, target);
     const int result = down(arguments...);
-    if (result == MPI_SUCCESS)
-        return accesses.empty() ? result : refuse(win, end_accesses(accesses));
-    give_back_accesses(win, std::move(accesses));
-    return result;
+    if (result != MPI_SUCCESS) {
+        give_back_accesses(win, std::move(accesses));
+        return result;
+    }
+    if (!accesses.empty())
+        error = first_error(error, end_accesses(accesses));
+    return refuse(win, first_error(error, collect(win)));
+}
+
+template <auto down, class... Arguments>
+int synchronize(MPI_Win win, int target, Arguments... arguments)
+{
+    return synchronize_after<down>(MPI_SUCCESS, win, target, arguments...);
+}
+
+// The owner of a public copy may not.
+template <auto down, class... Arguments> int lock(MPI_Win win, Arguments... arguments)
+{
+    flush();
+    if (!public_copy_of(win))
+        return down(arguments...);
+    complain_once("a window in device memory takes MPI_Win_fence, MPI_Win_post and MPI_Win_wait "
+                  "here, but no MPI_Win_lock");
+    return refuse(win, MPI_ERR_OTHER);
 }
 
 // MPI_Win_free, behind which there is no window to tell of an error.
@@ -46,11 +101,25 @@ int free_window(MPI_Win *win)
 {
     flush();
     const std::vector<AccessPtr> accesses = take_accesses(*win, any_target);
+    const PublicCopyPtr copy = public_copy_of(*win); // MPI's until the window is gone
+    const MPI_Win freed = *win;
     const int result = PMPI_Win_free(win);
+    if (result == MPI_SUCCESS)
+        forget_public_copy(freed);
     return result != MPI_SUCCESS ? result : raise(MPI_COMM_WORLD, end_accesses(accesses));
 }
 
 // ---- operations ---------------------------------------------------------------------------------
+
+// Where MPI writes a result: staging memory, or the public copy of this window itself.
+template <class Int> Instances<Int> result_in(Access &access, MPI_Win win, Instances<Int> given)
+{
+    const PublicCopyPtr copy = public_copy_of(win);
+    void *const place = copy ? copy->place_of(given.buffer, given.count, given.type) : given.buffer;
+    if (place != given.buffer)
+        return {place, given.count, given.type};
+    return access.written(given);
+}
 
 // Packs what MPI reads.
 int prepare(const Access &access)
@@ -141,7 +210,7 @@ using namespace heddle::interpose;
         if (!device_is_open())                                                                     \
             return PMPI_Get##Suffix(buffer, n, type, AT_TARGET, win);                              \
         const auto access = std::make_shared<Access>(target);                                      \
-        const auto to = access->written(Instances<Int>{buffer, n, type});                          \
+        const auto to = result_in(*access, win, Instances<Int>{buffer, n, type});                  \
         return begin(win, access, [=] {                                                            \
             return PMPI_Get##Suffix(to.buffer, to.count, to.type, AT_TARGET, win);                 \
         });                                                                                        \
@@ -152,7 +221,7 @@ using namespace heddle::interpose;
         if (!device_is_open())                                                                     \
             return PMPI_Rget##Suffix(buffer, n, type, AT_TARGET, win, request);                    \
         const auto access = std::make_shared<Access>(target);                                      \
-        const auto to = access->written(Instances<Int>{buffer, n, type});                          \
+        const auto to = result_in(*access, win, Instances<Int>{buffer, n, type});                  \
         return begin(win, access, request, [=](MPI_Request *inner) {                               \
             return PMPI_Rget##Suffix(to.buffer, to.count, to.type, AT_TARGET, win, inner);         \
         });                                                                                        \
@@ -190,7 +259,7 @@ using namespace heddle::interpose;
                                                AT_TARGET, op, win);                                \
         const auto access = std::make_shared<Access>(target);                                      \
         const auto from = READ(Int);                                                               \
-        const auto to = access->written(Instances<Int>{result, results, result_type});             \
+        const auto to = result_in(*access, win, Instances<Int>{result, results, result_type});     \
         return begin(win, access, [=] {                                                            \
             return PMPI_Get_accumulate##Suffix(from.buffer, from.count, from.type, to.buffer,      \
                                                to.count, to.type, AT_TARGET, op, win);             \
@@ -205,7 +274,7 @@ using namespace heddle::interpose;
                                                 AT_TARGET, op, win, request);                      \
         const auto access = std::make_shared<Access>(target);                                      \
         const auto from = READ(Int);                                                               \
-        const auto to = access->written(Instances<Int>{result, results, result_type});             \
+        const auto to = result_in(*access, win, Instances<Int>{result, results, result_type});     \
         return begin(win, access, request, [=](MPI_Request *inner) {                               \
             return PMPI_Rget_accumulate##Suffix(from.buffer, from.count, from.type, to.buffer,     \
                                                 to.count, to.type, AT_TARGET, op, win, inner);     \
@@ -228,7 +297,7 @@ int MPI_Fetch_and_op(const void *buffer, void *result, MPI_Datatype type, int ta
         return PMPI_Fetch_and_op(buffer, result, type, target, place, op, win);
     const auto access = std::make_shared<Access>(target);
     const auto from = access->read(Instances<int>{const_cast<void *>(buffer), 1, type});
-    const auto to = access->written(Instances<int>{result, 1, type});
+    const auto to = result_in(*access, win, Instances<int>{result, 1, type});
     return begin(win, access, [=] {
         return PMPI_Fetch_and_op(from.buffer, to.buffer, type, target, place, op, win);
     });
@@ -242,7 +311,7 @@ int MPI_Compare_and_swap(const void *buffer, const void *compared, void *result,
     const auto access = std::make_shared<Access>(target);
     const auto from = access->read(Instances<int>{const_cast<void *>(buffer), 1, type});
     const auto with = access->read(Instances<int>{const_cast<void *>(compared), 1, type});
-    const auto to = access->written(Instances<int>{result, 1, type});
+    const auto to = result_in(*access, win, Instances<int>{result, 1, type});
     return begin(win, access, [=] {
         return PMPI_Compare_and_swap(from.buffer, with.buffer, to.buffer, type, target, place, win);
     });
@@ -250,30 +319,81 @@ int MPI_Compare_and_swap(const void *buffer, const void *compared, void *result,
 
 int MPI_Win_create(void *base, MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, MPI_Win *win)
 {
-    flush();
-    return is_refused(base, size) ? raise(comm, MPI_ERR_OTHER)
-                                  : PMPI_Win_create(base, size, unit, info, comm, win);
+    return create_window(base, size, comm, win, [=](void *at) {
+        return PMPI_Win_create(at, size, unit, info, comm, win);
+    });
 }
 
 int MPI_Win_attach(MPI_Win win, void *base, MPI_Aint size)
 {
-    return is_refused(base, size) ? refuse(win, MPI_ERR_OTHER) : PMPI_Win_attach(win, base, size);
+    if (!is_in_device_memory(base, size))
+        return PMPI_Win_attach(win, base, size);
+    complain_once("dynamic windows take no device memory");
+    return refuse(win, MPI_ERR_OTHER);
 }
 
 #if MPI_VERSION >= 4
 int MPI_Win_create_c(void *base, MPI_Aint size, MPI_Aint unit, MPI_Info info, MPI_Comm comm,
                      MPI_Win *win)
 {
-    flush();
-    return is_refused(base, size) ? raise(comm, MPI_ERR_OTHER)
-                                  : PMPI_Win_create_c(base, size, unit, info, comm, win);
+    return create_window(base, size, comm, win, [=](void *at) {
+        return PMPI_Win_create_c(at, size, unit, info, comm, win);
+    });
 }
 #endif
 
+int MPI_Win_get_attr(MPI_Win win, int keyval, void *value, int *flag)
+{
+    static int separate = MPI_WIN_SEPARATE;
+    const int result = PMPI_Win_get_attr(win, keyval, value, flag);
+    const PublicCopyPtr copy = result == MPI_SUCCESS && *flag ? public_copy_of(win) : nullptr;
+    if (copy && keyval == MPI_WIN_BASE)
+        *static_cast<void **>(value) = copy->base();
+    else if (copy && keyval == MPI_WIN_MODEL)
+        *static_cast<int **>(value) = &separate;
+    return result;
+}
+
 int MPI_Win_fence(int assert, MPI_Win win)
 {
-    return synchronize<PMPI_Win_fence>(win, any_target, assert, win);
+    const int error = publish(win, !(assert &(MPI_MODE_NOSTORE | MPI_MODE_NOSUCCEED)));
+    return synchronize_after<PMPI_Win_fence>(error, win, any_target, assert, win);
 }
+int MPI_Win_post(MPI_Group group, int assert, MPI_Win win)
+{
+    flush();
+    const int error = publish(win, !(assert &MPI_MODE_NOSTORE));
+    const int result = PMPI_Win_post(group, assert, win);
+    return result == MPI_SUCCESS ? refuse(win, error) : result;
+}
+int MPI_Win_wait(MPI_Win win)
+{
+    flush();
+    const int result = PMPI_Win_wait(win);
+    return result == MPI_SUCCESS ? refuse(win, collect(win)) : result;
+}
+int MPI_Win_test(MPI_Win win, int *flag)
+{
+    if (!is_idle())
+        progress();
+    const int result = PMPI_Win_test(win, flag);
+    return result == MPI_SUCCESS && *flag ? refuse(win, collect(win)) : result;
+}
+int MPI_Win_sync(MPI_Win win)
+{
+    const PublicCopyPtr copy = public_copy_of(win);
+    if (!copy)
+        return PMPI_Win_sync(win);
+    // MPICH takes this call under a lock alone, and the owner may not lock.
+    const int error = copy->publish();
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    return refuse(win, first_error(error, copy->collect()));
+}
+int MPI_Win_lock(int type, int rank, int assert, MPI_Win win)
+{
+    return lock<PMPI_Win_lock>(win, type, rank, assert, win);
+}
+int MPI_Win_lock_all(int assert, MPI_Win win) { return lock<PMPI_Win_lock_all>(win, assert, win); }
 int MPI_Win_complete(MPI_Win win) { return synchronize<PMPI_Win_complete>(win, any_target, win); }
 int MPI_Win_unlock(int rank, MPI_Win win)
 {

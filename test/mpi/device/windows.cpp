@@ -47,6 +47,7 @@ static void transfers(gpu::Kind window_kind, gpu::Kind origin_kind, MakeLayout m
 }
 
 /* A host window that begins anywhere: UCX maps whole lines of it. */
+#ifndef HEDDLE_TEST_INTERPOSED /* stock MPICH is wrong there (docs/upstream.md) */
 static void unaligned(void *base, int n, MPI_Win win, gpu::Kind origin_kind,
                       const std::string &what)
 {
@@ -94,6 +95,7 @@ static void unaligned_windows(gpu::Kind origin_kind)
         MPI_Win_free(&win);
     }
 }
+#endif
 
 static void atomics(gpu::Kind window_kind, gpu::Kind origin_kind)
 {
@@ -138,7 +140,9 @@ int main(int argc, char **argv)
                         transfers(window, origin, make, n);
                 atomics(window, origin);
             }
+#ifndef HEDDLE_TEST_INTERPOSED
         for (const gpu::Kind origin : every_kind)
             unaligned_windows(origin);
+#endif
     });
 }

@@ -1,19 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Every call that moves data between a file and device memory, each rank with a file of its own.
- * And windows on device memory, which are refused with an error.
  */
 #include "../mpi/file_calls.hpp"
 #include "device_test.hpp"
 
 using namespace device_test;
-
-static int class_of(int error)
-{
-    int found = 0;
-    MPI_Error_class(error, &found);
-    return found;
-}
 
 static std::vector<double> content(int seed, int64_t n)
 {
@@ -87,20 +79,4 @@ static void files()
     MPI_File_close(&file);
 }
 
-static void windows()
-{
-    const Layout layout = contiguous(10);
-    Buffer device(gpu::Kind::device, layout);
-    MPI_Win win;
-    check(class_of(MPI_Win_create(device.at(), 80, 8, MPI_INFO_NULL, MPI_COMM_WORLD, &win)) ==
-              MPI_ERR_OTHER,
-          "a window on device memory is not refused");
-}
-
-int main(int argc, char **argv)
-{
-    return run(argc, argv, [] {
-        files();
-        windows();
-    });
-}
+int main(int argc, char **argv) { return run(argc, argv, files); }

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Windows in device memory. The MPI gets host memory in its place: the window's public copy, and
+// the device memory is its private copy (MPI 4.0, section 12.4). That is the separate memory model:
+// the copies are made equal where the standard says so, by the calls that synchronize.
+#pragma once
+
+#include "interpose/data.hpp"
+
+#include <memory>
+#include <vector>
+
+namespace heddle::interpose {
+
+class PublicCopy {
+public:
+    // Null where no memory is left, or the device fails.
+    static std::shared_ptr<PublicCopy> make(void *base, int64_t bytes);
+
+    // What MPI gets, and what the program has.
+    void *at() const { return public_.get(); }
+    void *base() const { return private_; }
+
+    // To the public copy: what was stored into the device memory. To the device memory: what was
+    // put into the public copy. A byte that neither changed is not written, for a kernel may be
+    // storing into it. Both return an error class; what was not carried out is left for the next.
+    int publish();
+    int collect();
+
+    // Where MPI writes a result that belongs into the device memory; `buffer` of an instance
+    // that lies elsewhere.
+    void *place_of(void *buffer, int64_t count, MPI_Datatype type) const;
+
+private:
+    struct Free {
+        void operator()(std::byte *at) const;
+    };
+    using Bytes = std::unique_ptr<std::byte[], Free>;
+
+    PublicCopy(void *base, int64_t bytes);
+    template <class Piece> int by_pieces(Piece piece);
+
+    std::byte *const private_;
+    const int64_t bytes_;
+    Bytes public_;
+    Bytes common_; // as both copies were when they were last made equal
+    Staging piece_;
+};
+
+using PublicCopyPtr = std::shared_ptr<PublicCopy>;
+
+// Null where the window is in host memory.
+PublicCopyPtr public_copy_of(MPI_Win win);
+void keep_public_copy(MPI_Win win, PublicCopyPtr copy);
+void forget_public_copy(MPI_Win win);
+
+} // namespace heddle::interpose

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Windows in device memory, for which the MPI has a public copy in host memory: random epochs that
+ * store, put, get and accumulate; the attributes; what is refused; a device that fails. Bytes have
+ * few values, so changed ones and others lie close. A failure prints its seed, which an argument
+ * gives again.
+ */
+#include "device_test.hpp"
+
+#include <chrono>
+#include <random>
+
+using namespace device_test;
+
+using Bytes = std::vector<unsigned char>;
+
+static int class_of(int error)
+{
+    int found = 0;
+    MPI_Error_class(error, &found);
+    return found;
+}
+
+/* A window of device memory, from `offset` on in its allocation. */
+class DeviceWindow {
+public:
+    DeviceWindow(int bytes, int offset)
+        : memory({gpu::Kind::device, rank % gpu::Machine::get().devices()},
+                 static_cast<size_t>(bytes + offset)),
+          base(memory.at() + offset)
+    {
+        MPI_Win_create(base, bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+        MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+    }
+    DeviceWindow(const DeviceWindow &) = delete;
+    ~DeviceWindow() { MPI_Win_free(&win); }
+
+    void store(int at, const Bytes &bytes) const
+    {
+        memory.write(static_cast<size_t>(base - memory.at() + at), bytes.data(), bytes.size());
+    }
+    Bytes load(int bytes) const
+    {
+        Bytes found(static_cast<size_t>(bytes));
+        memory.read(static_cast<size_t>(base - memory.at()), found.data(), found.size());
+        return found;
+    }
+
+    const gpu::Memory memory;
+    std::byte *const base;
+    MPI_Win win = MPI_WIN_NULL;
+};
+
+/* ---- random epochs ---- */
+
+/* What one piece of one process's window meets in an epoch. */
+struct Step {
+    enum What { nothing, store, put, add, get, count } what;
+    int owner, at, other; /* `other` puts or adds, or is read from there by the owner */
+    Bytes bytes;          /* stored, put or added */
+};
+
+enum class By { fence, hinted_fence, post, count };
+
+static Bytes some_bytes(std::mt19937 &random, int n)
+{
+    Bytes bytes(static_cast<size_t>(n));
+    for (unsigned char &each : bytes)
+        each = static_cast<unsigned char>(random() % 3);
+    return bytes;
+}
+
+/* The same in all processes. */
+static std::vector<Step> random_steps(std::mt19937 &random, int bytes, int longest)
+{
+    std::vector<Step> steps;
+    for (int owner = 0; owner < size; ++owner)
+        for (int at = 0, n = 0; at < bytes; at += n) {
+            n = std::min(bytes - at,
+                         1 + static_cast<int>(random() % static_cast<unsigned>(longest)));
+            steps.push_back({static_cast<Step::What>(random() % Step::count), owner, at,
+                             static_cast<int>(random() % static_cast<unsigned>(size)),
+                             some_bytes(random, n)});
+        }
+    return steps;
+}
+
+/* Gets read what was there when the epoch began, where nobody writes meanwhile. */
+static bool is_quiet(const std::vector<Step> &steps, int owner, int at, int n)
+{
+    return std::all_of(steps.begin(), steps.end(), [&](const Step &step) {
+        return step.what == Step::nothing || step.owner != owner || step.at >= at + n ||
+               step.at + static_cast<int>(step.bytes.size()) <= at;
+    });
+}
+
+static void carry_out(const std::vector<Step> &steps, std::vector<Bytes> &windows)
+{
+    const std::vector<Bytes> before = windows;
+    for (const Step &step : steps) {
+        unsigned char *const to =
+            &windows[static_cast<size_t>(step.owner)][static_cast<size_t>(step.at)];
+        const unsigned char *const from =
+            &before[static_cast<size_t>(step.other)][static_cast<size_t>(step.at)];
+        for (size_t i = 0; i < step.bytes.size(); ++i)
+            if (step.what == Step::store || step.what == Step::put)
+                to[i] = step.bytes[i];
+            else if (step.what == Step::add)
+                to[i] = static_cast<unsigned char>(to[i] + step.bytes[i]);
+            else if (step.what == Step::get)
+                to[i] = from[i];
+    }
+}
+
+static void begin(By by, const DeviceWindow &window, MPI_Group all)
+{
+    if (by == By::post) {
+        MPI_Win_post(all, 0, window.win);
+        MPI_Win_start(all, 0, window.win);
+    } else {
+        MPI_Win_fence(by == By::hinted_fence ? MPI_MODE_NOPRECEDE : 0, window.win);
+    }
+}
+
+static void end(By by, const DeviceWindow &window)
+{
+    if (by == By::post) {
+        MPI_Win_complete(window.win);
+        int flag = 0;
+        while (rank % 2 && !flag)
+            MPI_Win_test(window.win, &flag);
+        if (!flag)
+            MPI_Win_wait(window.win);
+    } else {
+        MPI_Win_fence(by == By::hinted_fence ? MPI_MODE_NOSUCCEED : 0, window.win);
+    }
+}
+
+static void take(const Step &step, const DeviceWindow &window, std::vector<gpu::Memory> &origins)
+{
+    const int n = static_cast<int>(step.bytes.size());
+    if (step.what == Step::store && step.owner == rank)
+        window.store(step.at, step.bytes);
+    else if (step.what == Step::get && step.owner == rank)
+        MPI_Get(window.base + step.at, n, MPI_BYTE, step.other, step.at, n, MPI_BYTE, window.win);
+    if ((step.what != Step::put && step.what != Step::add) || step.other != rank)
+        return;
+    origins.emplace_back(gpu::Place{gpu::Kind::device, 0}, step.bytes.size());
+    origins.back().write(0, step.bytes.data(), step.bytes.size());
+    if (step.what == Step::put)
+        MPI_Put(origins.back().at(), n, MPI_BYTE, step.owner, step.at, n, MPI_BYTE, window.win);
+    else
+        MPI_Accumulate(origins.back().at(), n, MPI_UINT8_T, step.owner, step.at, n, MPI_UINT8_T,
+                       MPI_SUM, window.win);
+}
+
+static void random_epochs(unsigned seed, int bytes, int offset, int longest, int epochs)
+{
+    std::mt19937 random(seed);
+    const std::string what = std::to_string(bytes) + " bytes from " + std::to_string(offset) +
+                             " on, seed " + std::to_string(seed);
+    const DeviceWindow window(bytes, offset);
+    std::vector<Bytes> windows;
+    for (int i = 0; i < size; ++i)
+        windows.push_back(some_bytes(random, bytes));
+    window.store(0, windows[static_cast<size_t>(rank)]);
+    MPI_Group all;
+    MPI_Comm_group(MPI_COMM_WORLD, &all);
+    for (int epoch = 0; epoch < epochs; ++epoch) {
+        const By by = static_cast<By>(random() % static_cast<unsigned>(By::count));
+        std::vector<Step> steps = random_steps(random, bytes, longest);
+        for (Step &step : steps)
+            if (step.what == Step::get &&
+                (step.other == step.owner ||
+                 !is_quiet(steps, step.other, step.at, static_cast<int>(step.bytes.size()))))
+                step.what = Step::nothing;
+        std::vector<gpu::Memory> origins; /* until the epoch ends */
+        begin(by, window, all);
+        for (const Step &step : steps)
+            take(step, window, origins);
+        end(by, window);
+        carry_out(steps, windows);
+        check(window.load(bytes) == windows[static_cast<size_t>(rank)],
+              what + ", epoch " + std::to_string(epoch) + " by " +
+                  std::to_string(static_cast<int>(by)));
+    }
+    MPI_Group_free(&all);
+}
+
+/* ---- the rest ---- */
+
+static void attributes()
+{
+    const DeviceWindow window(80, 0);
+    void *base = nullptr;
+    int *model = nullptr, flag = 0;
+    MPI_Aint *bytes = nullptr;
+    MPI_Win_get_attr(window.win, MPI_WIN_BASE, &base, &flag);
+    check(flag && base == window.base, "MPI_WIN_BASE is not the program's memory");
+    MPI_Win_get_attr(window.win, MPI_WIN_MODEL, &model, &flag);
+    check(flag && *model == MPI_WIN_SEPARATE, "MPI_WIN_MODEL is not MPI_WIN_SEPARATE");
+    MPI_Win_get_attr(window.win, MPI_WIN_SIZE, &bytes, &flag);
+    check(flag && *bytes == 80, "MPI_WIN_SIZE is wrong");
+}
+
+static void refused()
+{
+    const DeviceWindow window(80, 0);
+    check(class_of(MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, window.win)) == MPI_ERR_OTHER,
+          "MPI_Win_lock is not refused");
+    check(class_of(MPI_Win_lock_all(0, window.win)) == MPI_ERR_OTHER,
+          "MPI_Win_lock_all is not refused");
+    const gpu::Memory memory({gpu::Kind::device, 0}, 8);
+    MPI_Win win;
+    MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+    check(class_of(MPI_Win_attach(win, memory.at(), 8)) == MPI_ERR_OTHER,
+          "MPI_Win_attach is not refused");
+    MPI_Win_free(&win);
+}
+
+/* Who has no device memory may lock: MPI_Win_sync of the owner makes the copies equal. */
+static void locked_by_another()
+{
+    const int n = 200;
+    const gpu::Memory memory({gpu::Kind::device, 0}, n);
+    const Bytes stored(n, 5), put(n / 2, 9);
+    Bytes got(n);
+    MPI_Win win;
+    MPI_Win_create(memory.at(), rank ? n : 0, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    const auto meet = [&] {
+        if (rank)
+            MPI_Win_sync(win);
+        MPI_Barrier(MPI_COMM_WORLD);
+    };
+    memory.write(0, stored.data(), n);
+    meet();
+    if (rank == 0) {
+        MPI_Win_lock(MPI_LOCK_SHARED, 1, 0, win);
+        MPI_Get(got.data(), n, MPI_BYTE, 1, 0, n, MPI_BYTE, win);
+        MPI_Win_unlock(1, win);
+        check(got == stored, "MPI_Get under a lock");
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, win);
+        MPI_Put(put.data(), n / 2, MPI_BYTE, 1, 0, n / 2, MPI_BYTE, win);
+        MPI_Win_unlock(1, win);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    meet();
+    memory.read(0, got.data(), n);
+    Bytes expected = stored;
+    if (rank == 1)
+        std::copy(put.begin(), put.end(), expected.begin());
+    check(got == expected, "MPI_Win_sync of the owner");
+    MPI_Win_free(&win);
+}
+
+/* A fence of a failing device is an error and ends; the next one makes good what it missed. */
+static void failing_device()
+{
+    const DeviceWindow window(1000, 0);
+    const Bytes stored(500, static_cast<unsigned char>(rank + 1)), put(500, 7);
+    const int next = (rank + 1) % size;
+    MPI_Win_fence(0, window.win);
+    window.store(0, stored);
+    MPI_Put(put.data(), 500, MPI_BYTE, next, 500, 500, MPI_BYTE, window.win);
+    if (rank == 0)
+        gpu::Machine::get().configure("reset fail=any:1+");
+    const int error = MPI_Win_fence(0, window.win);
+    gpu::Machine::get().configure("reset");
+    check((error != MPI_SUCCESS) == (rank == 0), "a failing device: a fence returns otherwise");
+    check(MPI_Win_fence(0, window.win) == MPI_SUCCESS, "the fence behind it fails");
+    Bytes expected = stored, got(500);
+    expected.insert(expected.end(), put.begin(), put.end());
+    check(window.load(1000) == expected, "what a failing device missed is lost");
+    MPI_Get(got.data(), 500, MPI_BYTE, next, 0, 500, MPI_BYTE, window.win);
+    MPI_Win_fence(0, window.win);
+    check(got == Bytes(500, static_cast<unsigned char>(next + 1)),
+          "what a failing device did not publish is lost");
+}
+
+int main(int argc, char **argv)
+{
+    return run(argc, argv, [=] {
+        unsigned seed = argc > 1 ? static_cast<unsigned>(std::atoll(argv[1]))
+                                 : static_cast<unsigned>(
+                                       std::chrono::system_clock::now().time_since_epoch().count());
+        MPI_Bcast(&seed, 1, MPI_UNSIGNED, 0, MPI_COMM_WORLD);
+        for (const int offset : {0, 4, 24})
+            random_epochs(seed, 1000, offset, 20, 40);
+        random_epochs(seed, 30000, 8, 3000, 20);
+        random_epochs(seed, (9 << 20) + 5, 0, 3 << 20, 5); /* more than is moved at a time */
+        attributes();
+        refused();
+        locked_by_another();
+        if (gpu::Machine::get().is_simulated())
+            failing_device();
+    });
+}
