@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <list>
 #include <mutex>
+#include <pthread.h>
 #include <sched.h>
 #include <unordered_map>
 
@@ -244,6 +245,7 @@ public:
             PMPI_Grequest_complete(operation->outer_);
             PMPI_Request_free(request);
         }
+        flush_for_others();
         return error;
     }
 
@@ -266,6 +268,7 @@ public:
 
     void flush()
     {
+        note_thread();
         if (packing_count_.load() == 0 && with_rest_count_.load() == 0)
             return;
         const std::lock_guard lock(mutex_);
@@ -315,7 +318,11 @@ public:
         table_count_.fetch_sub(1);
     }
 
-    bool is_idle() const { return table_count_.load() == 0 && under_way_count_.load() == 0; }
+    bool is_idle()
+    {
+        note_thread();
+        return table_count_.load() == 0 && under_way_count_.load() == 0;
+    }
     bool is_any_under_way() const { return under_way_count_.load() != 0; }
 
 private:
@@ -341,6 +348,25 @@ private:
     private:
         Operations &all_;
     };
+
+    // Every call that may wait comes here before.
+    void note_thread()
+    {
+        const pthread_t own = pthread_self();
+        if (first_thread_.load(std::memory_order_relaxed) == own)
+            return;
+        pthread_t first = 0;
+        if (!first_thread_.compare_exchange_strong(first, own) && !has_threads_.load())
+            has_threads_.store(true);
+    }
+    // Another thread may wait in the MPI, where it moves nothing on; and this thread may call no
+    // more until that one returns.
+    void flush_for_others()
+    {
+        note_thread();
+        if (has_threads_.load())
+            flush();
+    }
 
     // Returns the error of an operation that has ended already.
     int start(Operation &operation, bool packs_now)
@@ -435,6 +461,8 @@ private:
         }
     }
 
+    std::atomic<pthread_t> first_thread_{0}; // of those that have called
+    std::atomic<bool> has_threads_{false};   // more have
     std::recursive_mutex mutex_;
     int walks_ = 0;                     // of the thread that holds the lock
     std::list<OperationPtr> under_way_; // in the order in which they were begun
