@@ -90,7 +90,9 @@ int64_t chunk_between_nodes(const Tables &tables, int64_t most)
 
 // In chunks an envelope and its answer come first. Then the first chunk passes all stages, and the
 // others follow as the slowest one lets them. The window hides the transport's latency; its rate
-// stays. What is packed before its receiver is known takes no more memory than a chunk.
+// stays. The longest message counts that is no slower whole: where the transport has a rendezvous
+// of its own, short chunks may go without it, and longer ones not. What is packed before its
+// receiver is known takes no more memory than a chunk.
 int64_t whole_of(const Tables &tables, const MessageSizes &sizes)
 {
     const Grid &transport = sizes.transport;
@@ -105,9 +107,9 @@ int64_t whole_of(const Tables &tables, const MessageSizes &sizes)
             std::max(slower_stage(tables, each), static_cast<double>(each) / rate_of(transport));
         return 2 * transport.at(1, 1) + in_turn(each) + static_cast<double>(pieces - 1) * slowest;
     };
-    int64_t whole = std::min(sizes.worth_value, sizes.chunk);
-    while (2 * whole <= sizes.chunk && in_turn(2 * whole) <= in_chunks(2 * whole))
-        whole *= 2;
+    int64_t whole = sizes.chunk;
+    while (whole > sizes.worth_value && in_turn(whole) > in_chunks(whole))
+        whole /= 2;
     return whole;
 }
 
