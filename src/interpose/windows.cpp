@@ -101,8 +101,7 @@ int free_window(MPI_Win *win)
 {
     flush();
     const std::vector<AccessPtr> accesses = take_accesses(*win, any_target);
-    const PublicCopyPtr copy = public_copy_of(*win); // MPI's until the window is gone
-    const MPI_Win freed = *win;
+    const MPI_Win freed = *win; // whose public copy is MPI's until the window is gone
     const int result = PMPI_Win_free(win);
     if (result == MPI_SUCCESS)
         forget_public_copy(freed);
@@ -354,16 +353,17 @@ int MPI_Win_get_attr(MPI_Win win, int keyval, void *value, int *flag)
     return result;
 }
 
-int MPI_Win_fence(int assert, MPI_Win win)
+int MPI_Win_fence(int promised, MPI_Win win)
 {
-    const int error = publish(win, !(assert &(MPI_MODE_NOSTORE | MPI_MODE_NOSUCCEED)));
-    return synchronize_after<PMPI_Win_fence>(error, win, any_target, assert, win);
+    const bool may_have_stored = (promised & (MPI_MODE_NOSTORE | MPI_MODE_NOSUCCEED)) == 0;
+    return synchronize_after<PMPI_Win_fence>(publish(win, may_have_stored), win, any_target,
+                                             promised, win);
 }
-int MPI_Win_post(MPI_Group group, int assert, MPI_Win win)
+int MPI_Win_post(MPI_Group group, int promised, MPI_Win win)
 {
     flush();
-    const int error = publish(win, !(assert &MPI_MODE_NOSTORE));
-    const int result = PMPI_Win_post(group, assert, win);
+    const int error = publish(win, (promised & MPI_MODE_NOSTORE) == 0);
+    const int result = PMPI_Win_post(group, promised, win);
     return result == MPI_SUCCESS ? refuse(win, error) : result;
 }
 int MPI_Win_wait(MPI_Win win)

@@ -182,11 +182,8 @@ static void truncated(const Form &form)
 
 int main(int argc, char **argv)
 {
-    return run(argc, argv, [] {
+    return send_forms::run_of_two(argc, argv, comm, hear, [] {
         if (!gpu::Machine::get().is_simulated())
-            return;
-        comm = send_forms::comm_of_two(hear);
-        if (comm == MPI_COMM_NULL)
             return;
         for (const Form &form : forms) {
             for (const gpu::Kind kind : {gpu::Kind::device, gpu::Kind::pageable}) {
@@ -204,6 +201,5 @@ int main(int argc, char **argv)
             if (is_ours(form, gpu::Kind::pageable))
                 truncated(form);
         }
-        MPI_Comm_free(&comm);
     });
 }

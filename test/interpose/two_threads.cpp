@@ -95,17 +95,13 @@ static void message(size_t send, size_t wait, const Layout &layout)
 
 int main(int argc, char **argv)
 {
-    return run(argc, argv, [] {
+    return send_forms::run_of_two(argc, argv, comm, hear, [] {
         int level = 0;
         MPI_Query_thread(&level);
-        comm = send_forms::comm_of_two(hear);
-        if (comm == MPI_COMM_NULL)
-            return;
         for (const int n : {300, 5000, 60000})
             for (size_t send = 0; send < std::size(sends); ++send)
                 for (size_t wait = 0; wait < std::size(waits); ++wait)
                     if (level == MPI_THREAD_MULTIPLE)
                         message(send, wait, strided(n));
-        MPI_Comm_free(&comm);
     });
 }
