@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Whether the method that Heddle chooses is the soonest: over cases that no table was made of, each
-// method is forced in turn beside the choice, in one process. `make bench/choice/choice` builds it.
+// method is forced in turn beside the choice, in one process. bench/choice/run builds it.
 #include "../../tools/tune_measure.hpp"
 
 #include "../../src/gpu/model/question.hpp"
