@@ -77,7 +77,7 @@ std::vector<Case> all_cases(int64_t most_bytes)
 // chosen is a method that is forced, too: its samples are those of both.
 Result measure(Bench &bench, const Case &of, int rounds)
 {
-    const Layout layout = layout_of(of.pattern, of.bytes, of.block, of.spread);
+    const Layout layout = layout_of(of.pattern, of.path, of.bytes, of.block, of.spread);
     Result result{of, bench.chosen(layout, of.path), "", {}, 1};
     TrialOptions once;
     once.samples = 5;

@@ -80,7 +80,8 @@ void the_soonest()
     using Name = std::string;
     same(Name(best(Pattern::strided, 30000, both)), Name("kernel"), "below the crossing");
     same(Name(best(Pattern::strided, 34000, both)), Name("blocks"), "above the crossing");
-    same(Name(best(Pattern::runs, 30000, both)), Name("kernel"), "a pattern like it");
+    for (const Pattern like : {Pattern::runs, Pattern::near, Pattern::words})
+        same(Name(best(like, 30000, both)), Name("kernel"), "a pattern like it");
     same(Name(best(Pattern::strided, 30000, set_of(Method::blocks))), Name("blocks"),
          "what can be done");
     same(number(tables.best({Pattern::strided, Path::to_host, 30000, 8}, set_of(Method::staged))),
