@@ -249,8 +249,9 @@ HEDDLE_API void heddle_access_count(int access, int64_t bytes);
 /* How a collective on device memory goes. */
 enum heddle_collective_way {
     HEDDLE_COLLECTIVE_BY_MESSAGE,
-    HEDDLE_COLLECTIVE_DIRECT,    /* straight between the buffers */
-    HEDDLE_COLLECTIVE_BY_CHANNEL /* by persistent messages, one for each edge */
+    HEDDLE_COLLECTIVE_DIRECT,     /* straight between the buffers */
+    HEDDLE_COLLECTIVE_BY_CHANNEL, /* by persistent messages, one for each edge */
+    HEDDLE_COLLECTIVE_PACKED /* straight, of what this process packed first; counts as direct */
 };
 /* The same of such a one, with the bytes that this process receives; HEDDLE_LOG prints it, with
  * `name` and `reason`. */

@@ -150,7 +150,8 @@ struct Way {
 };
 Way ways[] = {{"by_message", "bytes_by_message", "by messages"},
               {"direct", "bytes_direct", "direct"},
-              {"by_channel", "bytes_by_channel", "by channels"}};
+              {"by_channel", "bytes_by_channel", "by channels"},
+              {"packed", "bytes_packed", "direct, packed first"}};
 
 const gpu::Source source([](gpu::Counts &counts) {
     const auto tell = [&](const char *name, const std::atomic<int64_t> &value) {
@@ -183,9 +184,14 @@ int heddle_fold_begin(const heddle_fold *fold, heddle_request **request)
 
 void heddle_collective_count(const char *name, int way, int64_t bytes, const char *reason)
 {
-    Way &its = ways[way];
-    its.number.fetch_add(1, std::memory_order_relaxed);
-    its.bytes.fetch_add(bytes, std::memory_order_relaxed);
+    const auto add = [bytes](Way &its) {
+        its.number.fetch_add(1, std::memory_order_relaxed);
+        its.bytes.fetch_add(bytes, std::memory_order_relaxed);
+    };
+    const Way &its = ways[way];
+    add(ways[way]);
+    if (way == HEDDLE_COLLECTIVE_PACKED)
+        add(ways[HEDDLE_COLLECTIVE_DIRECT]);
     if (gpu::logs(gpu::Topic::policy))
         gpu::log_line(gpu::Topic::policy, "%s of %lld bytes: %s: %s", name,
                       static_cast<long long>(bytes), its.text, reason);

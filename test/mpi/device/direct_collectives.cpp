@@ -386,7 +386,7 @@ void counts_calls()
 {
     const Group g(size);
     const int n = 3000;
-    for (const MakeLayout make : {MakeLayout(contiguous), MakeLayout(strided)}) {
+    for (const MakeLayout make : every_layout) {
         const Layout layout = make(n);
         Buffer one(gpu::Kind::device, layout), all(gpu::Kind::device, layout, size);
         expects_way(true, 4, layout.name, [&] {
@@ -397,8 +397,12 @@ void counts_calls()
         });
     }
     const Layout layout = contiguous(n);
-    Buffer one(gpu::Kind::device, layout), sum(gpu::Kind::device, layout);
+    Buffer one(gpu::Kind::device, layout), sum(gpu::Kind::device, layout),
+        all(gpu::Kind::device, layout, size);
     Buffer host(gpu::Kind::pageable, layout);
+    expects_way(true, 1, "MPI_Alltoall in place", [&] {
+        MPI_Alltoall(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all.at(), 1, layout.type, g.comm);
+    });
     expects_way(true, 2, "reductions", [&] {
         MPI_Allreduce(one.at(), sum.at(), n, MPI_DOUBLE, MPI_SUM, g.comm);
         MPI_Reduce(one.at(), sum.at(), n, MPI_DOUBLE, MPI_SUM, 0, g.comm);
@@ -408,6 +412,50 @@ void counts_calls()
         MPI_Bcast(one.at(), 0, MPI_DOUBLE, 0, g.comm);
         MPI_Allreduce(one.at(), sum.at(), 0, MPI_DOUBLE, MPI_SUM, g.comm);
     });
+}
+
+/* How many calls of `body` this rank packed its data for. */
+template <class Body> void expects_packed(int calls, const std::string &what, Body body)
+{
+    const int64_t before = counted("collectives_packed");
+    body();
+    const int64_t packed = counted("collectives_packed") - before;
+    check(packed == (expects_direct() ? calls : 0),
+          what + ": " + std::to_string(packed) + " calls packed first");
+}
+
+/* Types of many blocks, and long data with gaps, are packed before others read them. */
+void packed_first()
+{
+    for (const int members : {2, 3, size}) {
+        const Group g(members);
+        if (!g.is_in())
+            continue;
+        const Data many{g, devices, indexed(3000), strided(3000), 3000};
+        expects_packed(g.rank == 0 ? 1 : 0, "MPI_Bcast of many blocks", [&] {
+            Buffer sent = many.one();
+            MPI_Bcast(sent.at(), 1, sent.type(), 0, g.comm);
+        });
+        broadcasts(many);
+        expects_packed(1, "MPI_Allgather of many blocks", [&] {
+            Buffer mine = many.one(), everywhere = many.all();
+            MPI_Allgather(mine.at(), 1, mine.type(), everywhere.at(), 1, mine.type(), g.comm);
+        });
+        gathers(many);
+        scatters(many);
+        exchanges(many);
+        const int n = 800000 / (members - 1);
+        const Data gaps{g, devices, strided(n), contiguous(n), n},
+            few{g, devices, strided(n / 100), contiguous(n / 100), n / 100};
+        for (const Data *d : {&gaps, &few})
+            expects_packed(g.rank == 0 && d == &gaps ? 1 : 0, "MPI_Bcast of " + d->what, [&] {
+                Buffer same = d->one();
+                same.fill(g.rank);
+                MPI_Bcast(same.at(), 1, same.type(), 0, g.comm);
+                same.expect(0, 0, d->n);
+                same.verify("Bcast, " + d->what);
+            });
+    }
 }
 
 /* Buffers are freed between calls, and others come to lie at their addresses. */
@@ -483,12 +531,21 @@ void failing_devices()
         for (const char *how : broken)
             for (const int who : {0, size - 1}) {
                 const Group g(size);
-                const Layout layout = contiguous(n);
+                const Layout layout = contiguous(n), many = indexed(n); /* these are packed first */
                 Buffer one(gpu::Kind::device, layout), sum(gpu::Kind::device, layout),
-                    all(gpu::Kind::device, layout, size);
+                    all(gpu::Kind::device, layout, size), blocks(gpu::Kind::device, many);
                 one.fill(g.rank);
+                blocks.fill(g.rank);
                 MPI_Comm_set_errhandler(g.comm, MPI_ERRORS_RETURN);
-                int errors[3] = {};
+                int errors[4] = {};
+                while_failing(who, how, [&] {
+                    errors[3] =
+                        MPI_Allgather(blocks.at(), 1, many.type, all.at(), n, MPI_DOUBLE, g.comm);
+                });
+                for (int r = 0; r < size; ++r)
+                    all.expect(r, int64_t{n} * r, int64_t{n} * (r + 1));
+                if (!errors[3])
+                    all.verify("Allgather of many blocks beside a failing device");
                 while_failing(who, how, [&] {
                     errors[0] =
                         MPI_Allgather(one.at(), 1, layout.type, all.at(), 1, layout.type, g.comm);
@@ -496,7 +553,7 @@ void failing_devices()
                     errors[2] =
                         MPI_Allreduce(MPI_IN_PLACE, one.at(), n, MPI_DOUBLE, MPI_SUM, g.comm);
                 });
-                check(rank != who || (errors[0] && errors[1] && errors[2]),
+                check(rank != who || (errors[0] && errors[1] && errors[2] && errors[3]),
                       std::string("no error where the device fails: ") + how);
                 for (int r = 0; r < size; ++r)
                     all.expect(r, int64_t{n} * r, int64_t{n} * (r + 1));
@@ -514,23 +571,33 @@ void closed_memory()
 {
     if (!gpu::Machine::get().is_simulated())
         return;
-    for (int round = 0; round < 3; ++round) {
+    for (int round = 0; round < 4; ++round) {
         const Group g(size);
         const int n = 100000;
         const Layout layout = contiguous(n);
         Buffer one(gpu::Kind::device, layout), sum(gpu::Kind::device, layout),
             all(gpu::Kind::device, layout, size);
         one.fill(g.rank);
-        while_failing(round, "exhaust=import_memory:1+", [&] {
+        for (int r = 0; round == 3 && r < size; ++r)
+            all.expect(100 * g.rank + r, int64_t{n} * r, int64_t{n} * (r + 1));
+        if (round == 3)
+            all.store();
+        while_failing(round % size, "exhaust=import_memory:1+", [&] {
             if (round == 0)
                 MPI_Allgather(one.at(), 1, layout.type, all.at(), 1, layout.type, g.comm);
             else if (round == 1)
                 MPI_Allreduce(one.at(), sum.at(), n, MPI_DOUBLE, MPI_SUM, g.comm);
+            else if (round == 3)
+                MPI_Alltoall(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all.at(), 1, layout.type, g.comm);
             else
                 MPI_Allreduce(MPI_IN_PLACE, one.at(), n, MPI_DOUBLE, MPI_SUM, g.comm);
         });
         if (round == 1)
             expect_sum(sum, g, "Allreduce of closed memory");
+        for (int r = 0; round == 3 && r < size; ++r)
+            all.expect(100 * r + g.rank, int64_t{n} * r, int64_t{n} * (r + 1));
+        if (round == 3)
+            all.verify("Alltoall in place of closed memory");
         if (round == 2) {
             expect_sum(one, g, "Allreduce in place of closed memory");
             continue;
@@ -548,6 +615,7 @@ constexpr Test tests[] = {
     {"operators", operators},
     {"other_operators", other_operators},
     {"counts_calls", counts_calls},
+    {"packed_first", packed_first},
     {"comes_and_goes", comes_and_goes},
     {"communicators", communicators},
     {"beside_nonblocking", beside_nonblocking},

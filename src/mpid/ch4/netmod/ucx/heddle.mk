@@ -11,6 +11,7 @@ mpi_core_sources += \
     src/mpid/ch4/netmod/ucx/heddle_coll_channels.c \
     src/mpid/ch4/netmod/ucx/heddle_coll_make.c \
     src/mpid/ch4/netmod/ucx/heddle_coll_meet.c \
+    src/mpid/ch4/netmod/ucx/heddle_coll_pack.c \
     src/mpid/ch4/netmod/ucx/heddle_coll_pull.c \
     src/mpid/ch4/netmod/ucx/heddle_coll_reduce.c \
     src/mpid/ch4/netmod/ucx/heddle_coll_request.c \

@@ -9,7 +9,7 @@
  *
  * 1. Each member waits for its slot: all must have left the call that had it before. Then it writes
  *    a record there: where the memory is that it sends, how it is laid out, and whether the call
- *    can go directly, as far as it knows.
+ *    can go directly, as far as it knows. Data with wide gaps it packs before.
  * 2. They meet: each waits until all have come. Then all look at all records, and so decide alike.
  *    If somebody cannot, the call goes its usual way.
  * 3. Each member opens what it needs, and moves or combines it in few launches.
@@ -57,7 +57,7 @@ enum MPIDI_UCX_why_not {
     MPIDI_UCX_COLL_CLOSED,   /* others cannot open a member's memory */
     MPIDI_UCX_COLL_LONG,     /* a type is too long to be told */
     MPIDI_UCX_COLL_OPERATOR, /* no device combines these */
-    MPIDI_UCX_COLL_IN_PLACE, /* each member overwrites what others read */
+    MPIDI_UCX_COLL_IN_PLACE, /* a member overwrites what others read, and cannot pack it before */
     MPIDI_UCX_COLL_RESULT,   /* no device memory to combine in */
     MPIDI_UCX_COLL_UNUSABLE  /* a member could not open memory in an earlier call */
 };
@@ -137,7 +137,7 @@ struct MPIDI_UCX_coll_call {
     enum MPIDI_UCX_why_not why_not; /* as far as is known before */
     bool is_blocking;
     MPIR_Errflag_t errflag;      /* of a blocking call, from before */
-    MPIDI_UCX_coll_step tell;    /* completes this member's record */
+    MPIDI_UCX_coll_step tell;    /* completes this member's record; ends with coll_told */
     MPIDI_UCX_coll_step decided; /* all go directly; the step decides no more */
     MPIDI_UCX_coll_step release; /* what it has open, at its end; and its types */
     MPIDI_UCX_coll_step forget;  /* what it keeps from start to start */
@@ -155,6 +155,7 @@ struct MPIDI_UCX_coll_call {
     int step;                   /* meetings after the first */
     MPIR_Errflag_t any_errflag; /* the worst of all members' from before */
     bool is_in_place;           /* at any member */
+    bool is_packed;             /* what this member sends was packed before */
     bool is_unopened;           /* this member could not open another's memory */
     MPIR_Errflag_t wrong;       /* other members' failures make it so */
     int error;                  /* MPI's, of this member's part */
@@ -230,6 +231,8 @@ bool MPIDI_UCX_data_is_dense(const struct MPIDI_UCX_data *data, char **first);
 /* Writes into this member's record what it sends: `n` blocks, as there. */
 void MPIDI_UCX_coll_tell(struct MPIDI_UCX_coll_call *call, const struct MPIDI_UCX_data *data,
                          int n);
+/* The end of a `tell` step: the member comes to the first meeting. */
+void MPIDI_UCX_coll_told(struct MPIDI_UCX_coll_call *call);
 /* Lets others open the dense result of this member. */
 void MPIDI_UCX_coll_tell_result(struct MPIDI_UCX_coll_call *call, const void *first, int64_t bytes);
 
@@ -240,5 +243,20 @@ const struct MPIDI_UCX_block *MPIDI_UCX_coll_block(const struct MPIDI_UCX_coll_c
  */
 int MPIDI_UCX_coll_side(const struct MPIDI_UCX_coll_call *call, int rank,
                         const heddle_import *import, heddle_side *side);
+
+/* ---- heddle_coll_pack.c: what members send, packed before --------------------------------------
+ */
+
+struct MPIDI_UCX_packed {
+    char *scratch; /* null: nothing is packed */
+    struct MPIDI_UCX_data data[MPIDI_UCX_COLL_MOST];
+};
+/* Begins to pack the `n` blocks that this member sends, where that is worthwhile, or `always`.
+ * False: it is not, or cannot be done. What was packed stays until it is forgotten, when no member
+ * reads it. */
+bool MPIDI_UCX_coll_pack(const struct MPIDI_UCX_coll_call *call, const struct MPIDI_UCX_data *data,
+                         int n, bool always, struct MPIDI_UCX_packed *packed,
+                         struct heddle_request **work);
+void MPIDI_UCX_coll_forget_packed(struct MPIDI_UCX_packed *packed);
 
 #endif /* HEDDLE_COLL_DIRECT_H_INCLUDED */

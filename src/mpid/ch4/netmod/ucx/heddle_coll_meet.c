@@ -144,7 +144,7 @@ static const char *reason_of(uint32_t why_not)
     case MPIDI_UCX_COLL_OPERATOR:
         return "no device combines these";
     case MPIDI_UCX_COLL_IN_PLACE:
-        return "in place";
+        return "in place, and a member cannot pack what it sends";
     case MPIDI_UCX_COLL_UNUSABLE:
         return "a member could not open memory before";
     default:
@@ -162,8 +162,9 @@ void MPIDI_UCX_coll_end(struct MPIDI_UCX_coll_call *call, enum MPIDI_UCX_outcome
         leave(call, MPIDI_UCX_DECLINED);
         return;
     }
-    heddle_collective_count(call->name, HEDDLE_COLLECTIVE_DIRECT, call->bytes,
-                            reason_of(MPIDI_UCX_COLL_CAN));
+    heddle_collective_count(call->name,
+                            call->is_packed ? HEDDLE_COLLECTIVE_PACKED : HEDDLE_COLLECTIVE_DIRECT,
+                            call->bytes, reason_of(MPIDI_UCX_COLL_CAN));
     call->coll->is_closed = false;
     call->wrong = call->any_errflag;
     if (call->wrong == MPIR_ERR_NONE && shared && worst == MPIDI_UCX_COLL_FAILED)
@@ -214,8 +215,9 @@ static void tell(struct MPIDI_UCX_coll_call *call)
     own->errflag = call->errflag;
     own->blocks = 0;
     call->tell(call);
-    meet(call, decide);
 }
+
+void MPIDI_UCX_coll_told(struct MPIDI_UCX_coll_call *call) { meet(call, decide); }
 
 static void take_slot(struct MPIDI_UCX_coll_call *call)
 {
@@ -236,7 +238,7 @@ void MPIDI_UCX_coll_take_place(struct MPIDI_UCX_coll_call *call)
     call->work = NULL;
     call->step = 0;
     call->any_errflag = call->wrong = MPIR_ERR_NONE;
-    call->is_in_place = call->is_unopened = false;
+    call->is_in_place = call->is_unopened = call->is_packed = false;
     call->error = MPI_SUCCESS;
 }
 

@@ -28,6 +28,8 @@ struct exchange {
     struct MPIDI_UCX_data send[MPIDI_UCX_COLL_MOST];
     struct MPIDI_UCX_data take[MPIDI_UCX_COLL_MOST];
     struct MPIDI_UCX_data own; /* taken from itself */
+    bool must_pack;
+    struct MPIDI_UCX_packed packed;
     struct pulls pulls;
 };
 
@@ -96,15 +98,20 @@ static void open_all(struct exchange *x)
         x->call.is_unopened = !add(x, (x->call.comm->rank + i) % size);
 }
 
-static void release(struct MPIDI_UCX_coll_call *call)
+static void close_all(struct pulls *p)
 {
-    struct pulls *p = &of(call)->pulls;
     for (int i = 0; i < p->n; i++) {
         if (p->import[i] != NULL)
             heddle_type_release((struct heddle_type *)p->packing[i].remote.type);
         heddle_import_release(p->import[i]);
     }
     p->n = 0;
+}
+
+static void release(struct MPIDI_UCX_coll_call *call)
+{
+    close_all(&of(call)->pulls);
+    MPIDI_UCX_coll_forget_packed(&of(call)->packed);
 }
 
 static void agreed(struct MPIDI_UCX_coll_call *call)
@@ -114,26 +121,63 @@ static void agreed(struct MPIDI_UCX_coll_call *call)
 
 static void moved(struct MPIDI_UCX_coll_call *call)
 {
-    release(call);
+    close_all(&of(call)->pulls);
     MPIDI_UCX_coll_agree(call, agreed);
 }
 
+static void move(struct MPIDI_UCX_coll_call *call)
+{
+    struct pulls *p = &of(call)->pulls;
+    struct heddle_request *work = NULL;
+    int error = HEDDLE_SUCCESS;
+    if (!call->is_unopened && p->n > 0)
+        error = heddle_packing_begin(p->packing, p->n, &work);
+    MPIDI_UCX_coll_await_work(call, error, work, moved);
+}
+
+static void opened(struct MPIDI_UCX_coll_call *call)
+{
+    const enum MPIDI_UCX_outcome worst = MPIDI_UCX_coll_worst(call);
+    if (worst == MPIDI_UCX_COLL_UNOPENED)
+        MPIDI_UCX_coll_end(call, worst, false);
+    else
+        move(call);
+}
+
+/* In place the usual way needs what a move overwrites, so all have opened what they need before. */
 static void pull(struct MPIDI_UCX_coll_call *call)
 {
     struct exchange *x = of(call);
-    struct heddle_request *work = NULL;
-    int error = HEDDLE_SUCCESS;
     MPIDI_UCX_coll_fail(call, describe(x));
     if (call->error == MPI_SUCCESS)
         open_all(x);
-    if (!call->is_unopened && x->pulls.n > 0)
-        error = heddle_packing_begin(x->pulls.packing, x->pulls.n, &work);
-    MPIDI_UCX_coll_await_work(call, error, work, moved);
+    if (x->must_pack)
+        MPIDI_UCX_coll_agree(call, opened);
+    else
+        move(call);
+}
+
+/* Where packing has failed, this member's call fails, and the others get the data all the same. */
+static void tell_packed(struct MPIDI_UCX_coll_call *call)
+{
+    struct exchange *x = of(call);
+    call->is_packed = call->error == MPI_SUCCESS;
+    MPIDI_UCX_coll_tell(call, call->is_packed ? x->packed.data : x->send, x->blocks);
+    MPIDI_UCX_coll_told(call);
 }
 
 static void tell(struct MPIDI_UCX_coll_call *call)
 {
-    MPIDI_UCX_coll_tell(call, of(call)->send, of(call)->blocks);
+    struct exchange *x = of(call);
+    struct heddle_request *work = NULL;
+    if (MPIDI_UCX_coll_pack(call, x->send, x->blocks, x->must_pack, &x->packed, &work)) {
+        MPIDI_UCX_coll_await_work(call, HEDDLE_SUCCESS, work, tell_packed);
+        return;
+    }
+    if (x->must_pack && call->own->why_not == MPIDI_UCX_COLL_CAN)
+        call->own->why_not = MPIDI_UCX_COLL_IN_PLACE;
+    MPIDI_UCX_coll_tell(call, x->send, x->blocks);
+    MPIDI_UCX_coll_told(call);
 }
 
 /* ---- types that stay until the call is over -------------------------------------------------- */
@@ -170,6 +214,8 @@ static struct exchange *begin(struct MPIDI_UCX_coll_call what, const struct MPIR
     x->own.count = 0;
     x->blocks = 0;
     x->pulls.n = 0;
+    x->must_pack = false;
+    x->packed.scratch = NULL;
     return x;
 }
 
@@ -188,12 +234,6 @@ static int end(struct exchange *x, const struct MPIR_Direct_ends *ends)
 
 #define CALL(what)                                                                                 \
     (struct MPIDI_UCX_coll_call) { .name = what, .comm = call->comm }
-#define CALL_UNLESS_IN_PLACE(what)                                                                 \
-    (struct MPIDI_UCX_coll_call)                                                                   \
-    {                                                                                              \
-        .name = what, .comm = call->comm,                                                          \
-        .why_not = is_in_place ? MPIDI_UCX_COLL_IN_PLACE : MPIDI_UCX_COLL_CAN                      \
-    }
 
 /* Block `displ` of a buffer, in extents of its type. */
 static struct MPIDI_UCX_data block_of(const void *buf, MPI_Aint displ, MPI_Aint count,
@@ -291,26 +331,31 @@ int MPIDI_UCX_coll_scatterv(const struct MPIR_Direct_scatterv *call)
     return end(x, &call->ends);
 }
 
-/* What a member of an exchange of all with all sends to itself. In place there is nothing to send
- * from: blocks are overwritten before others have read them. */
+/* What a member of an exchange of all with all sends to itself. In place it sends what it receives
+ * in, which must be packed: blocks are overwritten before others have read them. */
 static int end_alltoall(struct exchange *x, bool is_in_place, const struct MPIR_Direct_ends *ends)
 {
-    if (!is_in_place) {
-        x->blocks = x->call.comm->local_size;
-        x->own = x->send[x->call.comm->rank];
-    }
+    const int rank = x->call.comm->rank;
+    x->blocks = x->call.comm->local_size;
+    x->must_pack = is_in_place;
+    if (is_in_place)
+        x->take[rank].count = NOTHING;
+    else
+        x->own = x->send[rank];
     return end(x, ends);
 }
 
 int MPIDI_UCX_coll_alltoall(const struct MPIR_Direct_equal *call)
 {
     const bool is_in_place = call->sendbuf == MPI_IN_PLACE;
-    struct exchange place, *x = begin(CALL_UNLESS_IN_PLACE("alltoall"), &call->ends, &place);
+    struct exchange place, *x = begin(CALL("alltoall"), &call->ends, &place);
     if (x == NULL)
         return false;
-    for (int i = 0; !is_in_place && i < call->comm->local_size; i++) {
-        x->send[i] = block_of(call->sendbuf, i * call->sendcount, call->sendcount, call->sendtype);
+    for (int i = 0; i < call->comm->local_size; i++) {
         x->take[i] = block_of(call->recvbuf, i * call->recvcount, call->recvcount, call->recvtype);
+        x->send[i] = is_in_place ? x->take[i]
+                                 : block_of(call->sendbuf, i * call->sendcount, call->sendcount,
+                                            call->sendtype);
     }
     return end_alltoall(x, is_in_place, &call->ends);
 }
@@ -318,12 +363,14 @@ int MPIDI_UCX_coll_alltoall(const struct MPIR_Direct_equal *call)
 int MPIDI_UCX_coll_alltoallv(const struct MPIR_Direct_alltoallv *call)
 {
     const bool is_in_place = call->sendbuf == MPI_IN_PLACE;
-    struct exchange place, *x = begin(CALL_UNLESS_IN_PLACE("alltoallv"), &call->ends, &place);
+    struct exchange place, *x = begin(CALL("alltoallv"), &call->ends, &place);
     if (x == NULL)
         return false;
-    for (int i = 0; !is_in_place && i < call->comm->local_size; i++) {
-        x->send[i] = block_of(call->sendbuf, call->sdispls[i], call->sendcounts[i], call->sendtype);
+    for (int i = 0; i < call->comm->local_size; i++) {
         x->take[i] = block_of(call->recvbuf, call->rdispls[i], call->recvcounts[i], call->recvtype);
+        x->send[i] = is_in_place ? x->take[i]
+                                 : block_of(call->sendbuf, call->sdispls[i], call->sendcounts[i],
+                                            call->sendtype);
     }
     return end_alltoall(x, is_in_place, &call->ends);
 }
@@ -331,14 +378,17 @@ int MPIDI_UCX_coll_alltoallv(const struct MPIR_Direct_alltoallv *call)
 int MPIDI_UCX_coll_alltoallw(const struct MPIR_Direct_alltoallw *call)
 {
     const bool is_in_place = call->sendbuf == MPI_IN_PLACE;
-    struct exchange place, *x = begin(CALL_UNLESS_IN_PLACE("alltoallw"), &call->ends, &place);
+    struct exchange place, *x = begin(CALL("alltoallw"), &call->ends, &place);
     if (x == NULL)
         return false;
-    for (int i = 0; !is_in_place && i < call->comm->local_size; i++) {
-        x->send[i] = (struct MPIDI_UCX_data){(const char *)call->sendbuf + call->sdispls[i],
-                                             call->sendcounts[i], call->sendtypes[i]};
+    for (int i = 0; i < call->comm->local_size; i++) {
         x->take[i] = (struct MPIDI_UCX_data){(const char *)call->recvbuf + call->rdispls[i],
                                              call->recvcounts[i], call->recvtypes[i]};
+        if (is_in_place)
+            x->send[i] = x->take[i];
+        else
+            x->send[i] = (struct MPIDI_UCX_data){(const char *)call->sendbuf + call->sdispls[i],
+                                                 call->sendcounts[i], call->sendtypes[i]};
     }
     return end_alltoall(x, is_in_place, &call->ends);
 }

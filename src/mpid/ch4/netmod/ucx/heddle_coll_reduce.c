@@ -248,13 +248,14 @@ static void tell(struct MPIDI_UCX_coll_call *call)
     struct reduction *r = of(call);
     call->own->is_in_place = r->is_in_place;
     MPIDI_UCX_coll_tell(call, &r->sent, 1);
-    if (r->received == 0 || call->own->why_not != MPIDI_UCX_COLL_CAN || r->bytes == 0)
-        return;
-    MPIDI_UCX_describe_any(r->result, r->received, r->sent.type, &r->near);
-    if (!MPIDI_UCX_is_of_device(&r->near))
-        call->own->why_not = MPIDI_UCX_COLL_RESULT;
-    if (is_in_slices(r, true)) /* whether another is in place, is not known yet */
-        MPIDI_UCX_coll_tell_result(call, r->result, r->bytes);
+    if (r->received > 0 && call->own->why_not == MPIDI_UCX_COLL_CAN && r->bytes > 0) {
+        MPIDI_UCX_describe_any(r->result, r->received, r->sent.type, &r->near);
+        if (!MPIDI_UCX_is_of_device(&r->near))
+            call->own->why_not = MPIDI_UCX_COLL_RESULT;
+        if (is_in_slices(r, true)) /* whether another is in place, is not known yet */
+            MPIDI_UCX_coll_tell_result(call, r->result, r->bytes);
+    }
+    MPIDI_UCX_coll_told(call);
 }
 
 /* All members have the same number of elements: else the call goes its usual way. */
