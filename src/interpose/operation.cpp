@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "interpose/operation.hpp"
 
+#include "interpose/public_copy.hpp"
 #include "interpose/report.hpp"
 
 #include "engine/immortal.hpp"
@@ -434,6 +435,7 @@ int Callbacks::free(void *state)
 
 int begin(std::shared_ptr<const Steps> steps, bool packs_now, MPI_Request *request)
 {
+    publish_all();
     count(Count::staged);
     return immortal<Operations>().begin(std::make_shared<Operation>(std::move(steps)), packs_now,
                                         request);
@@ -455,7 +457,11 @@ bool is_idle() { return immortal<Operations>().is_idle(); }
 
 void progress() { immortal<Operations>().progress(); }
 
-void flush() { immortal<Operations>().flush(); }
+void flush()
+{
+    publish_all();
+    immortal<Operations>().flush();
+}
 
 void finish(const Operation &operation)
 {

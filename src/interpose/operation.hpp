@@ -125,7 +125,8 @@ bool is_idle();
 // Moves all operations on, and waits for nothing.
 void progress();
 
-// Ends what is being packed, and gives it to MPI. Every call that sends comes here first, for it
+// Ends what is being packed, and gives it to MPI; and publishes what the owner of a window has
+// stored (public_copy.hpp). Every call that sends comes here first, for it
 // must not overtake; so does every call that may wait for another process, which may itself wait
 // for what is being packed here.
 void flush();

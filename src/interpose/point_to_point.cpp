@@ -3,6 +3,7 @@
 // without the interposer may be at the other end. Or it is an envelope (reference.hpp).
 #include "interpose/message.hpp"
 #include "interpose/persistent.hpp"
+#include "interpose/public_copy.hpp"
 #include "interpose/report.hpp"
 
 #include <climits>
@@ -138,6 +139,7 @@ template <auto down, class Int> int begin_receive_untouched(void *buffer, Int n,
 template <auto down, Way way, class Int>
 int send(const void *buffer, Int n, MPI_Datatype type, int to, int tag, MPI_Comm comm)
 {
+    const CollectsAtEnd collects;
     flush();
     std::optional<Data> data = data_sent<way>(to, buffer, n, type);
     if (!data) {
@@ -163,6 +165,7 @@ int send(const void *buffer, Int n, MPI_Datatype type, int to, int tag, MPI_Comm
 template <auto down, class Int> int receive(void *buffer, Int n, MPI_Datatype type, int from,
                                             int tag, MPI_Comm comm, MPI_Status *status)
 {
+    const CollectsAtEnd collects;
     flush();
     std::optional<Data> data = data_from(from, buffer, n, type);
     if (!data)
@@ -176,6 +179,7 @@ template <auto down, class Int> int receive(void *buffer, Int n, MPI_Datatype ty
 template <auto down, class Int> int matched_receive(void *buffer, Int n, MPI_Datatype type,
                                                     MPI_Message *matched, MPI_Status *status)
 {
+    const CollectsAtEnd collects;
     flush();
     std::optional<Data> data =
         *matched == MPI_MESSAGE_NO_PROC ? std::nullopt : received_data(buffer, n, type);
@@ -325,6 +329,7 @@ int exchange(const Out<Int> &out, const In<Int> &in, MPI_Comm comm, MPI_Status *
 template <auto down, class Int>
 int exchange_or_pass(const Arguments<Int> &sent, const Arguments<Int> &received, MPI_Status *status)
 {
+    const CollectsAtEnd collects;
     flush();
     const Out<Int> out(sent);
     const In<Int> in(received);
@@ -349,6 +354,7 @@ template <class Int> std::optional<Data> replaced_data(const Arguments<Int> &sen
 template <auto down, class Int>
 int replace(const Arguments<Int> &sent, const Arguments<Int> &received, MPI_Status *status)
 {
+    const CollectsAtEnd collects;
     flush();
     if (std::optional<Data> data = replaced_data(sent))
         return exchange(Out<Int>(sent, *std::move(data)), In<Int>(received), sent.comm, status);

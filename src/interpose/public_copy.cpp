@@ -9,6 +9,7 @@
 #include <mutex>
 #include <new>
 #include <unordered_map>
+#include <utility>
 
 namespace heddle::interpose {
 
@@ -21,8 +22,10 @@ constexpr int64_t piece_bytes = int64_t{4} << 20;
 struct Table {
     std::mutex mutex;
     std::atomic<int> count{0};
-    std::unordered_map<HandleKey, PublicCopyPtr> all;
+    std::unordered_map<HandleKey, std::pair<MPI_Win, PublicCopyPtr>> all;
 };
+
+std::atomic<int> lockable{0}; // copies of windows that others may lock
 
 Table &table() { return immortal<Table>(); }
 
@@ -106,18 +109,27 @@ int copy_whole(void *from, void *to, int64_t bytes)
 
 void PublicCopy::Free::operator()(std::byte *at) const { operator delete[](at, alignment); }
 
-PublicCopy::PublicCopy(void *base, int64_t bytes)
+PublicCopy::PublicCopy(void *base, int64_t bytes, bool may_be_locked)
     : private_(static_cast<std::byte *>(base)),
       bytes_(bytes),
       public_(new (alignment, std::nothrow) std::byte[static_cast<size_t>(bytes)]),
       common_(new (alignment, std::nothrow) std::byte[static_cast<size_t>(bytes)]),
       piece_(std::min(bytes, piece_bytes), base)
 {
+    set_may_be_locked(may_be_locked);
 }
 
-PublicCopyPtr PublicCopy::make(void *base, int64_t bytes)
+PublicCopy::~PublicCopy() { set_may_be_locked(false); }
+
+void PublicCopy::set_may_be_locked(bool may_be)
 {
-    PublicCopyPtr copy(new PublicCopy(base, bytes));
+    if (may_be_locked_.exchange(may_be) != may_be)
+        lockable.fetch_add(may_be ? 1 : -1);
+}
+
+PublicCopyPtr PublicCopy::make(void *base, int64_t bytes, bool may_be_locked)
+{
+    PublicCopyPtr copy(new PublicCopy(base, bytes, may_be_locked));
     if (!copy->public_ || !copy->common_ || copy->piece_.failed() ||
         copy_whole(base, copy->at(), bytes) != MPI_SUCCESS)
         return nullptr;
@@ -128,6 +140,7 @@ PublicCopyPtr PublicCopy::make(void *base, int64_t bytes)
 // piece(offset, bytes) returns an error class.
 template <class Piece> int PublicCopy::by_pieces(Piece piece)
 {
+    const std::lock_guard lock(mutex_);
     int error = MPI_SUCCESS;
     for (int64_t at = 0; at < bytes_ && error == MPI_SUCCESS; at += piece_bytes)
         error = piece(at, std::min(bytes_ - at, piece_bytes));
@@ -185,14 +198,14 @@ PublicCopyPtr public_copy_of(MPI_Win win)
         return nullptr;
     const std::lock_guard lock(table().mutex);
     const auto found = table().all.find(key_of(win));
-    return found == table().all.end() ? nullptr : found->second;
+    return found == table().all.end() ? nullptr : found->second.second;
 }
 
 void keep_public_copy(MPI_Win win, PublicCopyPtr copy)
 {
     const std::lock_guard lock(table().mutex);
     table().count.fetch_add(1);
-    table().all[key_of(win)] = std::move(copy);
+    table().all[key_of(win)] = {win, std::move(copy)};
 }
 
 void forget_public_copy(MPI_Win win)
@@ -201,6 +214,38 @@ void forget_public_copy(MPI_Win win)
         return;
     const std::lock_guard lock(table().mutex);
     table().count.fetch_sub(static_cast<int>(table().all.erase(key_of(win))));
+}
+
+bool any_may_be_locked() { return lockable.load(std::memory_order_relaxed) != 0; }
+
+namespace {
+
+template <class Act> void for_all(Act act)
+{
+    std::vector<std::pair<MPI_Win, PublicCopyPtr>> all;
+    {
+        const std::lock_guard lock(table().mutex);
+        for (const auto &[key, each] : table().all)
+            if (each.second->may_be_locked())
+                all.push_back(each);
+    }
+    for (const auto &[win, copy] : all)
+        if (const int error = act(*copy); error != MPI_SUCCESS)
+            PMPI_Win_call_errhandler(win, error);
+}
+
+} // namespace
+
+void publish_all()
+{
+    if (any_may_be_locked())
+        for_all([](PublicCopy &copy) { return copy.publish(); });
+}
+
+void collect_all()
+{
+    if (any_may_be_locked())
+        for_all([](PublicCopy &copy) { return copy.collect(); });
 }
 
 } // namespace heddle::interpose

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One-sided operations. Their buffers here may be device memory (accesses.hpp), and so may windows
-// (public_copy.hpp). Who accesses a window by MPI_Win_lock does not ask its owner, and most
-// programs expect the unified memory model then. So the owner of a public copy may not lock. Nor
-// can device
-// memory be attached to a dynamic window, whose displacements are addresses.
+// (public_copy.hpp). Device memory cannot be attached to a dynamic window, whose displacements are
+// addresses.
 #include "interpose/accesses.hpp"
 #include "interpose/public_copy.hpp"
 #include "interpose/report.hpp"
 
 #include <atomic>
+#include <cstring>
 #include <utility>
 
 namespace heddle::interpose {
@@ -29,15 +28,25 @@ bool is_in_device_memory(const void *base, MPI_Aint size)
     return size > 0 && device_is_open() && is_device_memory(base);
 }
 
+// The program says that nobody will lock the window (MPI 4.0, section 12.2.1).
+bool has_no_locks(MPI_Info info)
+{
+    char value[8] = "";
+    int is_there = 0;
+    if (info != MPI_INFO_NULL)
+        PMPI_Info_get(info, "no_locks", sizeof value - 1, value, &is_there);
+    return is_there && std::strcmp(value, "true") == 0;
+}
+
 // create(base) makes it.
-template <class Create>
-int create_window(void *base, MPI_Aint size, MPI_Comm comm, MPI_Win *win, Create create)
+template <class Create> int create_window(void *base, MPI_Aint size, MPI_Info info, MPI_Comm comm,
+                                          MPI_Win *win, Create create)
 {
     flush();
     if (!is_in_device_memory(base, size))
         return create(base);
     count(Count::copied_windows);
-    PublicCopyPtr copy = PublicCopy::make(base, size);
+    PublicCopyPtr copy = PublicCopy::make(base, size, !has_no_locks(info));
     if (!copy)
         return raise(comm, MPI_ERR_NO_MEM);
     const int result = create(copy->at());
@@ -48,14 +57,17 @@ int create_window(void *base, MPI_Aint size, MPI_Comm comm, MPI_Win *win, Create
 
 int first_error(int one, int other) { return one != MPI_SUCCESS ? one : other; }
 
-// Calls that make the owner's stores visible to others: `publishes` says whether there may be any.
-int publish(MPI_Win win, bool publishes)
+// Fences and groups: nobody locks this window meanwhile. Publishes what the owner stored, where
+// there may be anything.
+int begin_active(MPI_Win win, bool publishes)
 {
-    const PublicCopyPtr copy = publishes ? public_copy_of(win) : nullptr;
-    return copy ? copy->publish() : int{MPI_SUCCESS};
+    const PublicCopyPtr copy = public_copy_of(win);
+    if (copy)
+        copy->set_may_be_locked(false);
+    return copy && publishes ? copy->publish() : int{MPI_SUCCESS};
 }
 
-// Calls that make visible to the owner what MPI wrote.
+// Makes visible to the owner what MPI wrote.
 int collect(MPI_Win win)
 {
     const PublicCopyPtr copy = public_copy_of(win);
@@ -85,15 +97,17 @@ int synchronize(MPI_Win win, int target, Arguments... arguments)
     return synchronize_after<down>(MPI_SUCCESS, win, target, arguments...);
 }
 
-// The owner of a public copy may not.
+// Who locks expects others to do so.
 template <auto down, class... Arguments> int lock(MPI_Win win, Arguments... arguments)
 {
+    if (const PublicCopyPtr copy = public_copy_of(win)) {
+        copy->set_may_be_locked(true);
+        complain_once("a window in device memory that is locked is copied at each call by which "
+                      "processes wait for each other, which is slow: MPI_Win_fence spares that");
+    }
+    const CollectsAtEnd collects;
     flush();
-    if (!public_copy_of(win))
-        return down(arguments...);
-    complain_once("a window in device memory takes MPI_Win_fence, MPI_Win_post and MPI_Win_wait "
-                  "here, but no MPI_Win_lock");
-    return refuse(win, MPI_ERR_OTHER);
+    return down(arguments...);
 }
 
 // MPI_Win_free, behind which there is no window to tell of an error.
@@ -319,7 +333,7 @@ int MPI_Compare_and_swap(const void *buffer, const void *compared, void *result,
 
 int MPI_Win_create(void *base, MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, MPI_Win *win)
 {
-    return create_window(base, size, comm, win, [=](void *at) {
+    return create_window(base, size, info, comm, win, [=](void *at) {
         return PMPI_Win_create(at, size, unit, info, comm, win);
     });
 }
@@ -336,7 +350,7 @@ int MPI_Win_attach(MPI_Win win, void *base, MPI_Aint size)
 int MPI_Win_create_c(void *base, MPI_Aint size, MPI_Aint unit, MPI_Info info, MPI_Comm comm,
                      MPI_Win *win)
 {
-    return create_window(base, size, comm, win, [=](void *at) {
+    return create_window(base, size, info, comm, win, [=](void *at) {
         return PMPI_Win_create_c(at, size, unit, info, comm, win);
     });
 }
@@ -354,17 +368,24 @@ int MPI_Win_get_attr(MPI_Win win, int keyval, void *value, int *flag)
     return result;
 }
 
-int MPI_Win_fence(int assert, MPI_Win win)
+int MPI_Win_fence(int promised, MPI_Win win)
 {
-    const int error = publish(win, !(assert &(MPI_MODE_NOSTORE | MPI_MODE_NOSUCCEED)));
-    return synchronize_after<PMPI_Win_fence>(error, win, any_target, assert, win);
+    const bool publishes = (promised & (MPI_MODE_NOSTORE | MPI_MODE_NOSUCCEED)) == 0;
+    return synchronize_after<PMPI_Win_fence>(begin_active(win, publishes), win, any_target,
+                                             promised, win);
 }
-int MPI_Win_post(MPI_Group group, int assert, MPI_Win win)
+int MPI_Win_post(MPI_Group group, int promised, MPI_Win win)
 {
     flush();
-    const int error = publish(win, !(assert &MPI_MODE_NOSTORE));
-    const int result = PMPI_Win_post(group, assert, win);
+    const int error = begin_active(win, (promised & MPI_MODE_NOSTORE) == 0);
+    const int result = PMPI_Win_post(group, promised, win);
     return result == MPI_SUCCESS ? refuse(win, error) : result;
+}
+int MPI_Win_start(MPI_Group group, int promised, MPI_Win win)
+{
+    begin_active(win, false);
+    flush();
+    return PMPI_Win_start(group, promised, win);
 }
 int MPI_Win_wait(MPI_Win win)
 {
@@ -384,7 +405,7 @@ int MPI_Win_sync(MPI_Win win)
     const PublicCopyPtr copy = public_copy_of(win);
     if (!copy)
         return PMPI_Win_sync(win);
-    // MPICH takes this call under a lock alone, and the owner may not lock.
+    // MPICH takes this call under a lock alone.
     const int error = copy->publish();
     std::atomic_thread_fence(std::memory_order_seq_cst);
     return refuse(win, first_error(error, copy->collect()));

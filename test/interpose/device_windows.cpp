@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Windows in device memory, for which the MPI has a public copy in host memory: random epochs that
- * store, put, get and accumulate; the attributes; what is refused; a device that fails. Bytes have
+ * store, put, get and accumulate; windows that are locked by others alone; the attributes; a device
+ * that fails. Bytes have
  * few values, so changed ones and others lie close. A failure prints its seed, which an argument
  * gives again.
  */
@@ -60,7 +61,7 @@ struct Step {
     Bytes bytes;          /* stored, put or added */
 };
 
-enum class By { fence, hinted_fence, post, count };
+enum class By { fence, hinted_fence, post, lock_all, locks, count };
 
 static Bytes some_bytes(std::mt19937 &random, int n)
 {
@@ -117,9 +118,29 @@ static void begin(By by, const DeviceWindow &window, MPI_Group all)
     if (by == By::post) {
         MPI_Win_post(all, 0, window.win);
         MPI_Win_start(all, 0, window.win);
+    } else if (by == By::lock_all || by == By::locks) {
+        if (by == By::lock_all)
+            MPI_Win_lock_all(0, window.win);
+        for (int i = 0; by == By::locks && i < size; ++i)
+            MPI_Win_lock(MPI_LOCK_SHARED, i, 0, window.win);
+        MPI_Barrier(MPI_COMM_WORLD);
     } else {
         MPI_Win_fence(by == By::hinted_fence ? MPI_MODE_NOPRECEDE : 0, window.win);
     }
+}
+
+/* A barrier by messages. */
+static void meet_by_messages()
+{
+    std::vector<MPI_Request> requests;
+    for (int i = 0; i < size; ++i) {
+        MPI_Request request;
+        MPI_Irecv(nullptr, 0, MPI_INT, i, 1, MPI_COMM_WORLD, &request);
+        requests.push_back(request);
+        MPI_Isend(nullptr, 0, MPI_INT, i, 1, MPI_COMM_WORLD, &request);
+        requests.push_back(request);
+    }
+    MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
 }
 
 static void end(By by, const DeviceWindow &window)
@@ -131,6 +152,13 @@ static void end(By by, const DeviceWindow &window)
             MPI_Win_test(window.win, &flag);
         if (!flag)
             MPI_Win_wait(window.win);
+    } else if (by == By::lock_all) {
+        MPI_Win_unlock_all(window.win);
+        MPI_Barrier(MPI_COMM_WORLD);
+    } else if (by == By::locks) {
+        for (int i = 0; i < size; ++i)
+            MPI_Win_unlock(i, window.win);
+        meet_by_messages();
     } else {
         MPI_Win_fence(by == By::hinted_fence ? MPI_MODE_NOSUCCEED : 0, window.win);
     }
@@ -205,11 +233,6 @@ static void attributes()
 
 static void refused()
 {
-    const DeviceWindow window(80, 0);
-    check(class_of(MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, window.win)) == MPI_ERR_OTHER,
-          "MPI_Win_lock is not refused");
-    check(class_of(MPI_Win_lock_all(0, window.win)) == MPI_ERR_OTHER,
-          "MPI_Win_lock_all is not refused");
     const gpu::Memory memory({gpu::Kind::device, 0}, 8);
     MPI_Win win;
     MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win);
@@ -219,7 +242,7 @@ static void refused()
     MPI_Win_free(&win);
 }
 
-/* Who has no device memory may lock: MPI_Win_sync of the owner makes the copies equal. */
+/* Rank 0 locks windows whose owners do not. */
 static void locked_by_another()
 {
     const int n = 200;
@@ -228,13 +251,8 @@ static void locked_by_another()
     Bytes got(n);
     MPI_Win win;
     MPI_Win_create(memory.at(), rank ? n : 0, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
-    const auto meet = [&] {
-        if (rank)
-            MPI_Win_sync(win);
-        MPI_Barrier(MPI_COMM_WORLD);
-    };
     memory.write(0, stored.data(), n);
-    meet();
+    MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 0) {
         MPI_Win_lock(MPI_LOCK_SHARED, 1, 0, win);
         MPI_Get(got.data(), n, MPI_BYTE, 1, 0, n, MPI_BYTE, win);
@@ -243,14 +261,14 @@ static void locked_by_another()
         MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, win);
         MPI_Put(put.data(), n / 2, MPI_BYTE, 1, 0, n / 2, MPI_BYTE, win);
         MPI_Win_unlock(1, win);
-    }
-    MPI_Barrier(MPI_COMM_WORLD);
-    meet();
-    memory.read(0, got.data(), n);
-    Bytes expected = stored;
-    if (rank == 1)
+        MPI_Send(nullptr, 0, MPI_INT, 1, 0, MPI_COMM_WORLD);
+    } else if (rank == 1) {
+        MPI_Recv(nullptr, 0, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        Bytes expected = stored;
         std::copy(put.begin(), put.end(), expected.begin());
-    check(got == expected, "MPI_Win_sync of the owner");
+        memory.read(0, got.data(), n);
+        check(got == expected, "MPI_Put under a lock");
+    }
     MPI_Win_free(&win);
 }
 
