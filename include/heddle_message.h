@@ -396,8 +396,12 @@ typedef struct heddle_unmatched {
 HEDDLE_API int heddle_port_unmatched(heddle_port *port, heddle_unmatched *oldest);
 
 /* Bytes of each chunk but the last, of a message of `bytes` bytes that goes by value between ports
- * made with zeros as options. At least `bytes` if it goes whole. */
+ * of two nodes, made with zeros as options. At least `bytes` if it goes whole. */
 HEDDLE_API int64_t heddle_message_chunk(int64_t bytes);
+
+/* Most bytes of a message by value that comes sooner packed as a whole than in chunks: by the table
+ * of HEDDLE_TUNING, or 131072. */
+HEDDLE_API int64_t heddle_message_whole(void);
 
 /* Counts a message that its caller packed (`received` 0) or unpacked (1) whole,
  * for heddle_counter_read. */

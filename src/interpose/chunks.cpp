@@ -65,14 +65,22 @@ private:
     void forget_what_is_sent()
     {
         std::erase_if(kept_, [this](Kept &each) {
-            int done = 0;
-            const int error = PMPI_Testall(static_cast<int>(each.sends.size()), each.sends.data(),
-                                           &done, MPI_STATUSES_IGNORE);
-            if (!done && error == MPI_SUCCESS)
-                return false;
-            bytes_ -= each.bytes;
-            return true;
+            const bool sent = is_sent(each);
+            bytes_ -= sent ? each.bytes : 0;
+            return sent;
         });
+    }
+    // The last one is received last. Each is asked for itself: an error of one, or of the call,
+    // does not say that the MPI reads no other.
+    static bool is_sent(Kept &what)
+    {
+        for (; !what.sends.empty(); what.sends.pop_back()) {
+            int done = 0;
+            PMPI_Test(&what.sends.back(), &done, MPI_STATUS_IGNORE);
+            if (!done)
+                return false;
+        }
+        return true;
     }
 
     std::mutex mutex_;
@@ -153,16 +161,22 @@ void ChunkedSend::finish()
         send_next(class_of(heddle_wait(&packing_[sends_.size()])));
 }
 
-// An empty one says that packing has failed; so are those behind it. Synchronous: what the MPI has
-// buffered at the receiver would wait there beyond any limit.
+// An empty one says that the message has failed; so are those behind it. If the MPI refuses that,
+// too, nobody can tell the receiver, and it waits. Synchronous: what the MPI has buffered at the
+// receiver would wait there beyond any limit.
 void ChunkedSend::send_next(int packed)
 {
     fail(packed);
     const size_t number = sends_.size();
-    const int64_t bytes = error_ == MPI_SUCCESS ? cut_.bytes_of(number) : 0;
     MPI_Request &request = sends_.emplace_back(MPI_REQUEST_NULL);
-    fail(PMPI_Issend(staging_.at() + cut_.offset(number), static_cast<int>(bytes), MPI_PACKED,
-                     partner_, tag_, private_comm(), &request));
+    const auto send = [&](int64_t bytes) {
+        return PMPI_Issend(staging_.at() + cut_.offset(number), static_cast<int>(bytes), MPI_PACKED,
+                           partner_, tag_, private_comm(), &request);
+    };
+    if (error_ == MPI_SUCCESS)
+        fail(send(cut_.bytes_of(number)));
+    if (error_ != MPI_SUCCESS)
+        send(0);
 }
 
 void ChunkedSend::fail(int error)
@@ -223,7 +237,7 @@ bool ChunkedReceive::goes_on()
     return false;
 }
 
-// Of another length is what its sender could not pack.
+// Of another length is what its sender could not pack, or not send.
 bool ChunkedReceive::has_come(size_t number)
 {
     MPI_Status status;

@@ -49,7 +49,7 @@ public:
     bool goes_on();
     // Waits until the MPI has all chunks.
     void finish();
-    // An error class: packing has failed. The receiver has an error then, too.
+    // Packing has failed, or the MPI has refused a chunk. The receiver has an error then, too.
     int error() const { return error_; }
 
     // Messages in chunks are kept here until they are received. So are at most so many bytes.

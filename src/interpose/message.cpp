@@ -204,6 +204,19 @@ int Incoming::finish(MPI_Request request, MPI_Status *status, MPI_Comm comm) con
     return unpack(wait_for(request, &found), found, comm);
 }
 
+void Incoming::take_back(MPI_Request request) const
+{
+    MPI_Status status;
+    int cancelled = 0;
+    PMPI_Cancel(&request);
+    if (wait_for(request, &status) != MPI_SUCCESS)
+        return;
+    PMPI_Test_cancelled(&status, &cancelled);
+    for (Patience patience; !cancelled && is_coming(status); patience.wait())
+        ;
+    arrived_.reset();
+}
+
 void Incoming::add_unpacking(Steps &steps) const
 {
     steps.unpack = [this](MPI_Status &status, std::vector<heddle_move> &moves) {

@@ -86,6 +86,8 @@ public:
     int begin_matched(MPI_Message *message, MPI_Request *request) const;
     // Waits for what has been begun, in place of an operation.
     int finish(MPI_Request request, MPI_Status *status, MPI_Comm comm) const;
+    // Cancels it. What has come already is lost, but its sender need not wait.
+    void take_back(MPI_Request request) const;
     int start(MPI_Request persistent, const Source &from, MPI_Request *request) const;
     void add_unpacking(Steps &steps) const;
 

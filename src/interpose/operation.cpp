@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <list>
 #include <mutex>
+#include <pthread.h>
 #include <sched.h>
 #include <unordered_map>
 
@@ -39,33 +40,48 @@ bool Operation::is_packed()
 
 void Operation::issue()
 {
-    int error = steps_->issue(&inner_);
-    if (error == MPI_SUCCESS && steps_->issue_also)
-        error = steps_->issue_also(&also_);
+    const int error = call(steps_->issue_also ? steps_->issue_also : steps_->issue);
+    if (error == MPI_SUCCESS)
+        return;
+    fail(error);
+    end();
+}
+
+// Calls MPI, by `last` in the last place. Returns what MPI returned.
+int Operation::call(const std::function<int(MPI_Request *)> &last)
+{
+    int error = MPI_SUCCESS;
+    if (!steps_->issue_also)
+        error = last(&inner_);
+    else if (error = steps_->issue(&inner_); error == MPI_SUCCESS) {
+        error = last(&also_);
+        if (error != MPI_SUCCESS)
+            take_back();
+    }
     if (error == MPI_SUCCESS)
         state_ = State::running;
-    else
-        end(error);
+    return error;
+}
+
+// The second call has failed, and nobody will wait for the first: that must not write into memory
+// that is free then. If a message has come already, it is received; its sender may wait for that.
+void Operation::take_back()
+{
+    also_ = MPI_REQUEST_NULL;
+    PMPI_Cancel(&inner_);
+    may_be_cancelled_ = true;
+    for (Patience patience; !has_moved(); patience.wait())
+        ;
 }
 
 // The operation ends with the error, after the notice where there is one. The handler hears of it
 // last: what it sends must not overtake the notice.
 void Operation::fail_packing(int error)
 {
-    end(error);
-    if (steps_->issue_notice && comm_ == steps_->comm)
-        begin_notice();
+    fail(error);
+    if (!steps_->issue_notice || comm_ != steps_->comm || call(steps_->issue_notice) != MPI_SUCCESS)
+        end();
     tell(error);
-}
-
-void Operation::begin_notice()
-{
-    const bool is_first = !steps_->issue_also;
-    int issued = is_first ? steps_->issue_notice(&inner_) : steps_->issue(&inner_);
-    if (issued == MPI_SUCCESS && !is_first)
-        issued = steps_->issue_notice(&also_);
-    if (issued == MPI_SUCCESS)
-        state_ = State::running;
 }
 
 void Operation::tell(int error) const
@@ -78,10 +94,16 @@ void Operation::tell(int error) const
         raise(comm_, error);
 }
 
-void Operation::end_and_tell(int error)
+void Operation::fail_and_tell(int error)
 {
-    end(error);
+    fail(error);
     tell(error);
+}
+
+void Operation::fail(int error)
+{
+    if (error_ == MPI_SUCCESS)
+        error_ = error;
 }
 
 void Operation::cancel()
@@ -91,14 +113,14 @@ void Operation::cancel()
     if (state_ == State::packing) {
         heddle_wait(&transfer_);
         cancelled_ = 1;
-        end(MPI_SUCCESS);
+        end();
     } else if (state_ == State::running && !inner_is_done_ && !steps_->pack_rest) {
         PMPI_Cancel(&inner_);
         may_be_cancelled_ = true;
     }
 }
 
-// Whether MPI has moved all; an error ends the operation.
+// Whether MPI has moved all, or said by an error that it never will.
 bool Operation::has_moved()
 {
     int done = 0;
@@ -107,19 +129,18 @@ bool Operation::has_moved()
         const int error = PMPI_Test(&inner_, &done, &status_);
         if (error != MPI_SUCCESS && inner_ != MPI_REQUEST_NULL && !steps_->keeps_inner)
             PMPI_Request_free(&inner_);
-        if (error != MPI_SUCCESS && error_ == MPI_SUCCESS)
-            error_ = error;
-        inner_is_done_ = done != 0 || error != MPI_SUCCESS;
+        fail(error);
+        inner_has_failed_ = error != MPI_SUCCESS;
+        inner_is_done_ = done != 0 || inner_has_failed_;
     }
     if (also_ != MPI_REQUEST_NULL) {
         const int error = PMPI_Test(&also_, &done, MPI_STATUS_IGNORE);
-        if (error != MPI_SUCCESS && error_ == MPI_SUCCESS)
-            error_ = error;
+        fail(error);
         if (error != MPI_SUCCESS)
             also_ = MPI_REQUEST_NULL;
     }
     return !is_packing && inner_is_done_ && also_ == MPI_REQUEST_NULL &&
-           (error_ != MPI_SUCCESS || !goes_on());
+           (inner_has_failed_ || !goes_on());
 }
 
 // A cancelled one does not.
@@ -134,39 +155,38 @@ void Operation::begin_unpacking()
 {
     if (cancelled_ && steps_->cancelled)
         steps_->cancelled();
+    // An exchange receives, though its send has failed.
+    const bool has_data =
+        !inner_has_failed_ && !cancelled_ && (error_ == MPI_SUCCESS || steps_->issue_also);
     std::vector<heddle_move> moves;
     int error = MPI_SUCCESS;
-    if (steps_->unpack && !cancelled_)
+    if (steps_->unpack && has_data)
         error = steps_->unpack(status_, moves);
     state_ = State::unpacking;
     if (error == MPI_SUCCESS && !moves.empty())
         error = class_of(
             heddle_transfer_begin(moves.data(), static_cast<int64_t>(moves.size()), &transfer_));
     if (error != MPI_SUCCESS)
-        end_and_tell(error);
+        fail_and_tell(error);
 }
 
 // Behind packing.
 void Operation::move_on()
 {
-    if (state_ == State::running && has_moved()) {
-        if (error_ != MPI_SUCCESS)
-            return end(error_);
+    if (state_ == State::running && has_moved())
         begin_unpacking();
-    }
-    if (state_ == State::unpacking) {
-        int done = 0;
-        const int error = heddle_test(&transfer_, &done);
-        if (error != HEDDLE_SUCCESS)
-            end_and_tell(class_of(error));
-        else if (done)
-            end(MPI_SUCCESS);
-    }
+    if (state_ != State::unpacking)
+        return;
+    int done = 0;
+    const int error = heddle_test(&transfer_, &done);
+    if (error != HEDDLE_SUCCESS)
+        fail_and_tell(class_of(error));
+    if (error != HEDDLE_SUCCESS || done)
+        end();
 }
 
-void Operation::end(int error)
+void Operation::end()
 {
-    error_ = error;
     state_ = State::ended;
     if (steps_->ended)
         steps_->ended();
@@ -226,6 +246,7 @@ public:
             PMPI_Grequest_complete(operation->outer_);
             PMPI_Request_free(request);
         }
+        flush_for_others();
         return error;
     }
 
@@ -248,6 +269,7 @@ public:
 
     void flush()
     {
+        note_thread();
         if (packing_count_.load() == 0 && with_rest_count_.load() == 0)
             return;
         const std::lock_guard lock(mutex_);
@@ -297,7 +319,11 @@ public:
         table_count_.fetch_sub(1);
     }
 
-    bool is_idle() const { return table_count_.load() == 0 && under_way_count_.load() == 0; }
+    bool is_idle()
+    {
+        note_thread();
+        return table_count_.load() == 0 && under_way_count_.load() == 0;
+    }
     bool is_any_under_way() const { return under_way_count_.load() != 0; }
 
 private:
@@ -323,6 +349,25 @@ private:
     private:
         Operations &all_;
     };
+
+    // Every call that may wait comes here before.
+    void note_thread()
+    {
+        const pthread_t own = pthread_self();
+        if (first_thread_.load(std::memory_order_relaxed) == own)
+            return;
+        pthread_t first = 0;
+        if (!first_thread_.compare_exchange_strong(first, own) && !has_threads_.load())
+            has_threads_.store(true);
+    }
+    // Another thread may wait in the MPI, where it moves nothing on; and this thread may call no
+    // more until that one returns.
+    void flush_for_others()
+    {
+        note_thread();
+        if (has_threads_.load())
+            flush();
+    }
 
     // Returns the error of an operation that has ended already.
     int start(Operation &operation, bool packs_now)
@@ -417,6 +462,8 @@ private:
         }
     }
 
+    std::atomic<pthread_t> first_thread_{0}; // of those that have called
+    std::atomic<bool> has_threads_{false};   // more have
     std::recursive_mutex mutex_;
     int walks_ = 0;                     // of the thread that holds the lock
     std::list<OperationPtr> under_way_; // in the order in which they were begun

@@ -31,7 +31,8 @@ struct Steps {
     int cannot_pack = MPI_SUCCESS;
     // Calls MPI, which writes the inner request.
     std::function<int(MPI_Request *)> issue;
-    // A second call, which has to end too; its status does not count. May be empty.
+    // A second call, which has to end too; its status does not count. May be empty. If it fails,
+    // what the first one receives is unpacked all the same.
     std::function<int(MPI_Request *)> issue_also;
     // Takes the place of the last of these calls where packing has failed. May be empty: then MPI
     // is not called at all.
@@ -78,15 +79,17 @@ private:
     int start_packing();
     bool is_packed();
     void issue();
+    int call(const std::function<int(MPI_Request *)> &last);
+    void take_back();
     void fail_packing(int error);
     void move_on();
     bool has_moved();
     bool goes_on();
     void begin_unpacking();
-    void end(int error);
-    void begin_notice();
+    void end();
+    void fail(int error);
     void tell(int error) const;
-    void end_and_tell(int error);
+    void fail_and_tell(int error);
     void cancel();
 
     const std::shared_ptr<const Steps> steps_;
@@ -94,7 +97,7 @@ private:
     State state_ = State::packing;
     heddle_request *transfer_ = nullptr;
     MPI_Request inner_ = MPI_REQUEST_NULL, also_ = MPI_REQUEST_NULL, outer_ = MPI_REQUEST_NULL;
-    bool inner_is_done_ = false, may_be_cancelled_ = false;
+    bool inner_is_done_ = false, inner_has_failed_ = false, may_be_cancelled_ = false;
     bool is_busy_ = false;  // moves on, perhaps in an error handler
     bool is_taken_ = false; // has ended, and is being completed
     MPI_Status status_{};

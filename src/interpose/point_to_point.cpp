@@ -51,6 +51,13 @@ std::optional<Data> data_sent(int to, const void *buffer, int64_t count, MPI_Dat
     return bytes * count == Envelope::wire_bytes ? any_data(buffer, count, type) : std::nullopt;
 }
 
+// The error of a call that begins a request. MPICH from 4.3 on returns MPI_SUCCESS behind an error
+// handler that returns.
+int error_of(int returned, MPI_Request begun)
+{
+    return returned == MPI_SUCCESS && begun == MPI_REQUEST_NULL ? MPI_ERR_REQUEST : returned;
+}
+
 // While a synchronous send goes on, though it has ended for the MPI.
 void wait_for_receive(const Outgoing &message)
 {
@@ -102,36 +109,44 @@ template <auto down, class Int> int receive_untouched(void *buffer, Int n, MPI_D
                                 : raise(from.comm, MPI_ERR_TYPE);
 }
 
-// A receive of a held message that the target has no room for ends with this error. `*request` is
-// the MPI's, and becomes the operation's.
-int begin_truncated(MPI_Comm comm, const Found &found, MPI_Request *request)
+template <auto down, class Int> int begin_receive_untouched(void *buffer, Int n, MPI_Datatype type,
+                                                            const Source &from,
+                                                            MPI_Request *request, Found *found)
 {
+    count(Count::passed);
+    if (!has_met_peers())
+        return down(buffer, n, type, from.rank, from.tag, from.comm, request);
+    return may_receive(n, type) ? begin_receive(target(buffer, n, type), from, request, found)
+                                : raise(from.comm, MPI_ERR_TYPE);
+}
+
+// What such a receive has found, told by the operation that it belongs to.
+void add_found(Steps &steps, const Found *found)
+{
+    steps.unpack = [found](MPI_Status &status, std::vector<heddle_move> &) {
+        if (found->source != source_is_right)
+            status.MPI_SOURCE = found->source;
+        return found->is_truncated ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
+    };
+    steps.has_status = true;
+}
+
+// A receive of a held message that the target has no room for ends with an error: `*request` is the
+// MPI's, and becomes an operation's. Returns `error` of any other.
+int begun_or_truncated(int error, MPI_Comm comm, const Found &found, MPI_Request *request)
+{
+    if (!found.is_truncated)
+        return error;
     Steps steps;
     steps.comm = comm;
     steps.issue = [inner = *request](MPI_Request *begun) {
         *begun = inner;
         return MPI_SUCCESS;
     };
-    steps.unpack = [=](MPI_Status &status, std::vector<heddle_move> &) {
-        status.MPI_SOURCE = found.source;
-        return MPI_ERR_TRUNCATE;
-    };
-    steps.has_status = true;
+    const auto kept = std::make_shared<const Found>(found);
+    add_found(steps, kept.get());
+    steps.keep = kept;
     return begin(std::make_shared<const Steps>(std::move(steps)), true, request);
-}
-
-template <auto down, class Int> int begin_receive_untouched(void *buffer, Int n, MPI_Datatype type,
-                                                            const Source &from,
-                                                            MPI_Request *request)
-{
-    count(Count::passed);
-    if (!has_met_peers())
-        return down(buffer, n, type, from.rank, from.tag, from.comm, request);
-    if (!may_receive(n, type))
-        return raise(from.comm, MPI_ERR_TYPE);
-    Found found;
-    const int error = begin_receive(target(buffer, n, type), from, request, &found);
-    return found.is_truncated ? begin_truncated(from.comm, found, request) : error;
 }
 
 // ---- blocking -----------------------------------------------------------------------------------
@@ -235,12 +250,15 @@ public:
     template <auto down> int begin(MPI_Request *request) const
     {
         const Peer to = program_.other;
+        const auto send = [&](const void *buffer, auto n, MPI_Datatype type) {
+            *request = MPI_REQUEST_NULL;
+            const int error = down(buffer, n, type, to.rank, to.tag, program_.comm, request);
+            return error_of(error, *request);
+        };
         if (!is_staged())
-            return down(program_.buffer, program_.n, program_.type, to.rank, to.tag, program_.comm,
-                        request);
+            return send(program_.buffer, program_.n, program_.type);
         const Packed packed(message_->bytes_handed_on());
-        return message_->heard(down(message_->handed_on(), packed.count(), packed.type(), to.rank,
-                                    to.tag, program_.comm, request));
+        return message_->heard(send(message_->handed_on(), packed.count(), packed.type()));
     }
     // The other process receives this instead.
     int begin_notice(Notice &notice, MPI_Request *request) const
@@ -271,18 +289,35 @@ public:
         return is_staged()
                    ? message_->begin(program_.source(), request)
                    : begin_receive_untouched<down>(program_.buffer, program_.n, program_.type,
-                                                   program_.source(), request);
+                                                   program_.source(), request, &found_);
     }
-    // Waits for what has been begun.
+    // Both wait for what has been begun.
     int finish(MPI_Request request, MPI_Status *status) const
     {
-        return is_staged() ? message_->finish(request, status, program_.comm)
-                           : wait_for(request, status);
+        if (is_staged())
+            return message_->finish(request, status, program_.comm);
+        const int error = wait_for(request, status);
+        return found_.is_truncated ? raise(program_.comm, MPI_ERR_TRUNCATE) : error;
+    }
+    void take_back(MPI_Request request) const
+    {
+        if (is_staged())
+            return message_->take_back(request);
+        PMPI_Cancel(&request);
+        wait_for(request, MPI_STATUS_IGNORE);
+    }
+    void add_unpacking(Steps &steps) const
+    {
+        if (is_staged())
+            message_->add_unpacking(steps);
+        else
+            add_found(steps, &found_);
     }
 
 private:
     const Arguments<Int> program_;
     std::optional<Incoming> message_;
+    mutable Found found_;
 };
 
 // The calls of one exchange, for int or MPI_Count.
@@ -314,8 +349,7 @@ int exchange(const Out<Int> &out, const In<Int> &in, MPI_Comm comm, MPI_Status *
     const int begun = not_packed == MPI_SUCCESS ? out.template begin<Calls::begin_send>(&send)
                                                 : out.begin_notice(notice, &send);
     if (begun != MPI_SUCCESS) {
-        PMPI_Cancel(&receive);
-        wait_for(receive, MPI_STATUS_IGNORE);
+        in.take_back(receive);
         return begun;
     }
     const int rest = out.is_staged() ? out.message().pack_rest() : MPI_SUCCESS;
@@ -390,13 +424,11 @@ template <class Int> int begin_exchange(const std::shared_ptr<const Ends<Int>> &
     steps.issue_also = [out](MPI_Request *inner) {
         return out->template begin<Calls::begin_send>(inner);
     };
-    if (in->is_staged())
-        in->message().add_unpacking(steps);
+    in->add_unpacking(steps);
     if (out->is_staged()) {
         out->message().add_packing(steps);
         steps.issue_notice = notice_of(&out->message(), to, comm);
     }
-    steps.has_status = true;
     steps.keep = ends;
     return begin(std::make_shared<const Steps>(std::move(steps)), true, request);
 }
@@ -442,8 +474,9 @@ void add_sending(Steps &steps, const std::shared_ptr<const Outgoing> &message, P
     steps.pack.clear();
     steps.issue = [=, comm = steps.comm, message = message.get()](MPI_Request *inner) {
         const Packed packed(message->bytes_handed_on());
-        return message->heard(down(message->handed_on(), packed.count(), packed.type(), to.rank,
-                                   to.tag, comm, inner));
+        const int error =
+            down(message->handed_on(), packed.count(), packed.type(), to.rank, to.tag, comm, inner);
+        return message->heard(error_of(error, *inner));
     };
     steps.issue_notice = notice_of(message.get(), to, steps.comm);
     steps.cancelled = [message = message.get()] { message->take_back(); };
@@ -478,8 +511,12 @@ template <auto down, class Int> int begin_receive(void *buffer, Int n, MPI_Datat
                                                   int tag, MPI_Comm comm, MPI_Request *request)
 {
     std::optional<Data> data = data_from(from, buffer, n, type);
-    if (!data)
-        return begin_receive_untouched<down>(buffer, n, type, {from, tag, comm}, request);
+    if (!data) {
+        Found found;
+        const int error =
+            begin_receive_untouched<down>(buffer, n, type, {from, tag, comm}, request, &found);
+        return begun_or_truncated(error, comm, found, request);
+    }
     const auto message = std::make_shared<const Incoming>(*std::move(data));
     if (message->failed())
         return raise(comm, MPI_ERR_NO_MEM);
@@ -508,7 +545,7 @@ template <auto down, class Int> int begin_matched_receive(void *buffer, Int n, M
             return raise(comm, MPI_ERR_TYPE);
         Found found;
         const int error = begin_receive_matched(target(buffer, n, type), matched, request, &found);
-        return found.is_truncated ? begin_truncated(comm, found, request) : error;
+        return begun_or_truncated(error, comm, found, request);
     }
     const auto message = std::make_shared<const Incoming>(*std::move(data));
     if (message->failed())
@@ -581,12 +618,7 @@ template <auto down, class Int> int make_persistent_receive_untouched(const Targ
     steps.issue = [=, handle = *request](MPI_Request *inner) {
         return start_receive(handle, to, from, inner, found.get());
     };
-    steps.unpack = [=](MPI_Status &status, std::vector<heddle_move> &) {
-        if (found->source != source_is_right)
-            status.MPI_SOURCE = found->source;
-        return found->is_truncated ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
-    };
-    steps.has_status = true;
+    add_found(steps, found.get());
     keep_persistent(*request, std::move(steps));
     return MPI_SUCCESS;
 }

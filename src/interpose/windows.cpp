@@ -115,8 +115,7 @@ int free_window(MPI_Win *win)
 {
     flush();
     const std::vector<AccessPtr> accesses = take_accesses(*win, any_target);
-    const PublicCopyPtr copy = public_copy_of(*win); // MPI's until the window is gone
-    const MPI_Win freed = *win;
+    const MPI_Win freed = *win; // whose public copy is MPI's until the window is gone
     const int result = PMPI_Win_free(win);
     if (result == MPI_SUCCESS)
         forget_public_copy(freed);

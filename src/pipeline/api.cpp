@@ -374,10 +374,20 @@ int64_t heddle_message_chunk(int64_t bytes)
     guard([&] {
         if (const Error e = find_limits({}, limits))
             return e;
-        chunk = chunk_of(Mode::value, bytes, limits.chunk);
+        chunk = chunk_of(Mode::value, bytes, limits.chunk_between_nodes);
         return Error{HEDDLE_SUCCESS};
     });
     return chunk;
+}
+
+int64_t heddle_message_whole(void)
+{
+    int64_t most = 0;
+    guard([&] {
+        most = most_as_a_whole();
+        return Error{HEDDLE_SUCCESS};
+    });
+    return most;
 }
 
 void heddle_message_count_whole(int received, int64_t bytes)

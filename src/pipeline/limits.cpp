@@ -4,7 +4,6 @@
 #include "engine/immortal.hpp"
 #include "gpu/core/devices.hpp"
 #include "gpu/core/log.hpp"
-#include "gpu/model/message_sizes.hpp"
 #include "gpu/transfer/decisions.hpp"
 
 #include <bit>
@@ -28,10 +27,13 @@ MessageSizes found_sizes()
     if (gpu::logs(gpu::Topic::info))
         gpu::log_line(
             gpu::Topic::info,
-            "messages: chunks of %lld bytes, %lld at a time; a launch is worth %lld bytes "
-            "sent, %lld through host memory, %lld between devices",
-            static_cast<long long>(found.chunk),
-            static_cast<long long>(window_of(found, found.chunk, settings.message_staging)),
+            "messages: whole up to %lld bytes; chunks of %lld bytes, of %lld between nodes, %lld "
+            "at a time; a launch is worth %lld bytes sent, %lld through host memory, %lld between "
+            "devices",
+            static_cast<long long>(found.whole), static_cast<long long>(found.chunk),
+            static_cast<long long>(found.chunk_between_nodes),
+            static_cast<long long>(
+                window_of(found, found.chunk_between_nodes, settings.message_staging)),
             static_cast<long long>(found.worth_value), static_cast<long long>(found.worth_shared),
             static_cast<long long>(found.worth_reference));
     return found;
@@ -55,23 +57,26 @@ Error find_limits(const heddle_port_options &o, Limits &limits)
     if (o.chunk && (o.chunk < smallest_chunk || o.chunk > largest_chunk ||
                     !std::has_single_bit(static_cast<uint64_t>(o.chunk))))
         return HEDDLE_ERR_ARG;
-    const auto chunk = static_cast<uint64_t>(
-        o.chunk ? o.chunk
-        : settings.message_chunk >= 0
-            ? std::clamp(settings.message_chunk, smallest_chunk, largest_chunk)
-            : sizes().chunk);
-    limits.chunk = static_cast<int64_t>(std::bit_floor(chunk));
+    if (const int64_t wanted = o.chunk ? o.chunk : settings.message_chunk; wanted >= 0) {
+        const auto chunk = static_cast<uint64_t>(std::clamp(wanted, smallest_chunk, largest_chunk));
+        limits.chunk = limits.chunk_between_nodes = static_cast<int64_t>(std::bit_floor(chunk));
+    } else {
+        limits.chunk = sizes().chunk;
+        limits.chunk_between_nodes = sizes().chunk_between_nodes;
+    }
     limits.staging = o.staging ? o.staging : settings.message_staging;
     limits.window = o.window ? o.window
                     : settings.message_window >= 0
                         ? std::max(settings.message_window, int64_t{1})
-                        : window_of(sizes(), limits.chunk, limits.staging);
+                        : window_of(sizes(), limits.chunk_between_nodes, limits.staging);
     limits.peer = o.peer ? o.peer : settings.peer;
     limits.in_place = settings.message_in_place;
     limits.timeout = std::min(o.timeout ? o.timeout : settings.message_timeout, longest_timeout);
     limits.number = static_cast<uint16_t>(o.number);
     return HEDDLE_SUCCESS;
 }
+
+int64_t most_as_a_whole() { return sizes().whole; }
 
 int64_t worth_a_launch(Mode mode)
 {

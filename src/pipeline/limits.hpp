@@ -3,6 +3,7 @@
 #pragma once
 
 #include "gpu/core/settings.hpp"
+#include "gpu/model/message_sizes.hpp"
 #include "pipeline/wire.hpp"
 
 #include <algorithm>
@@ -31,9 +32,10 @@ constexpr auto lost_sender_timeout = std::chrono::seconds(1);
 // ---- limits ----
 
 struct Limits {
-    int64_t chunk = 0;   // most bytes of a chunk that travels: a power of two
-    int64_t window = 0;  // most chunks of a message on their way
-    int64_t staging = 0; // bytes of staging memory each way
+    int64_t chunk = 0;               // most bytes of a chunk that travels: a power of two
+    int64_t chunk_between_nodes = 0; // the same, no more than that
+    int64_t window = 0;              // most chunks of a message on their way
+    int64_t staging = 0;             // bytes of staging memory each way
     int peer = HEDDLE_PEER_AUTO;
     int64_t in_place = 0; // from so many bytes on, out of one allocation, dense buffers are read
                           // where they lie
@@ -55,6 +57,9 @@ Error find_limits(const heddle_port_options &options, Limits &limits);
 // the transport moves as much as the first of MessageSizes, PCIe as the second, and a link between
 // devices as the third: so where no table says otherwise.
 int64_t worth_a_launch(Mode mode);
+
+// Most bytes of a message that travels sooner packed as a whole than in chunks, by the same table.
+int64_t most_as_a_whole();
 
 // Most bytes of a chunk, where `chunk` is that of one that travels.
 constexpr int64_t most_of(Mode mode, int64_t chunk)
@@ -78,10 +83,8 @@ constexpr int64_t in_pieces(int64_t bytes, int64_t pieces)
 // 6.4 MB of irregular blocks: 48 us in one chunk, 57 in two). None is much shorter than the others.
 inline int64_t chunk_of(Mode mode, int64_t bytes, int64_t chunk)
 {
-    constexpr int64_t overlapping = 4;
-    const int64_t fewest = std::max(divide_up(bytes, most_of(mode, chunk)), int64_t{1});
-    const int64_t best = mode == Mode::reference ? 1 : bytes / worth_a_launch(mode);
-    return in_pieces(bytes, std::max(fewest, std::min(best, overlapping)));
+    const int64_t worth = mode == Mode::reference ? bytes + 1 : worth_a_launch(mode);
+    return in_pieces(bytes, gpu::model::pieces_of(bytes, most_of(mode, chunk), worth));
 }
 
 // The chunk where nothing is packed: all of it, if that goes.

@@ -336,6 +336,42 @@ void messages_are_cut_by_the_transport()
     is("no link is so slow", 1 << 14, 8);
 }
 
+/* On H100s a launch takes 8 us, and 50 GB/s cross the host's link. */
+void messages_follow_the_network()
+{
+    std::string warning;
+    Tables tables = tables_for({"NVIDIA H100 80GB HBM3", 3352, 63, 132}, "", warning);
+    const auto is = [&](const char *what, int64_t between_nodes, int64_t whole) {
+        const MessageSizes sizes = message_sizes(tables);
+        same(sizes.chunk_between_nodes, between_nodes, what, ": chunk between nodes");
+        same(sizes.whole, whole, what, ": whole");
+        same(sizes.chunk, int64_t{1} << 20, what, ": chunk within a node");
+    };
+    is("built in", 1 << 20, 1 << 17);
+    tables.links.messages = {{Where::remote, link_of(2e-6, 6e9)}};
+    is("no link with the host", 1 << 20, 1 << 17);
+    tables.links = links_of_h100s(tables);
+    is("no messages", 1 << 20, 1 << 17);
+    tables.links.messages = {{Where::local, link_of(0.5e-6, 12e9)}};
+    is("messages within a node", 1 << 20, 1 << 18);
+    tables.links.messages.push_back({Where::remote, link_of(2e-6, 48e9)});
+    is("a network as fast as the host's link", 1 << 20, 1 << 20);
+    tables.links.messages.back().times = link_of(2e-6, 12e9);
+    is("a fast network", 1 << 18, 1 << 18);
+    tables.links.messages.back().times = link_of(2e-6, 1e9);
+    is("a slow network", 1 << 16, 1 << 17);
+    /* 512 KiB take 574 us whole, and 560 in chunks: an envelope and its answer take more. */
+    tables.links.messages.back().times = link_of(12e-6, 1e9);
+    is("a slow network with a delay", 1 << 16, 1 << 19);
+    tables.links.messages.back().times = link_of(1e-3, 12e9);
+    is("a fast network with a long delay", 1 << 20, 1 << 20);
+    /* 5 ms each way, and UCX's rendezvous from 64 KiB on: 16 ms in chunks of 16 KiB, 26 whole. But
+     * 256 KiB took 38 ms in chunks of 64 KiB, and 28 whole. */
+    tables.links.messages.back().times =
+        Grid({1, 16384, 65536, 1 << 20, 16 << 20}, {1}, {5.1e-3, 5.2e-3, 26e-3, 30.7e-3, 90e-3});
+    is("a delay and a rendezvous", 1 << 20, 1 << 20);
+}
+
 /* A transfer of blocks from the device to pinned memory, as the policy sees it. */
 struct Transfer {
     explicit Transfer(int64_t blocks)
@@ -439,6 +475,7 @@ const ::gpu::AddTests tests{
     {"links", links},
     {"messages are cut as measured", messages_are_cut_as_measured},
     {"messages are cut by the transport", messages_are_cut_by_the_transport},
+    {"messages follow the network", messages_follow_the_network},
     {"decisions are remembered", decisions_are_remembered},
     {"decisions are cheap", decisions_are_cheap}};
 

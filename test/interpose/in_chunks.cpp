@@ -142,10 +142,7 @@ static void both_ways(const Layout &layout)
 
 int main(int argc, char **argv)
 {
-    return run(argc, argv, [] {
-        comm = send_forms::comm_of_two(hear);
-        if (comm == MPI_COMM_NULL)
-            return;
+    return send_forms::run_of_two(argc, argv, comm, hear, [] {
         for (const MakeLayout make : every_layout) {
             in_another_order(make(5000));
             both_ways(make(100000));
@@ -153,6 +150,5 @@ int main(int argc, char **argv)
         if (gpu::Machine::get().is_simulated())
             for (const MakeLayout make : {every_layout[0], every_layout[2]})
                 every_failure(make(5000));
-        MPI_Comm_free(&comm);
     });
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Sends by requests, to rank 1, and the communicator of ranks 0 and 1 for them.
+ * Sends by requests, to rank 1, and programs on a communicator of ranks 0 and 1 for them.
  */
 #pragma once
 
@@ -23,6 +23,18 @@ inline MPI_Comm comm_of_two(Hear *hear)
     MPI_Comm_set_errhandler(comm, handler);
     MPI_Errhandler_free(&handler);
     return comm;
+}
+
+/* A program that calls `body` in ranks 0 and 1, with `comm` their communicator. */
+template <class Body> int run_of_two(int argc, char **argv, MPI_Comm &comm, Hear *hear, Body body)
+{
+    return device_test::run(argc, argv, [&] {
+        comm = comm_of_two(hear);
+        if (comm == MPI_COMM_NULL)
+            return;
+        body();
+        MPI_Comm_free(&comm);
+    });
 }
 
 /* These return the first error. */

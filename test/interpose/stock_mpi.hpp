@@ -19,6 +19,14 @@ inline int init_thread_and_return_errors(int *argc, char ***argv, int required, 
 
 #if MPI_VERSION < 4 && !(defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5) /* 5 has them */
 /* It has no nonblocking exchanges: a blocking one shows as much. */
+inline int MPI_Isendrecv(const void *out, int outs, MPI_Datatype out_type, int to, int out_tag,
+                         void *in, int ins, MPI_Datatype in_type, int from, int in_tag,
+                         MPI_Comm comm, MPI_Request *request)
+{
+    *request = MPI_REQUEST_NULL;
+    return MPI_Sendrecv(out, outs, out_type, to, out_tag, in, ins, in_type, from, in_tag, comm,
+                        MPI_STATUS_IGNORE);
+}
 inline int MPI_Isendrecv_replace(void *buffer, int n, MPI_Datatype type, int to, int out_tag,
                                  int from, int in_tag, MPI_Comm comm, MPI_Request *request)
 {

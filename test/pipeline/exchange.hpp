@@ -53,6 +53,8 @@ public:
     void receive();
     /* Sends it by get, if the port takes it so. `flags`: more of heddle_message_flag. */
     bool get(bool within = false, int flags = 0);
+    /* Its envelope says that it comes from another node. */
+    void seems_far();
     /* Its sender uses the buffer for something else. */
     void spoil();
     void begin()

@@ -48,16 +48,20 @@ std::string table_of(int64_t mb, const std::string &messages = "")
 
 struct Expected {
     int64_t chunk, shared, value = 1 << 17, window = 8;
+    int64_t between_nodes = chunk, whole = 1 << 17;
 };
 
 /* What this program finds, run with these variables before it. */
 void finds(const std::string &variables, const Expected &expected)
 {
-    const std::string command = variables + " EXPECTED_CHUNK=" + std::to_string(expected.chunk) +
-                                " EXPECTED_SHARED=" + std::to_string(expected.shared) +
-                                " EXPECTED_VALUE=" + std::to_string(expected.value) +
-                                " EXPECTED_WINDOW=" + std::to_string(expected.window) + " '" +
-                                program_invocation_name + "' 'inside: tuned' >/dev/null";
+    const std::string command =
+        variables + " EXPECTED_CHUNK=" + std::to_string(expected.chunk) +
+        " EXPECTED_SHARED=" + std::to_string(expected.shared) +
+        " EXPECTED_VALUE=" + std::to_string(expected.value) +
+        " EXPECTED_WINDOW=" + std::to_string(expected.window) +
+        " EXPECTED_BETWEEN_NODES=" + std::to_string(expected.between_nodes) +
+        " EXPECTED_WHOLE=" + std::to_string(expected.whole) + " '" + program_invocation_name +
+        "' 'inside: tuned' >/dev/null";
     INFO(command);
     CHECK(std::system(command.c_str()) == 0);
 }
@@ -87,22 +91,26 @@ TEST_CASE("inside: tuned", "[.]")
     Limits limits;
     REQUIRE(find_limits({}, limits) == HEDDLE_SUCCESS);
     CHECK(limits.chunk == expected("EXPECTED_CHUNK"));
+    CHECK(limits.chunk_between_nodes == expected("EXPECTED_BETWEEN_NODES"));
     CHECK(limits.window == expected("EXPECTED_WINDOW"));
+    CHECK(heddle_message_whole() == expected("EXPECTED_WHOLE"));
     CHECK(worth_a_launch(Mode::shared) == expected("EXPECTED_SHARED"));
     CHECK(worth_a_launch(Mode::value) == expected("EXPECTED_VALUE"));
-    CHECK(heddle_message_chunk(int64_t{1} << 40) == limits.chunk);
-    const int64_t small = std::min(worth_a_launch(Mode::value) - 1, limits.chunk);
+    CHECK(heddle_message_chunk(int64_t{1} << 40) == limits.chunk_between_nodes);
+    const int64_t small = std::min(worth_a_launch(Mode::value) - 1, limits.chunk_between_nodes);
     CHECK(heddle_message_chunk(small) >= small); /* whole */
+    const Limits as_found = limits;
     heddle_port_options options{};
     options.chunk = 8192;
     REQUIRE(find_limits(options, limits) == HEDDLE_SUCCESS);
     CHECK(limits.chunk == 8192);
+    CHECK(limits.chunk_between_nodes == 8192);
 
     /* Whole messages of both modes, of several chunks, still come. */
     for (const int peer : {HEDDLE_PEER_VALUE, HEDDLE_PEER_SHARED}) {
         Network network(9, {false, 0, 0});
-        const heddle_port_options as_found = port_options(0, 0, 0, peer);
-        const size_t a = network.add(as_found), b = network.add(as_found);
+        const heddle_port_options found = port_options(0, 0, 0, peer);
+        const size_t a = network.add(found), b = network.add(found);
         constexpr int64_t bytes = 3 << 20;
         const Since sent(heddle::pipeline::Counter::bytes_by_value);
         Exchange exchange(network, a, b,
@@ -111,6 +119,32 @@ TEST_CASE("inside: tuned", "[.]")
         run(network, [&] { return exchange.over(); });
         exchange.check();
         CHECK(sent.now() == (peer == HEDDLE_PEER_VALUE ? bytes : 0));
+    }
+
+    /* The receiver says how large the chunks are, by where its sender is. */
+    for (const bool is_far : {false, true}) {
+        Network network(9, {false, 0, 0});
+        const heddle_port_options found = port_options(0, 0, 0, HEDDLE_PEER_VALUE);
+        const size_t a = network.add(found), b = network.add(found);
+        constexpr int64_t bytes = 8 << 20;
+        Exchange exchange(network, a, b,
+                          plan(blocks(device0, bytes), blocks(device1, bytes), bytes), 1);
+        int64_t chunk = 0;
+        network.loses = [&](size_t, const std::vector<unsigned char> &raw) {
+            wire::Header header;
+            REQUIRE(wire::read_header(raw.data(), raw.size(), header) == HEDDLE_SUCCESS);
+            if (header.kind == wire::Kind::answer)
+                chunk = header.chunk;
+            return false;
+        };
+        exchange.send();
+        if (is_far)
+            exchange.seems_far();
+        exchange.receive();
+        run(network, [&] { return exchange.over(); });
+        exchange.check();
+        CHECK(chunk == wire::chunk_of(Mode::value, bytes,
+                                      is_far ? as_found.chunk_between_nodes : as_found.chunk));
     }
 }
 
@@ -130,15 +164,25 @@ TEST_CASE("messages are cut by the rates of links", "[rules]")
     finds(std::string("HEDDLE_TUNING=") + slow.name, {1 << 17, 1 << 15});
     finds(std::string("HEDDLE_MESSAGE_CHUNK=2M HEDDLE_TUNING=") + slow.name, {2 << 20, 1 << 15});
 
-    /* A chunk takes 25 ms there, its answer 10 ms, at 2 GB/s: 71 MB meanwhile. */
+    /* A chunk takes 25 ms there, its answer 10 ms, at 2 GB/s: 71 MB meanwhile. An envelope and its
+     * answer take 20 ms, so that what is no longer than a chunk goes whole. */
     const TableFile far(table_of(
         50000, R"(, "messages": [{"where": "local", "bytes": [1, 67108864], "us": [1, 6711]},)"
                R"( {"where": "remote", "bytes": [1, 67108864], "us": [10000, 33554]}])"));
     const std::string by_far = std::string("HEDDLE_TUNING=") + far.name;
-    finds(by_far, {1 << 20, 1 << 18, 1 << 14, 70});
-    finds("HEDDLE_MESSAGE_CHUNK=4M " + by_far, {4 << 20, 1 << 18, 1 << 14, 21});
-    finds("HEDDLE_MESSAGE_STAGING=16M " + by_far, {1 << 20, 1 << 18, 1 << 14, 16});
-    finds("HEDDLE_MESSAGE_WINDOW=3 " + by_far, {1 << 20, 1 << 18, 1 << 14, 3});
+    finds(by_far, {1 << 20, 1 << 18, 1 << 14, 70, 1 << 20, 1 << 20});
+    finds("HEDDLE_MESSAGE_CHUNK=4M " + by_far, {4 << 20, 1 << 18, 1 << 14, 21, 4 << 20, 1 << 20});
+    finds("HEDDLE_MESSAGE_STAGING=16M " + by_far,
+          {1 << 20, 1 << 18, 1 << 14, 16, 1 << 20, 1 << 20});
+    finds("HEDDLE_MESSAGE_WINDOW=3 " + by_far, {1 << 20, 1 << 18, 1 << 14, 3, 1 << 20, 1 << 20});
+
+    /* 2 GB/s at once: chunks of 64 KiB, which take 11 us to pack, keep up with that. 128 KiB take
+     * 90 us whole, and 88 in chunks. */
+    const TableFile near(table_of(
+        50000, R"(, "messages": [{"where": "remote", "bytes": [1, 1024, 32768, 65536, 1048576,)"
+               R"( 67108864], "us": [1, 1.5, 17, 33.5, 525, 33555]}])"));
+    finds(std::string("HEDDLE_TUNING=") + near.name,
+          {1 << 20, 1 << 18, 1 << 14, 8, 1 << 16, 1 << 16});
 }
 
 } // namespace pipeline_test

@@ -38,7 +38,8 @@ constexpr Setting table[] = {
      "Bytes that go through host memory at a time, where no device reaches both ends.",
      "For measurements."},
     {"HEDDLE_MESSAGE_CHUNK", SettingKind::number, bytes, "(1M, or as HEDDLE_TUNING says)",
-     "Bytes of a chunk of a message.", "More on networks of high latency."},
+     "Bytes of a chunk of a message. By a table it may be less between nodes.",
+     "More on networks of high latency."},
     {"HEDDLE_MESSAGE_WINDOW", SettingKind::number, "a number", "(8, or more as HEDDLE_TUNING says)",
      "Chunks of a message that are on their way at a time.", "More on networks of high latency."},
     {"HEDDLE_MESSAGE_STAGING", SettingKind::number, bytes, "(half of HEDDLE_SLAB_LIMIT)",
@@ -89,9 +90,10 @@ constexpr Setting table[] = {
      "heddle-run, with this value.",
      "1 for speed, where that is so."},
 
-    {"MPIR_CVAR_CH4_UCX_GPU_ONESHOT", SettingKind::of_another, "bytes", "131072",
+    {"MPIR_CVAR_CH4_UCX_GPU_ONESHOT", SettingKind::of_another, "bytes, or -1", "-1",
      "Longest message out of device memory that is sent as a whole. Within a node: a sixteenth of "
-     "it, unless HEDDLE_PEER is value.",
+     "it, unless HEDDLE_PEER is value. -1: as HEDDLE_TUNING says, or 131072, and 8192 within a "
+     "node.",
      "For measurements."},
     {"MPIR_CVAR_CH4_UCX_GPU_DIRECT", SettingKind::of_another, "0, 1, 2", "1",
      "Which long contiguous messages a UCX that was built with CUDA sends as they are: none (0), "

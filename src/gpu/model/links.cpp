@@ -43,13 +43,18 @@ double Links::host(Path path, int64_t bytes) const
     return least;
 }
 
+const Grid *Links::transport(Where where) const
+{
+    for (const MessageLink &each : messages)
+        if (each.where == where)
+            return &each.times;
+    return nullptr;
+}
+
 const Grid *Links::transport() const
 {
-    const Grid *found = nullptr;
-    for (const MessageLink &each : messages)
-        if (!found || each.where == Where::remote)
-            found = &each.times;
-    return found;
+    const Grid *const remote = transport(Where::remote);
+    return remote ? remote : transport(Where::local);
 }
 
 } // namespace heddle::gpu::model

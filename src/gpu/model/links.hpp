@@ -59,8 +59,9 @@ public:
     double slowest_between_devices() const;
     // Seconds between a device and the node whose memory takes the least.
     double host(Path path, int64_t bytes) const;
-    // Of messages between nodes, or, where these were not measured, within a node. Null: neither
-    // was.
+    // Null: it was not measured.
+    const Grid *transport(Where where) const;
+    // Of messages between nodes, or, where these were not measured, within a node.
     const Grid *transport() const;
 };
 

@@ -36,18 +36,19 @@ double rate_of(const Grid &transport)
     return static_cast<double>(most_chunk) / transport.at(most_chunk, 1);
 }
 
-// Bytes a second of the slowest of the stages that a chunk through host memory passes: it is packed
-// there or copied, and unpacked or copied from there.
-double slowest_stage(const Tables &tables, int64_t bytes)
+// Seconds of a stage through host memory: packed there or copied, or unpacked or copied from there.
+double stage_seconds(const Tables &tables, Path path, int64_t bytes)
 {
-    double seconds = 0;
-    for (const Path path : {Path::to_host, Path::from_host}) {
-        const double packing =
-            tables.expected(Method::kernel, {Pattern::strided, path, bytes, some_block});
-        seconds = std::max(
-            {seconds, tables.links.host(path, bytes), std::isfinite(packing) ? packing : 0});
-    }
-    return static_cast<double>(bytes) / seconds;
+    const double packing =
+        tables.expected(Method::kernel, {Pattern::strided, path, bytes, some_block});
+    return std::max(tables.links.host(path, bytes), std::isfinite(packing) ? packing : 0);
+}
+
+// The slower one of both.
+double slower_stage(const Tables &tables, int64_t bytes)
+{
+    return std::max(stage_seconds(tables, Path::to_host, bytes),
+                    stage_seconds(tables, Path::from_host, bytes));
 }
 
 // Paper 003, III.B: where the rates of two channels cross, they are equally fast, and hide each
@@ -55,13 +56,61 @@ double slowest_stage(const Tables &tables, int64_t bytes)
 // reaches its rate. The slower one of each size covers both: below the crossing it is not full.
 int64_t chunk_of(const Tables &tables)
 {
+    const auto rate = [&](int64_t bytes) {
+        return static_cast<double>(bytes) / slower_stage(tables, bytes);
+    };
     double highest = 0;
     for (int64_t bytes = least_chunk; bytes <= most_chunk; bytes *= 2)
-        highest = std::max(highest, slowest_stage(tables, bytes));
+        highest = std::max(highest, rate(bytes));
     int64_t chunk = least_chunk;
-    while (chunk < most_chunk && slowest_stage(tables, chunk) < full_enough * highest)
+    while (chunk < most_chunk && rate(chunk) < full_enough * highest)
         chunk *= 2;
     return chunk;
+}
+
+// The same with the transport as a stage: the least size that leaves it at its rate, if one is so
+// among the chunks through host memory. Packing and unpacking must keep up, and the transport's
+// latency be hidden by the least window. A longer latency is left to a longer window: over TCP with
+// 5 ms each way 180 chunks of 64 KiB took 1.6 times as long as 29 of 1 MiB.
+int64_t chunk_between_nodes(const Tables &tables, int64_t most)
+{
+    const Grid *const transport = tables.links.transport(Where::remote);
+    if (!transport)
+        return most;
+    const auto keeps_up = [&](int64_t bytes) {
+        const double latency = (transport->at(bytes, 1) + transport->at(1, 1)) / least_window;
+        return std::max(slower_stage(tables, bytes), latency) <=
+               static_cast<double>(bytes) / rate_of(*transport);
+    };
+    int64_t chunk = least_chunk;
+    while (chunk < most && !keeps_up(chunk))
+        chunk *= 2;
+    return chunk;
+}
+
+// In chunks an envelope and its answer come first. Then the first chunk passes all stages, and the
+// others follow as the slowest one lets them. The window hides the transport's latency; its rate
+// stays. The longest message counts that is no slower whole: where the transport has a rendezvous
+// of its own, short chunks may go without it, and longer ones not. What is packed before its
+// receiver is known takes no more memory than a chunk.
+int64_t whole_of(const Tables &tables, const MessageSizes &sizes)
+{
+    const Grid &transport = sizes.transport;
+    const auto in_turn = [&](int64_t bytes) {
+        return stage_seconds(tables, Path::to_host, bytes) + transport.at(bytes, 1) +
+               stage_seconds(tables, Path::from_host, bytes);
+    };
+    const auto in_chunks = [&](int64_t bytes) {
+        const int64_t pieces = pieces_of(bytes, sizes.chunk_between_nodes, sizes.worth_value),
+                      each = bytes / pieces;
+        const double slowest =
+            std::max(slower_stage(tables, each), static_cast<double>(each) / rate_of(transport));
+        return 2 * transport.at(1, 1) + in_turn(each) + static_cast<double>(pieces - 1) * slowest;
+    };
+    int64_t whole = sizes.chunk;
+    while (whole > sizes.worth_value && in_turn(whole) > in_chunks(whole))
+        whole /= 2;
+    return whole;
 }
 
 } // namespace
@@ -95,6 +144,9 @@ MessageSizes message_sizes(const Tables &tables)
         return sizes;
     sizes.worth_shared = worth(static_cast<double>(large) / host, launch, sizes.worth_shared);
     sizes.chunk = chunk_of(tables);
+    sizes.chunk_between_nodes = chunk_between_nodes(tables, sizes.chunk);
+    if (!sizes.transport.empty())
+        sizes.whole = whole_of(tables, sizes);
     return sizes;
 }
 

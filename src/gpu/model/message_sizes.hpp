@@ -5,11 +5,16 @@
 
 #include "gpu/model/tables.hpp"
 
+#include <algorithm>
+
 namespace heddle::gpu::model {
 
 struct MessageSizes {
-    // Most bytes of a chunk that travels, or stays in host memory.
+    // Most bytes of a chunk that travels, or stays in host memory; and of one between nodes.
     int64_t chunk = int64_t{1} << 20;
+    int64_t chunk_between_nodes = chunk;
+    // Most bytes of a message that travels sooner packed as a whole than in chunks.
+    int64_t whole = int64_t{1} << 17;
     // Bytes that are moved in about the time that a launch and a header take: by the transport,
     // over a device's link with the host, and over a link between devices.
     int64_t worth_value = int64_t{1} << 17;
@@ -18,6 +23,15 @@ struct MessageSizes {
     // What a message takes by the transport, by its size. Empty: not known.
     Grid transport;
 };
+
+// Into how many chunks a message is cut: each of at most `chunk` bytes and, up to four, worth a
+// launch. So packing, sending and unpacking overlap.
+constexpr int64_t pieces_of(int64_t bytes, int64_t chunk, int64_t worth)
+{
+    constexpr int64_t overlapping = 4;
+    const int64_t fewest = bytes / chunk + (bytes % chunk != 0);
+    return std::max({fewest, std::min(bytes / worth, overlapping), int64_t{1}});
+}
 
 // Chunks of a message on their way, where nobody says how many.
 constexpr int64_t least_window = 8;

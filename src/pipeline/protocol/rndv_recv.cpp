@@ -80,7 +80,9 @@ public:
         : Receiver(port, envelope, request),
           is_get_(envelope.kind == EnvelopeKind::get),
           slot_number_(envelope.slot),
-          chunk_(std::clamp(int64_t{1} << envelope.chunk_log2, smallest_chunk, port.limits().chunk))
+          chunk_(std::clamp(int64_t{1} << envelope.chunk_log2, smallest_chunk,
+                            is_of_this_node(envelope) ? port.limits().chunk
+                                                      : port.limits().chunk_between_nodes))
     {
         cut();
     }

@@ -74,8 +74,7 @@ bool can(Mode mode, bool own, const Envelope &envelope, const Buffer &buffer, co
 
 ModeChoice choose_mode(const Envelope &envelope, const Buffer &buffer, const Limits &limits)
 {
-    const uint64_t here = process_id().node;
-    if (envelope.node != here || !here)
+    if (!is_of_this_node(envelope))
         return {Mode::value, "from another node"};
     if (buffer.of_host())
         return {Mode::value, "into host memory"};
@@ -170,6 +169,12 @@ void log_fall_back(uint64_t message, uint64_t process, const char *reason)
     if (gpu::logs(gpu::Topic::policy))
         gpu::log_line(gpu::Topic::policy, "receive %s: by value after all (%s)",
                       name_of(message, process).c_str(), reason);
+}
+
+bool is_of_this_node(const Envelope &envelope)
+{
+    const uint64_t here = process_id().node;
+    return here && envelope.node == here;
 }
 
 Mode select_mode(const Envelope &envelope, const Buffer &buffer, const Limits &limits)

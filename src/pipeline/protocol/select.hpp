@@ -33,6 +33,7 @@ void log_choice(const Facts &facts, const Choice &choice, const Envelope *envelo
 // Prints that a receiver asks for a sender's message by value after all.
 void log_fall_back(uint64_t message, uint64_t process, const char *reason);
 
+bool is_of_this_node(const Envelope &envelope);
 // How a receiver gets the data of an envelope's message: the fastest way that both ends know of.
 Mode select_mode(const Envelope &envelope, const Buffer &buffer, const Limits &limits);
 

@@ -9,7 +9,13 @@
 
 using namespace device_test;
 
-enum { tag = 5, kept_tag = 66, most_slots = 1024, more_than_slots = most_slots + 76 };
+enum {
+    tag = 5,
+    kept_tag = 66,
+    wrong_tag = -77,
+    most_slots = 1024,
+    more_than_slots = most_slots + 76
+};
 
 static MPI_Comm comm;
 
@@ -44,11 +50,10 @@ static void one_message(Buffer &buffer, const std::string &what)
 
 static void refused(Buffer &buffer)
 {
-    const int wrong = -77;
     MPI_Request request;
     for (int i = 0; i < more_than_slots && rank == 0; ++i) {
-        int error = i % 2 ? MPI_Send(buffer.at(), 1, buffer.type(), 1, wrong, comm)
-                          : MPI_Isend(buffer.at(), 1, buffer.type(), 1, wrong, comm, &request);
+        int error = i % 2 ? MPI_Send(buffer.at(), 1, buffer.type(), 1, wrong_tag, comm)
+                          : MPI_Isend(buffer.at(), 1, buffer.type(), 1, wrong_tag, comm, &request);
         int error_class = 0;
         if (error == MPI_SUCCESS) /* the MPI gets it when it is packed */
             error = MPI_Wait(&request, MPI_STATUS_IGNORE);
@@ -73,6 +78,27 @@ static void cancelled(Buffer &buffer)
         check(flag, "a send was not cancelled");
     }
     one_message(buffer, "behind cancelled ones");
+}
+
+/* Of exchanges that the MPI refuses once their receive has the message. */
+static void dropped(Buffer &buffer)
+{
+    for (int i = 0; i < more_than_slots; ++i) {
+        MPI_Request request = MPI_REQUEST_NULL;
+        MPI_Barrier(comm);
+        if (rank == 0) {
+            MPI_Send(buffer.at(), 1, buffer.type(), 1, tag, comm);
+            continue;
+        }
+        MPI_Probe(0, tag, comm, MPI_STATUS_IGNORE);
+        if (i % 2)
+            MPI_Sendrecv(&i, 1, MPI_INT, 0, wrong_tag, buffer.at(), 1, buffer.type(), 0, tag, comm,
+                         MPI_STATUS_IGNORE);
+        else
+            MPI_Isendrecv(&i, 1, MPI_INT, 0, wrong_tag, buffer.at(), 1, buffer.type(), 0, tag, comm,
+                          &request);
+    }
+    one_message(buffer, "behind dropped ones");
 }
 
 using Init = int (*)(const void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
@@ -133,6 +159,7 @@ int main(int argc, char **argv)
         one_message(buffer, "at first");
         refused(buffer);
         cancelled(buffer);
+        dropped(buffer);
         std::vector<char> room(1 << 20);
         MPI_Buffer_attach(room.data(), static_cast<int>(room.size()));
         persistent(buffer, "Send_init", MPI_Send_init, true);

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Loaded behind the interposer, it counts the envelopes that the MPI gets, and makes the MPI one
- * that cancels sends: those of one tag it keeps until then.
+ * that cancels sends: those of one tag it keeps until then. Where it is asked to, the MPI has
+ * errors.
  */
 #include <mpi.h>
 
 int envelopes; /* sent */
+
+int failing_issend;  /* the how manieth from now on fails; 0: none */
+int failing_testall; /* each does, while requests are active */
 
 namespace {
 
@@ -52,8 +56,22 @@ SEND(Send)
 SEND(Ssend)
 SEND(Rsend)
 BEGIN_SEND(Isend)
-BEGIN_SEND(Issend)
 BEGIN_SEND(Irsend)
+
+int MPI_Issend(const void *buffer, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm,
+               MPI_Request *request)
+{
+    look(n, type);
+    if (failing_issend > 0 && --failing_issend == 0)
+        return MPI_ERR_INTERN;
+    return PMPI_Issend(buffer, n, type, to, tag, comm, request);
+}
+
+int MPI_Testall(int n, MPI_Request *requests, int *done, MPI_Status *statuses)
+{
+    const int error = PMPI_Testall(n, requests, done, statuses);
+    return failing_testall && !*done ? MPI_ERR_IN_STATUS : error;
+}
 
 int MPI_Cancel(MPI_Request *request)
 {

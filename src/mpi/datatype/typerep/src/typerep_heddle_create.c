@@ -186,7 +186,7 @@ int MPIR_Typerep_create_struct(MPI_Aint count, const MPI_Aint *array_of_blocklen
     heddle_type *few[32] = {NULL};
     heddle_type **types = few;
     if (count > (MPI_Aint)(sizeof(few) / sizeof(few[0]))) {
-        types = MPL_malloc(count * sizeof(*types), MPL_MEM_DATATYPE);
+        types = MPIR_SCRATCH_OF_LIST(count * sizeof(*types));
         if (types == NULL)
             return MPII_HEDDLE_RESULT(HEDDLE_ERR_NO_MEMORY);
     }
@@ -196,7 +196,7 @@ int MPIR_Typerep_create_struct(MPI_Aint count, const MPI_Aint *array_of_blocklen
     int rc = heddle_type_struct(count, array_of_blocklengths, array_of_displacements, types,
                                 &newtype->typerep.handle);
     if (types != few)
-        MPL_free(types);
+        MPIR_Typerep_scratch_free(types);
     return typerep_create(rc, newtype,
                           elements_of_struct(count, array_of_blocklengths, array_of_types));
 }

@@ -5,6 +5,8 @@
  */
 #include "typerep_internal.h"
 
+#include "heddle_message.h"
+
 /*
 === BEGIN_MPI_T_CVAR_INFO_BLOCK ===
 
@@ -95,9 +97,15 @@ void *MPIR_Typerep_scratch(MPI_Aint bytes, const void *sendbuf, const void *recv
 void *MPIR_Typerep_scratch_to_send(MPI_Aint bytes, const void *buf, MPI_Datatype datatype)
 {
     /* What is shorter is sent packed in host memory wherever it comes from (heddle_send.c). */
-    const bool stays = MPIR_TYPEREP_SENDS_DEVICE && bytes > MPIR_CVAR_CH4_UCX_GPU_ONESHOT &&
+    const bool stays = MPIR_TYPEREP_SENDS_DEVICE && bytes > MPIR_Typerep_most_whole() &&
                        buf != NULL && MPII_heddle_on_device(buf, datatype);
     return allocate(bytes, stays ? begin_of(buf, datatype) : NULL);
+}
+
+MPI_Aint MPIR_Typerep_most_whole(void)
+{
+    return MPIR_CVAR_CH4_UCX_GPU_ONESHOT >= 0 ? MPIR_CVAR_CH4_UCX_GPU_ONESHOT
+                                              : heddle_message_whole();
 }
 
 void MPIR_Typerep_scratch_free(void *memory) { heddle_scratch_free(memory); }

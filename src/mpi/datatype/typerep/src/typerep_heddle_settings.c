@@ -111,8 +111,9 @@ cvars:
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
         What the environment variable HEDDLE_MESSAGE_CHUNK says otherwise. Bytes
-        of a chunk of a message. Values: bytes; K, M or G may follow. Default:
-        1M, or as HEDDLE_TUNING says.
+        of a chunk of a message. By a table it may be less between nodes.
+        Values: bytes; K, M or G may follow. Default: 1M, or as HEDDLE_TUNING
+        says.
 
     - name        : MPIR_CVAR_HEDDLE_MESSAGE_WINDOW
       category    : HEDDLE

@@ -69,6 +69,8 @@ void *MPIR_Typerep_scratch(MPI_Aint bytes, const void *sendbuf, const void *recv
 /* The same for `bytes` bytes that are in `buf`, or are to be, and are sent on meanwhile. */
 void *MPIR_Typerep_scratch_to_send(MPI_Aint bytes, const void *buf, MPI_Datatype datatype);
 void MPIR_Typerep_scratch_free(void *memory);
+/* Most bytes of a message out of device memory, by value, that is sent packed as a whole. */
+MPI_Aint MPIR_Typerep_most_whole(void);
 /* target = target op origin, both of any layout of one and the same predefined type, in any memory.
  */
 int MPIR_Typerep_accumulate(const void *origin, MPI_Aint origin_count, MPI_Datatype origin_type,

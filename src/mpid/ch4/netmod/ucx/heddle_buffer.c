@@ -17,7 +17,7 @@ cvars:
     - name        : MPIR_CVAR_CH4_UCX_GPU_ONESHOT
       category    : CH4_UCX
       type        : int
-      default     : 131072
+      default     : -1
       class       : none
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_LOCAL
@@ -25,7 +25,8 @@ cvars:
         Most bytes of a message out of device memory that is packed as a whole
         and sent as one. What is longer goes in chunks. To a process of the same
         node it is a sixteenth of it, for there data stay on the device, unless
-        HEDDLE_PEER is value.
+        HEDDLE_PEER is value. -1: as the table of HEDDLE_TUNING says, or 131072,
+        and 8192 within a node.
 
     - name        : MPIR_CVAR_CH4_UCX_GPU_DIRECT
       category    : CH4_UCX
@@ -37,9 +38,9 @@ cvars:
       description : >-
         Which contiguous messages out of and into device memory go through UCX
         as they are, where UCX was built with CUDA: 0, none; 1, those to and from
-        other nodes; 2, all. They have more bytes than a sixteenth of
-        MPIR_CVAR_CH4_UCX_GPU_ONESHOT. MPIR_CVAR_DEBUG_SUMMARY=1 tells whether
-        UCX was built so.
+        other nodes; 2, all. They have more bytes than a message within a node
+        that is packed as a whole (MPIR_CVAR_CH4_UCX_GPU_ONESHOT).
+        MPIR_CVAR_DEBUG_SUMMARY=1 tells whether UCX was built so.
 
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
@@ -112,7 +113,7 @@ void MPIDI_UCX_describe(const void *buf, MPI_Aint count, MPI_Datatype datatype,
  */
 void *MPIDI_UCX_stage(const struct MPIDI_UCX_buffer *buffer, MPI_Aint bytes)
 {
-    const bool is_near = buffer->error == HEDDLE_SUCCESS && bytes <= MPIR_CVAR_CH4_UCX_GPU_ONESHOT;
+    const bool is_near = buffer->error == HEDDLE_SUCCESS && bytes <= MPIR_Typerep_most_whole();
     void *staging = NULL;
     (void)heddle_buffer_stage(is_near ? &buffer->described : NULL, bytes, &staging);
     return staging;
@@ -129,14 +130,15 @@ static MPI_Aint at_least_an_envelope(MPI_Aint limit)
  * and 23.9.) */
 MPI_Aint MPIDI_UCX_short_limit(void)
 {
-    return at_least_an_envelope(MPIR_CVAR_CH4_UCX_GPU_ONESHOT / 16);
+    return at_least_an_envelope(
+        MPIR_CVAR_CH4_UCX_GPU_ONESHOT >= 0 ? MPIR_CVAR_CH4_UCX_GPU_ONESHOT / 16 : 8192);
 }
 
 /* What goes by value gains nothing by an envelope until it is worth several chunks
- * (src/pipeline/limits.hpp). */
+ * (src/gpu/model/message_sizes.hpp). */
 MPI_Aint MPIDI_UCX_eager_limit(int vni, const MPIDI_av_entry_t *addr)
 {
     return !MPIDI_UCX_IS_LOCAL(addr, true) || MPIDI_UCX_port_by_value(vni)
-               ? at_least_an_envelope(MPIR_CVAR_CH4_UCX_GPU_ONESHOT)
+               ? at_least_an_envelope(MPIR_Typerep_most_whole())
                : MPIDI_UCX_short_limit();
 }

@@ -62,7 +62,7 @@ static bool is_long(const struct MPIDI_UCX_move *m)
 {
     const int64_t longer_than_a_launch = 1 << 20;
     return m->packing.bytes >
-           (m->packing.staging == NULL ? longer_than_a_launch : MPIR_CVAR_CH4_UCX_GPU_ONESHOT);
+           (m->packing.staging == NULL ? longer_than_a_launch : MPIR_Typerep_most_whole());
 }
 
 void MPIDI_UCX_move_soon(int vni, struct MPIDI_UCX_move *m)
