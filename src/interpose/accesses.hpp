@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One-sided operations whose buffers here are in device memory, though the window is in host
-// memory. Staging memory stands for the buffers until a synchronization call says that MPI is done.
-// What has been fetched is unpacked then.
+// One-sided operations whose buffers here are in device memory. Staging memory stands for the
+// buffers until a synchronization call says that MPI is done. What has been fetched is unpacked
+// then. And what is known of a window: its operations under way, and its public copy.
 #pragma once
 
 #include "interpose/operation.hpp"
+#include "interpose/public_copy.hpp"
 
+#include <atomic>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 namespace heddle::interpose {
@@ -43,6 +46,14 @@ public:
     void hand_over(OperationPtr operation) { operation_ = std::move(operation); }
     const OperationPtr &operation() const { return operation_; }
 
+    // What it fetched is where it belongs.
+    bool is_over() const { return operation_ ? operation_->is_done() : is_unpacked_.load(); }
+    void set_unpacked(int error)
+    {
+        error_ = error;
+        is_unpacked_.store(true);
+    }
+
 private:
     struct Staged {
         Data data;
@@ -67,20 +78,46 @@ private:
         std::make_shared<std::vector<std::unique_ptr<const Staged>>>();
     std::vector<heddle_move> pack_, unpack_;
     OperationPtr operation_;
+    std::atomic<bool> is_unpacked_{false};
 };
 
 using AccessPtr = std::shared_ptr<Access>;
 
-// Until a synchronization call.
-void keep_access(MPI_Win win, AccessPtr access);
-
 constexpr int any_target = -1;
 
-// Those to a target that were begun before a synchronization call.
-std::vector<AccessPtr> take_accesses(MPI_Win win, int target);
-void give_back_accesses(MPI_Win win, std::vector<AccessPtr> accesses);
+class Window {
+public:
+    explicit Window(PublicCopyPtr copy) : copy_(std::move(copy)) {}
 
-// Ends them when MPI is done. Returns an error class.
-int end_accesses(const std::vector<AccessPtr> &accesses);
+    // Null where the window is in host memory.
+    const PublicCopy *public_copy() const { return copy_.get(); }
+    int publish() { return copy_ ? copy_->publish() : int{MPI_SUCCESS}; }
+    int collect() { return copy_ ? copy_->collect() : int{MPI_SUCCESS}; }
+
+    // Until a synchronization call.
+    void keep(AccessPtr access);
+
+    // Those to a target that have been begun, and not ended.
+    std::vector<AccessPtr> accesses_to(int target);
+
+    // Ends them when MPI is done. Several threads may do so, of the same ones: none returns before
+    // they are over. Returns an error class; what fails, fails all of them.
+    int end(const std::vector<AccessPtr> &accesses);
+
+private:
+    void forget_ended();
+
+    const PublicCopyPtr copy_;
+    std::mutex mutex_, unpacking_;
+    std::vector<AccessPtr> accesses_;
+};
+
+using WindowPtr = std::shared_ptr<Window>;
+
+// Null where nothing is known of it.
+WindowPtr find_window(MPI_Win win);
+WindowPtr known_window(MPI_Win win); // from now on
+void keep_window(MPI_Win win, WindowPtr window);
+void forget_window(MPI_Win win);
 
 } // namespace heddle::interpose

@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "interpose/public_copy.hpp"
 
-#include "engine/immortal.hpp"
-
 #include <algorithm>
-#include <atomic>
 #include <cstring>
-#include <mutex>
 #include <new>
-#include <unordered_map>
 
 namespace heddle::interpose {
 
@@ -17,14 +12,6 @@ namespace {
 // MPICH 4.0.2 is wrong in windows that begin amid 16 bytes (docs/upstream.md).
 constexpr std::align_val_t alignment{64};
 constexpr int64_t piece_bytes = int64_t{4} << 20;
-
-struct Table {
-    std::mutex mutex;
-    std::atomic<int> count{0};
-    std::unordered_map<HandleKey, PublicCopyPtr> all;
-};
-
-Table &table() { return immortal<Table>(); }
 
 struct Runs {
     std::vector<int64_t> offsets, lengths;
@@ -128,6 +115,7 @@ PublicCopyPtr PublicCopy::make(void *base, int64_t bytes)
 // piece(offset, bytes) returns an error class.
 template <class Piece> int PublicCopy::by_pieces(Piece piece)
 {
+    const std::lock_guard lock(mutex_);
     int error = MPI_SUCCESS;
     for (int64_t at = 0; at < bytes_ && error == MPI_SUCCESS; at += piece_bytes)
         error = piece(at, std::min(bytes_ - at, piece_bytes));
@@ -177,30 +165,6 @@ void *PublicCopy::place_of(void *buffer, int64_t count, MPI_Datatype type) const
     if (low < private_ || end > private_ + bytes_)
         return buffer;
     return static_cast<std::byte *>(at()) + (static_cast<std::byte *>(buffer) - private_);
-}
-
-PublicCopyPtr public_copy_of(MPI_Win win)
-{
-    if (table().count.load() == 0)
-        return nullptr;
-    const std::lock_guard lock(table().mutex);
-    const auto found = table().all.find(key_of(win));
-    return found == table().all.end() ? nullptr : found->second;
-}
-
-void keep_public_copy(MPI_Win win, PublicCopyPtr copy)
-{
-    const std::lock_guard lock(table().mutex);
-    table().count.fetch_add(1);
-    table().all[key_of(win)] = std::move(copy);
-}
-
-void forget_public_copy(MPI_Win win)
-{
-    if (table().count.load() == 0)
-        return;
-    const std::lock_guard lock(table().mutex);
-    table().count.fetch_sub(static_cast<int>(table().all.erase(key_of(win))));
 }
 
 } // namespace heddle::interpose

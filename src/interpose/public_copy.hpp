@@ -7,6 +7,7 @@
 #include "interpose/data.hpp"
 
 #include <memory>
+#include <mutex>
 #include <vector>
 
 namespace heddle::interpose {
@@ -14,7 +15,7 @@ namespace heddle::interpose {
 class PublicCopy {
 public:
     // Null where no memory is left, or the device fails.
-    static std::shared_ptr<PublicCopy> make(void *base, int64_t bytes);
+    static std::unique_ptr<PublicCopy> make(void *base, int64_t bytes);
 
     // What MPI gets, and what the program has.
     void *at() const { return public_.get(); }
@@ -39,6 +40,7 @@ private:
     PublicCopy(void *base, int64_t bytes);
     template <class Piece> int by_pieces(Piece piece);
 
+    std::mutex mutex_; // of the copies
     std::byte *const private_;
     const int64_t bytes_;
     Bytes public_;
@@ -46,11 +48,6 @@ private:
     Staging piece_;
 };
 
-using PublicCopyPtr = std::shared_ptr<PublicCopy>;
-
-// Null where the window is in host memory.
-PublicCopyPtr public_copy_of(MPI_Win win);
-void keep_public_copy(MPI_Win win, PublicCopyPtr copy);
-void forget_public_copy(MPI_Win win);
+using PublicCopyPtr = std::unique_ptr<PublicCopy>;
 
 } // namespace heddle::interpose

@@ -5,7 +5,6 @@
 // can device
 // memory be attached to a dynamic window, whose displacements are addresses.
 #include "interpose/accesses.hpp"
-#include "interpose/public_copy.hpp"
 #include "interpose/report.hpp"
 
 #include <atomic>
@@ -42,24 +41,31 @@ int create_window(void *base, MPI_Aint size, MPI_Comm comm, MPI_Win *win, Create
         return raise(comm, MPI_ERR_NO_MEM);
     const int result = create(copy->at());
     if (result == MPI_SUCCESS)
-        keep_public_copy(*win, std::move(copy));
+        keep_window(*win, std::make_shared<Window>(std::move(copy)));
     return result;
 }
 
 int first_error(int one, int other) { return one != MPI_SUCCESS ? one : other; }
 
-// Calls that make the owner's stores visible to others: `publishes` says whether there may be any.
-int publish(MPI_Win win, bool publishes)
+// Null where the window is in host memory.
+WindowPtr copied_window(MPI_Win win)
 {
-    const PublicCopyPtr copy = publishes ? public_copy_of(win) : nullptr;
-    return copy ? copy->publish() : int{MPI_SUCCESS};
+    WindowPtr window = find_window(win);
+    return window && window->public_copy() ? window : nullptr;
 }
 
-// Calls that make visible to the owner what MPI wrote.
+// Makes the owner's stores visible to others: `publishes` says whether there may be any.
+int publish(MPI_Win win, bool publishes)
+{
+    const WindowPtr window = publishes ? find_window(win) : nullptr;
+    return window ? window->publish() : int{MPI_SUCCESS};
+}
+
+// Makes visible to the owner what MPI wrote.
 int collect(MPI_Win win)
 {
-    const PublicCopyPtr copy = public_copy_of(win);
-    return copy ? copy->collect() : int{MPI_SUCCESS};
+    const WindowPtr window = find_window(win);
+    return window ? window->collect() : int{MPI_SUCCESS};
 }
 
 // Calls that wait for operations under way, to one target or to all. `error` is of what the call
@@ -68,15 +74,15 @@ template <auto down, class... Arguments>
 int synchronize_after(int error, MPI_Win win, int target, Arguments... arguments)
 {
     flush();
-    std::vector<AccessPtr> accesses = take_accesses(win, target);
+    const WindowPtr window = find_window(win);
+    if (!window)
+        return down(arguments...);
+    const std::vector<AccessPtr> accesses = window->accesses_to(target);
     const int result = down(arguments...);
-    if (result != MPI_SUCCESS) {
-        give_back_accesses(win, std::move(accesses));
+    if (result != MPI_SUCCESS)
         return result;
-    }
-    if (!accesses.empty())
-        error = first_error(error, end_accesses(accesses));
-    return refuse(win, first_error(error, collect(win)));
+    error = first_error(error, window->end(accesses));
+    return refuse(win, first_error(error, window->collect()));
 }
 
 template <auto down, class... Arguments>
@@ -89,7 +95,7 @@ int synchronize(MPI_Win win, int target, Arguments... arguments)
 template <auto down, class... Arguments> int lock(MPI_Win win, Arguments... arguments)
 {
     flush();
-    if (!public_copy_of(win))
+    if (!copied_window(win))
         return down(arguments...);
     complain_once("a window in device memory takes MPI_Win_fence, MPI_Win_post and MPI_Win_wait "
                   "here, but no MPI_Win_lock");
@@ -100,12 +106,16 @@ template <auto down, class... Arguments> int lock(MPI_Win win, Arguments... argu
 int free_window(MPI_Win *win)
 {
     flush();
-    const std::vector<AccessPtr> accesses = take_accesses(*win, any_target);
     const MPI_Win freed = *win; // whose public copy is MPI's until the window is gone
+    const WindowPtr window = find_window(freed);
+    if (!window)
+        return PMPI_Win_free(win);
+    const std::vector<AccessPtr> accesses = window->accesses_to(any_target);
     const int result = PMPI_Win_free(win);
-    if (result == MPI_SUCCESS)
-        forget_public_copy(freed);
-    return result != MPI_SUCCESS ? result : raise(MPI_COMM_WORLD, end_accesses(accesses));
+    if (result != MPI_SUCCESS)
+        return result;
+    forget_window(freed);
+    return raise(MPI_COMM_WORLD, window->end(accesses));
 }
 
 // ---- operations ---------------------------------------------------------------------------------
@@ -113,8 +123,10 @@ int free_window(MPI_Win *win)
 // Where MPI writes a result: staging memory, or the public copy of this window itself.
 template <class Int> Instances<Int> result_in(Access &access, MPI_Win win, Instances<Int> given)
 {
-    const PublicCopyPtr copy = public_copy_of(win);
-    void *const place = copy ? copy->place_of(given.buffer, given.count, given.type) : given.buffer;
+    const WindowPtr window = copied_window(win);
+    void *const place = window
+                            ? window->public_copy()->place_of(given.buffer, given.count, given.type)
+                            : given.buffer;
     if (place != given.buffer)
         return {place, given.count, given.type};
     return access.written(given);
@@ -138,7 +150,7 @@ template <class Call> int begin(MPI_Win win, const AccessPtr &access, Call call)
         return refuse(win, error);
     const int result = call();
     if (result == MPI_SUCCESS)
-        keep_access(win, access);
+        known_window(win)->keep(access);
     return result;
 }
 
@@ -165,7 +177,7 @@ int begin(MPI_Win win, const AccessPtr &access, MPI_Request *request, Call call)
         heddle::interpose::begin(std::make_shared<const Steps>(std::move(steps)), true, request);
     if (error == MPI_SUCCESS) {
         access->hand_over(operation_of(*request));
-        keep_access(win, access);
+        known_window(win)->keep(access);
     }
     return error;
 }
@@ -345,10 +357,10 @@ int MPI_Win_get_attr(MPI_Win win, int keyval, void *value, int *flag)
 {
     static int separate = MPI_WIN_SEPARATE;
     const int result = PMPI_Win_get_attr(win, keyval, value, flag);
-    const PublicCopyPtr copy = result == MPI_SUCCESS && *flag ? public_copy_of(win) : nullptr;
-    if (copy && keyval == MPI_WIN_BASE)
-        *static_cast<void **>(value) = copy->base();
-    else if (copy && keyval == MPI_WIN_MODEL)
+    const WindowPtr window = result == MPI_SUCCESS && *flag ? copied_window(win) : nullptr;
+    if (window && keyval == MPI_WIN_BASE)
+        *static_cast<void **>(value) = window->public_copy()->base();
+    else if (window && keyval == MPI_WIN_MODEL)
         *static_cast<int **>(value) = &separate;
     return result;
 }
@@ -381,13 +393,13 @@ int MPI_Win_test(MPI_Win win, int *flag)
 }
 int MPI_Win_sync(MPI_Win win)
 {
-    const PublicCopyPtr copy = public_copy_of(win);
-    if (!copy)
+    const WindowPtr window = copied_window(win);
+    if (!window)
         return PMPI_Win_sync(win);
     // MPICH takes this call under a lock alone, and the owner may not lock.
-    const int error = copy->publish();
+    const int error = window->publish();
     std::atomic_thread_fence(std::memory_order_seq_cst);
-    return refuse(win, first_error(error, copy->collect()));
+    return refuse(win, first_error(error, window->collect()));
 }
 int MPI_Win_lock(int type, int rank, int assert, MPI_Win win)
 {
