@@ -29,6 +29,11 @@ public:
     bool is_staged() const { return !staged_->empty(); }
     int target() const { return target_; }
     int error() const { return error_; }
+    void fail(int error)
+    {
+        if (error_ == MPI_SUCCESS)
+            error_ = error;
+    }
 
     // What MPI gets for a buffer that it reads, or one that it writes.
     template <class Int> Instances<Int> read(Instances<Int> given) { return stage(given, pack_); }
@@ -50,7 +55,7 @@ public:
     bool is_over() const { return operation_ ? operation_->is_done() : is_unpacked_.load(); }
     void set_unpacked(int error)
     {
-        error_ = error;
+        fail(error);
         is_unpacked_.store(true);
     }
 
@@ -90,7 +95,7 @@ public:
     explicit Window(PublicCopyPtr copy) : copy_(std::move(copy)) {}
 
     // Null where the window is in host memory.
-    const PublicCopy *public_copy() const { return copy_.get(); }
+    PublicCopy *public_copy() const { return copy_.get(); }
     int publish() { return copy_ ? copy_->publish() : int{MPI_SUCCESS}; }
     int collect() { return copy_ ? copy_->collect() : int{MPI_SUCCESS}; }
 

@@ -113,18 +113,18 @@ PublicCopyPtr PublicCopy::make(void *base, int64_t bytes)
 }
 
 // piece(offset, bytes) returns an error class.
-template <class Piece> int PublicCopy::by_pieces(Piece piece)
+template <class Piece> int PublicCopy::by_pieces(int64_t begin, int64_t end, Piece piece)
 {
     const std::lock_guard lock(mutex_);
     int error = MPI_SUCCESS;
-    for (int64_t at = 0; at < bytes_ && error == MPI_SUCCESS; at += piece_bytes)
-        error = piece(at, std::min(bytes_ - at, piece_bytes));
+    for (int64_t at = begin; at < end && error == MPI_SUCCESS; at += piece_bytes)
+        error = piece(at, std::min(end - at, piece_bytes));
     return error;
 }
 
-int PublicCopy::publish()
+int PublicCopy::publish(int64_t begin, int64_t end)
 {
-    return by_pieces([this](int64_t at, int64_t bytes) {
+    return by_pieces(begin, end, [this](int64_t at, int64_t bytes) {
         if (const int error = copy_whole(private_ + at, piece_.at(), bytes); error != MPI_SUCCESS)
             return error;
         const Runs stored = differences(piece_.at(), common_.get() + at, bytes);
@@ -136,7 +136,7 @@ int PublicCopy::publish()
 
 int PublicCopy::collect()
 {
-    return by_pieces([this](int64_t at, int64_t bytes) {
+    return by_pieces(0, bytes_, [this](int64_t at, int64_t bytes) {
         const std::byte *const now = public_.get() + at;
         if (std::memcmp(now, common_.get() + at, static_cast<size_t>(bytes)) == 0)
             return int{MPI_SUCCESS};
@@ -152,19 +152,20 @@ int PublicCopy::collect()
     });
 }
 
-void *PublicCopy::place_of(void *buffer, int64_t count, MPI_Datatype type) const
+int PublicCopy::place_result(void *&buffer, int64_t count, MPI_Datatype type)
 {
     const std::optional<Data> data = device_data_of_any_form(buffer, count, type);
     if (!data)
-        return buffer;
+        return MPI_SUCCESS;
     const heddle_type_info &info = data->shape->info();
     const int64_t last = (count - 1) * info.extent;
     const std::byte *const first = static_cast<std::byte *>(buffer) + info.true_lb,
                            *const low = first + std::min<int64_t>(last, 0),
                            *const end = first + std::max<int64_t>(last, 0) + info.true_extent;
     if (low < private_ || end > private_ + bytes_)
-        return buffer;
-    return static_cast<std::byte *>(at()) + (static_cast<std::byte *>(buffer) - private_);
+        return MPI_SUCCESS;
+    buffer = public_.get() + (static_cast<std::byte *>(buffer) - private_);
+    return publish(low - private_, end - private_);
 }
 
 } // namespace heddle::interpose

@@ -24,12 +24,13 @@ public:
     // To the public copy: what was stored into the device memory. To the device memory: what was
     // put into the public copy. A byte that neither changed is not written, for a kernel may be
     // storing into it. Both return an error class; what was not carried out is left for the next.
-    int publish();
+    int publish() { return publish(0, bytes_); }
     int collect();
 
-    // Where MPI writes a result that belongs into the device memory; `buffer` of an instance
-    // that lies elsewhere.
-    void *place_of(void *buffer, int64_t count, MPI_Datatype type) const;
+    // MPI is to write a result into the device memory: `buffer` becomes where it writes. Where that
+    // lies elsewhere, nothing happens. What was stored there before is published first, for it is
+    // older than the result. Returns an error class.
+    int place_result(void *&buffer, int64_t count, MPI_Datatype type);
 
 private:
     struct Free {
@@ -38,7 +39,8 @@ private:
     using Bytes = std::unique_ptr<std::byte[], Free>;
 
     PublicCopy(void *base, int64_t bytes);
-    template <class Piece> int by_pieces(Piece piece);
+    int publish(int64_t begin, int64_t end);
+    template <class Piece> int by_pieces(int64_t begin, int64_t end, Piece piece);
 
     std::mutex mutex_; // of the copies
     std::byte *const private_;

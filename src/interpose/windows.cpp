@@ -124,29 +124,25 @@ int free_window(MPI_Win *win)
 template <class Int> Instances<Int> result_in(Access &access, MPI_Win win, Instances<Int> given)
 {
     const WindowPtr window = copied_window(win);
-    void *const place = window
-                            ? window->public_copy()->place_of(given.buffer, given.count, given.type)
-                            : given.buffer;
+    void *place = given.buffer;
+    if (window)
+        access.fail(window->public_copy()->place_result(place, given.count, given.type));
     if (place != given.buffer)
         return {place, given.count, given.type};
     return access.written(given);
 }
 
-// Packs what MPI reads.
-int prepare(const Access &access)
-{
-    return access.error() != MPI_SUCCESS ? access.error() : transfer(access.pack());
-}
-
 // `call` hands the operation to MPI, with buffers that `access` has staged, if any.
 template <class Call> int begin(MPI_Win win, const AccessPtr &access, Call call)
 {
+    if (access->error() != MPI_SUCCESS)
+        return refuse(win, access->error());
     if (!access->is_staged()) {
         count(Count::passed);
         return call();
     }
     count(Count::staged);
-    if (const int error = prepare(*access); error != MPI_SUCCESS)
+    if (const int error = transfer(access->pack()); error != MPI_SUCCESS)
         return refuse(win, error);
     const int result = call();
     if (result == MPI_SUCCESS)
@@ -157,12 +153,12 @@ template <class Call> int begin(MPI_Win win, const AccessPtr &access, Call call)
 template <class Call>
 int begin(MPI_Win win, const AccessPtr &access, MPI_Request *request, Call call)
 {
+    if (access->error() != MPI_SUCCESS)
+        return refuse(win, access->error());
     if (!access->is_staged()) {
         count(Count::passed);
         return call(request);
     }
-    if (access->error() != MPI_SUCCESS)
-        return refuse(win, access->error());
     Steps steps;
     steps.win = win;
     steps.pack = access->pack();
