@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "interpose/operation.hpp"
 
-#include "interpose/public_copy.hpp"
+#include "interpose/accesses.hpp"
 #include "interpose/report.hpp"
 
 #include "engine/immortal.hpp"
@@ -482,7 +482,8 @@ int Callbacks::free(void *state)
 
 int begin(std::shared_ptr<const Steps> steps, bool packs_now, MPI_Request *request)
 {
-    publish_all();
+    if (steps->win == MPI_WIN_NULL) // what waits for one-sided operations publishes, too
+        publish_all();
     count(Count::staged);
     return immortal<Operations>().begin(std::make_shared<Operation>(std::move(steps)), packs_now,
                                         request);
@@ -507,8 +508,10 @@ void progress() { immortal<Operations>().progress(); }
 void flush()
 {
     publish_all();
-    immortal<Operations>().flush();
+    flush_packed();
 }
+
+void flush_packed() { immortal<Operations>().flush(); }
 
 void finish(const Operation &operation)
 {

@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "interpose/public_copy.hpp"
 
-#include "engine/immortal.hpp"
-
 #include <algorithm>
-#include <atomic>
 #include <cstring>
-#include <mutex>
 #include <new>
-#include <unordered_map>
-#include <utility>
 
 namespace heddle::interpose {
 
@@ -18,16 +12,6 @@ namespace {
 // MPICH 4.0.2 is wrong in windows that begin amid 16 bytes (docs/upstream.md).
 constexpr std::align_val_t alignment{64};
 constexpr int64_t piece_bytes = int64_t{4} << 20;
-
-struct Table {
-    std::mutex mutex;
-    std::atomic<int> count{0};
-    std::unordered_map<HandleKey, std::pair<MPI_Win, PublicCopyPtr>> all;
-};
-
-std::atomic<int> lockable{0}; // copies of windows that others may lock
-
-Table &table() { return immortal<Table>(); }
 
 struct Runs {
     std::vector<int64_t> offsets, lengths;
@@ -109,27 +93,18 @@ int copy_whole(void *from, void *to, int64_t bytes)
 
 void PublicCopy::Free::operator()(std::byte *at) const { operator delete[](at, alignment); }
 
-PublicCopy::PublicCopy(void *base, int64_t bytes, bool may_be_locked)
+PublicCopy::PublicCopy(void *base, int64_t bytes)
     : private_(static_cast<std::byte *>(base)),
       bytes_(bytes),
       public_(new (alignment, std::nothrow) std::byte[static_cast<size_t>(bytes)]),
       common_(new (alignment, std::nothrow) std::byte[static_cast<size_t>(bytes)]),
       piece_(std::min(bytes, piece_bytes), base)
 {
-    set_may_be_locked(may_be_locked);
 }
 
-PublicCopy::~PublicCopy() { set_may_be_locked(false); }
-
-void PublicCopy::set_may_be_locked(bool may_be)
+PublicCopyPtr PublicCopy::make(void *base, int64_t bytes)
 {
-    if (may_be_locked_.exchange(may_be) != may_be)
-        lockable.fetch_add(may_be ? 1 : -1);
-}
-
-PublicCopyPtr PublicCopy::make(void *base, int64_t bytes, bool may_be_locked)
-{
-    PublicCopyPtr copy(new PublicCopy(base, bytes, may_be_locked));
+    PublicCopyPtr copy(new PublicCopy(base, bytes));
     if (!copy->public_ || !copy->common_ || copy->piece_.failed() ||
         copy_whole(base, copy->at(), bytes) != MPI_SUCCESS)
         return nullptr;
@@ -138,18 +113,18 @@ PublicCopyPtr PublicCopy::make(void *base, int64_t bytes, bool may_be_locked)
 }
 
 // piece(offset, bytes) returns an error class.
-template <class Piece> int PublicCopy::by_pieces(Piece piece)
+template <class Piece> int PublicCopy::by_pieces(int64_t begin, int64_t end, Piece piece)
 {
     const std::lock_guard lock(mutex_);
     int error = MPI_SUCCESS;
-    for (int64_t at = 0; at < bytes_ && error == MPI_SUCCESS; at += piece_bytes)
-        error = piece(at, std::min(bytes_ - at, piece_bytes));
+    for (int64_t at = is_closed_ ? end : begin; at < end && error == MPI_SUCCESS; at += piece_bytes)
+        error = piece(at, std::min(end - at, piece_bytes));
     return error;
 }
 
-int PublicCopy::publish()
+int PublicCopy::publish(int64_t begin, int64_t end)
 {
-    return by_pieces([this](int64_t at, int64_t bytes) {
+    return by_pieces(begin, end, [this](int64_t at, int64_t bytes) {
         if (const int error = copy_whole(private_ + at, piece_.at(), bytes); error != MPI_SUCCESS)
             return error;
         const Runs stored = differences(piece_.at(), common_.get() + at, bytes);
@@ -161,7 +136,7 @@ int PublicCopy::publish()
 
 int PublicCopy::collect()
 {
-    return by_pieces([this](int64_t at, int64_t bytes) {
+    return by_pieces(0, bytes_, [this](int64_t at, int64_t bytes) {
         const std::byte *const now = public_.get() + at;
         if (std::memcmp(now, common_.get() + at, static_cast<size_t>(bytes)) == 0)
             return int{MPI_SUCCESS};
@@ -177,75 +152,26 @@ int PublicCopy::collect()
     });
 }
 
-void *PublicCopy::place_of(void *buffer, int64_t count, MPI_Datatype type) const
+void PublicCopy::close()
+{
+    const std::lock_guard lock(mutex_);
+    is_closed_ = true;
+}
+
+int PublicCopy::place_result(void *&buffer, int64_t count, MPI_Datatype type)
 {
     const std::optional<Data> data = device_data_of_any_form(buffer, count, type);
     if (!data)
-        return buffer;
+        return MPI_SUCCESS;
     const heddle_type_info &info = data->shape->info();
     const int64_t last = (count - 1) * info.extent;
     const std::byte *const first = static_cast<std::byte *>(buffer) + info.true_lb,
                            *const low = first + std::min<int64_t>(last, 0),
                            *const end = first + std::max<int64_t>(last, 0) + info.true_extent;
     if (low < private_ || end > private_ + bytes_)
-        return buffer;
-    return static_cast<std::byte *>(at()) + (static_cast<std::byte *>(buffer) - private_);
-}
-
-PublicCopyPtr public_copy_of(MPI_Win win)
-{
-    if (table().count.load() == 0)
-        return nullptr;
-    const std::lock_guard lock(table().mutex);
-    const auto found = table().all.find(key_of(win));
-    return found == table().all.end() ? nullptr : found->second.second;
-}
-
-void keep_public_copy(MPI_Win win, PublicCopyPtr copy)
-{
-    const std::lock_guard lock(table().mutex);
-    table().count.fetch_add(1);
-    table().all[key_of(win)] = {win, std::move(copy)};
-}
-
-void forget_public_copy(MPI_Win win)
-{
-    if (table().count.load() == 0)
-        return;
-    const std::lock_guard lock(table().mutex);
-    table().count.fetch_sub(static_cast<int>(table().all.erase(key_of(win))));
-}
-
-bool any_may_be_locked() { return lockable.load(std::memory_order_relaxed) != 0; }
-
-namespace {
-
-template <class Act> void for_all(Act act)
-{
-    std::vector<std::pair<MPI_Win, PublicCopyPtr>> all;
-    {
-        const std::lock_guard lock(table().mutex);
-        for (const auto &[key, each] : table().all)
-            if (each.second->may_be_locked())
-                all.push_back(each);
-    }
-    for (const auto &[win, copy] : all)
-        if (const int error = act(*copy); error != MPI_SUCCESS)
-            PMPI_Win_call_errhandler(win, error);
-}
-
-} // namespace
-
-void publish_all()
-{
-    if (any_may_be_locked())
-        for_all([](PublicCopy &copy) { return copy.publish(); });
-}
-
-void collect_all()
-{
-    if (any_may_be_locked())
-        for_all([](PublicCopy &copy) { return copy.collect(); });
+        return MPI_SUCCESS;
+    buffer = public_.get() + (static_cast<std::byte *>(buffer) - private_);
+    return publish(low - private_, end - private_);
 }
 
 } // namespace heddle::interpose

@@ -173,8 +173,10 @@ static void take(const Step &step, const DeviceWindow &window, std::vector<gpu::
     const int n = static_cast<int>(step.bytes.size());
     if (step.what == Step::store && step.owner == rank)
         window.store(step.at, step.bytes);
-    else if (step.what == Step::get && step.owner == rank)
+    else if (step.what == Step::get && step.owner == rank) {
+        window.store(step.at, step.bytes); /* older than what is fetched */
         MPI_Get(window.base + step.at, n, MPI_BYTE, step.other, step.at, n, MPI_BYTE, window.win);
+    }
     if ((step.what != Step::put && step.what != Step::add) || step.other != rank)
         return;
     origins.emplace_back(gpu::Place{gpu::Kind::device, 0}, step.bytes.size());
