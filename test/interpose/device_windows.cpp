@@ -2,9 +2,8 @@
  *
  * Windows in device memory, for which the MPI has a public copy in host memory: random epochs that
  * store, put, get and accumulate; windows that are locked by others alone; the attributes; a device
- * that fails. Bytes have
- * few values, so changed ones and others lie close. A failure prints its seed, which an argument
- * gives again.
+ * that fails. Bytes have few values, so changed ones and others lie close. A failure prints its
+ * seed, which an argument gives again.
  */
 #include "device_test.hpp"
 
@@ -282,6 +281,46 @@ static void locked_by_another()
     MPI_Win_free(&win);
 }
 
+/* The stores before a fence are public behind it, also where no fences' epoch follows. */
+static void locked_behind_fences()
+{
+    const int n = 200;
+    const gpu::Memory memory({gpu::Kind::device, 0}, n);
+    const Bytes stored(n, 6);
+    Bytes got(n);
+    MPI_Win win;
+    MPI_Win_create(memory.at(), rank ? n : 0, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    MPI_Win_fence(0, win);
+    memory.write(0, stored.data(), n);
+    MPI_Win_fence(MPI_MODE_NOSUCCEED, win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) {
+        MPI_Win_lock(MPI_LOCK_SHARED, 1, 0, win);
+        MPI_Get(got.data(), n, MPI_BYTE, 1, 0, n, MPI_BYTE, win);
+        MPI_Win_unlock(1, win);
+        check(got == stored, "MPI_Get under a lock, behind fences");
+    }
+    MPI_Win_free(&win);
+}
+
+/* MPI_Win_free waits for the others, and shows what they put. */
+static void freed()
+{
+    const int n = 200;
+    const gpu::Memory memory({gpu::Kind::device, 0}, n);
+    const Bytes put(n, 7);
+    Bytes got(n);
+    MPI_Win win;
+    MPI_Win_create(memory.at(), n, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    const int next = (rank + 1) % size;
+    MPI_Win_lock(MPI_LOCK_SHARED, next, 0, win);
+    MPI_Put(put.data(), n, MPI_BYTE, next, 0, n, MPI_BYTE, win);
+    MPI_Win_unlock(next, win);
+    MPI_Win_free(&win);
+    memory.read(0, got.data(), n);
+    check(got == put, "MPI_Win_free behind MPI_Put");
+}
+
 /* A fence of a failing device is an error and ends; the next one makes good what it missed. */
 static void failing_device()
 {
@@ -320,6 +359,8 @@ int main(int argc, char **argv)
         attributes();
         refused();
         locked_by_another();
+        locked_behind_fences();
+        freed();
         if (gpu::Machine::get().is_simulated())
             failing_device();
     });
