@@ -303,6 +303,34 @@ static void locked_behind_fences()
     MPI_Win_free(&win);
 }
 
+/* An owner that calls MPI_Win_sync alone sees what comes; so does one that waits for a request. */
+static void awaited()
+{
+    const int n = 20000, next = (rank + 1) % size;
+    const DeviceWindow window(2 * n, 0);
+    const Bytes put(n, static_cast<unsigned char>(1 + rank)), old(n, 99);
+    const unsigned char other = static_cast<unsigned char>(1 + (rank + size - 1) % size);
+    window.store(0, old);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_lock_all(0, window.win);
+    MPI_Request request;
+    MPI_Rput(put.data(), n, MPI_BYTE, next, 0, n, MPI_BYTE, window.win, &request);
+    const double begin = MPI_Wtime();
+    while (window.load(n) != Bytes(n, other) && MPI_Wtime() < begin + 20)
+        MPI_Win_sync(window.win);
+    check(window.load(n) == Bytes(n, other), "MPI_Win_sync does not show what others put");
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Barrier(MPI_COMM_WORLD);
+    window.store(n, old);
+    MPI_Rget(window.base + n, n, MPI_BYTE, next, 0, n, MPI_BYTE, window.win, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    Bytes both(n, other);
+    both.insert(both.end(), put.begin(), put.end());
+    check(window.load(2 * n) == both, "MPI_Rget into the own window");
+    MPI_Win_unlock_all(window.win);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 /* MPI_Win_free waits for the others, and shows what they put. */
 static void freed()
 {
@@ -360,6 +388,7 @@ int main(int argc, char **argv)
         refused();
         locked_by_another();
         locked_behind_fences();
+        awaited();
         freed();
         if (gpu::Machine::get().is_simulated())
             failing_device();

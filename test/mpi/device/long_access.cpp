@@ -419,7 +419,7 @@ static MPI_Aint of_next(MPI_Aint mine)
     return theirs;
 }
 
-static void attaches()
+[[maybe_unused]] static void attaches()
 {
     const int n = 25000;
     const Layout layout = contiguous(n);
