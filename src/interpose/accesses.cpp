@@ -27,11 +27,16 @@ const Access::Staged *Access::stage(const void *buffer, int64_t n, MPI_Datatype 
     std::optional<Data> data = device_data_of_any_form(buffer, n, type);
     if (!data)
         return nullptr;
-    Staging staging(data->bytes(), data->near());
+    const bool keeps_form = data->shape->is_of_gaps();
+    Staging staging(keeps_form ? data->high() - data->low() : data->bytes(), data->near());
     if (staging.failed())
-        error_ = MPI_ERR_NO_MEM;
-    staged_->push_back(
-        std::make_unique<const Staged>(Staged{*std::move(data), std::move(staging)}));
+        fail(MPI_ERR_NO_MEM);
+    std::byte *const at = staging.at() - (keeps_form ? data->low() : 0);
+    const heddle_side side = keeps_form ? heddle_side{at, data->count, data->shape->type(), 0}
+                                        : packed_side(at, data->bytes());
+    const MPI_Datatype made = keeps_form ? type : data->shape->dense();
+    staged_->push_back(std::make_unique<const Staged>(
+        Staged{*std::move(data), std::move(staging), at, made, side}));
     return staged_->back().get();
 }
 

@@ -63,6 +63,9 @@ private:
     struct Staged {
         Data data;
         Staging staging;
+        void *at; // what MPI gets, of this type
+        MPI_Datatype type;
+        heddle_side side; // the same
     };
     // Null where the buffer is MPI's as it is.
     const Staged *stage(const void *buffer, int64_t n, MPI_Datatype type);
@@ -71,10 +74,11 @@ private:
         const Staged *const staged = stage(given.buffer, given.count, given.type);
         if (!staged)
             return given;
-        std::byte *const at = staged->staging.at();
-        moves.push_back(&moves == &pack_ ? pack_move(staged->data, at)
-                                         : unpack_move(staged->data, at, staged->data.bytes()));
-        return {at, given.count, staged->data.shape->dense()};
+        const heddle_side theirs = staged->data.side();
+        const bool packs = &moves == &pack_;
+        moves.push_back({packs ? theirs : staged->side, packs ? staged->side : theirs,
+                         staged->data.bytes(), HEDDLE_OP_REPLACE});
+        return {staged->at, given.count, staged->type};
     }
 
     const int target_;

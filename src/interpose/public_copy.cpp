@@ -163,15 +163,11 @@ int PublicCopy::place_result(void *&buffer, int64_t count, MPI_Datatype type)
     const std::optional<Data> data = device_data_of_any_form(buffer, count, type);
     if (!data)
         return MPI_SUCCESS;
-    const heddle_type_info &info = data->shape->info();
-    const int64_t last = (count - 1) * info.extent;
-    const std::byte *const first = static_cast<std::byte *>(buffer) + info.true_lb,
-                           *const low = first + std::min<int64_t>(last, 0),
-                           *const end = first + std::max<int64_t>(last, 0) + info.true_extent;
-    if (low < private_ || end > private_ + bytes_)
+    const int64_t at = static_cast<std::byte *>(buffer) - private_;
+    if (at + data->low() < 0 || at + data->high() > bytes_)
         return MPI_SUCCESS;
-    buffer = public_.get() + (static_cast<std::byte *>(buffer) - private_);
-    return publish(low - private_, end - private_);
+    buffer = public_.get() + at;
+    return publish(at + data->low(), at + data->high());
 }
 
 } // namespace heddle::interpose

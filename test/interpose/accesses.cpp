@@ -211,6 +211,43 @@ static void single_elements()
     check(found == 18 + left(), "Compare_and_swap leaves " + std::to_string(found));
 }
 
+/* MPI's operators take pairs with their gaps. */
+static void pairs()
+{
+    struct Pair {
+        double value;
+        int index;
+    };
+    const int n = 700;
+    const size_t bytes = n * sizeof(Pair);
+    const gpu::Memory origin(own_device(), bytes), result(own_device(), bytes);
+    std::vector<Pair> all(n);
+    for (int i = 0; i < n; ++i)
+        all[static_cast<size_t>(i)] = {i % 2 ? rank + 0.5 : -1.0, i};
+    origin.write(0, all.data(), bytes);
+    void *base = nullptr;
+    MPI_Win win;
+    MPI_Win_allocate(static_cast<MPI_Aint>(bytes), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win);
+    for (int i = 0; i < n; ++i)
+        static_cast<Pair *>(base)[i] = {0, 1000 + rank};
+    MPI_Win_fence(0, win);
+    MPI_Accumulate(origin.at(), n, MPI_DOUBLE_INT, right(), 0, n, MPI_DOUBLE_INT, MPI_MAXLOC, win);
+    MPI_Win_fence(0, win);
+    MPI_Get_accumulate(nullptr, 0, MPI_DOUBLE_INT, result.at(), n, MPI_DOUBLE_INT, right(), 0, n,
+                       MPI_DOUBLE_INT, MPI_NO_OP, win);
+    MPI_Win_fence(0, win);
+    result.read(0, all.data(), bytes);
+    for (int i = 0; i < n; ++i) {
+        const Pair mine = static_cast<Pair *>(base)[i], theirs = all[static_cast<size_t>(i)];
+        check(mine.value == (i % 2 ? left() + 0.5 : 0) && mine.index == (i % 2 ? i : 1000 + rank),
+              "MPI_MAXLOC into a window");
+        check(theirs.value == (i % 2 ? rank + 0.5 : 0) &&
+                  theirs.index == (i % 2 ? i : 1000 + right()),
+              "pairs fetched from a window");
+    }
+    MPI_Win_free(&win);
+}
+
 /* What one thread fetched may come in by another thread's flush: its own waits for that. */
 static void threads()
 {
@@ -260,6 +297,7 @@ int main(int argc, char **argv)
                 }
             }
         single_elements();
+        pairs();
         int level = 0;
         MPI_Query_thread(&level);
         if (level == MPI_THREAD_MULTIPLE)
