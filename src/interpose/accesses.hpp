@@ -148,18 +148,4 @@ WindowPtr known_window(MPI_Win win); // from now on
 void keep_window(MPI_Win win, WindowPtr window);
 void forget_window(MPI_Win win);
 
-// Calls by which processes wait for each other, of windows that others may lock: before such a call
-// sends anything, and when it has ended.
-bool any_may_be_locked();
-void publish_all();
-void collect_all();
-
-// Collects when the call ends.
-struct CollectsAtEnd {
-    CollectsAtEnd() = default;
-    CollectsAtEnd(const CollectsAtEnd &) = delete;
-    CollectsAtEnd &operator=(const CollectsAtEnd &) = delete;
-    ~CollectsAtEnd() { collect_all(); }
-};
-
 } // namespace heddle::interpose

@@ -5,9 +5,9 @@
 // process tells the others does not change, and each decides for its own buffers.
 #pragma once
 
-#include "interpose/accesses.hpp"
 #include "interpose/operation.hpp"
 #include "interpose/persistent.hpp"
+#include "interpose/public_copy.hpp"
 #include "interpose/report.hpp"
 #include "interpose/together.hpp"
 

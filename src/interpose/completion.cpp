@@ -3,7 +3,7 @@
 // given the outer requests of our operations among the program's others.
 #include "interpose/operation.hpp"
 #include "interpose/persistent.hpp"
-#include "interpose/accesses.hpp"
+#include "interpose/public_copy.hpp"
 
 #include <vector>
 

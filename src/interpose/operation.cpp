@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "interpose/operation.hpp"
 
-#include "interpose/accesses.hpp"
+#include "interpose/public_copy.hpp"
 #include "interpose/report.hpp"
 
 #include "engine/immortal.hpp"

@@ -3,7 +3,7 @@
 // without the interposer may be at the other end. Or it is an envelope (reference.hpp).
 #include "interpose/message.hpp"
 #include "interpose/persistent.hpp"
-#include "interpose/accesses.hpp"
+#include "interpose/public_copy.hpp"
 #include "interpose/report.hpp"
 
 #include <climits>

@@ -60,4 +60,18 @@ private:
 
 using PublicCopyPtr = std::unique_ptr<PublicCopy>;
 
+// Calls by which processes wait for each other, of windows that others may lock: before such a call
+// sends anything, and when it has ended. Defined where windows are known (accesses.cpp).
+bool any_may_be_locked();
+void publish_all();
+void collect_all();
+
+// Collects when the call ends.
+struct CollectsAtEnd {
+    CollectsAtEnd() = default;
+    CollectsAtEnd(const CollectsAtEnd &) = delete;
+    CollectsAtEnd &operator=(const CollectsAtEnd &) = delete;
+    ~CollectsAtEnd() { collect_all(); }
+};
+
 } // namespace heddle::interpose

@@ -5,7 +5,7 @@
 #include "interpose/operation.hpp"
 #include "interpose/peers.hpp"
 #include "interpose/persistent.hpp"
-#include "interpose/accesses.hpp"
+#include "interpose/public_copy.hpp"
 #include "interpose/report.hpp"
 #include "interpose/together.hpp"
 
