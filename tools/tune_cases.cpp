@@ -10,7 +10,7 @@ namespace {
 
 constexpr int64_t Ki = 1 << 10, Mi = 1 << 20;
 // Short blocks lie in sectors of the device's memory of their own, as in the columns of a matrix.
-constexpr int64_t least_stride_bytes = 512;
+using gpu::model::near_stride_bytes;
 
 void must(int status)
 {
@@ -89,19 +89,24 @@ int64_t sparse_stride(int64_t block)
     return std::max(least_spread * block, std::min(over_link * block, longest_record + 1));
 }
 
+// Over the host's link they may be far apart, and those are slower: these lie between.
+int64_t spread_of_records(Path path) { return path == Path::pack || path == Path::unpack ? 2 : 4; }
+
 } // namespace
 
-Layout layout_of(Pattern pattern, int64_t bytes, int64_t block, int64_t spread)
+Layout layout_of(Pattern pattern, Path path, int64_t bytes, int64_t block, int64_t spread)
 {
     switch (pattern) {
     case Pattern::strided:
     case Pattern::words:
         return strided(bytes, block,
-                       spread ? spread * block : std::max(2 * block, least_stride_bytes));
+                       spread ? spread * block : std::max(2 * block, near_stride_bytes));
+    case Pattern::near:
+        return strided(bytes, block, (spread ? spread : 3) * block);
     case Pattern::odd:
         return strided(bytes, block, spread ? spread * block : sparse_stride(block));
     case Pattern::records:
-        return strided(bytes, block, (spread ? spread * block : 2 * block) + 1);
+        return strided(bytes, block, (spread ? spread : spread_of_records(path)) * block + 1);
     case Pattern::runs:
         return irregular(bytes, block);
     case Pattern::transposed:
@@ -132,6 +137,7 @@ std::vector<GridPlan> grid_plans(bool quick, int64_t most_bytes)
     const Numbers strided =
         pick({8, 32, 128, 512, 2 * Ki, 32 * Ki},
              {8, 16, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, Ki, 2 * Ki, 8 * Ki, 64 * Ki});
+    const Numbers near = pick({8, 32, 128}, {8, 16, 32, 64, 128});
     const Numbers words = pick({4, 60, 412, 4004}, {4, 28, 60, 108, 204, 412, 1004, 4004, 20004});
     const Numbers odd = pick({9, 37, 301, 3001}, {5, 9, 21, 37, 75, 151, 301, 601, 3001, 20001});
     const Numbers records = pick({9, 37, 301}, {3, 5, 9, 21, 37, 75, 151, 301, 601, 1001});
@@ -161,6 +167,7 @@ std::vector<GridPlan> grid_plans(bool quick, int64_t most_bytes)
     }
     for (const Path path : {Path::from_host_layout, Path::to_host_layout}) {
         plans.push_back({Pattern::strided, path, {"blocks", "kernel", "bounced"}, host, strided});
+        plans.push_back({Pattern::near, path, {"blocks", "kernel", "bounced"}, host, near});
         plans.push_back({Pattern::words, path, {"blocks", "kernel", "bounced"}, host, words});
         plans.push_back({Pattern::odd, path, {"blocks", "kernel", "bounced"}, host, odd});
         plans.push_back({Pattern::runs, path, {"kernel", "bounced"}, host, runs});

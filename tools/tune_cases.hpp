@@ -21,9 +21,9 @@ struct Layout {
     int64_t span = 0;  // from the buffer's address to behind its last byte
 };
 
-// `spread`: how far apart blocks begin, by their length; 0: as the pattern's grid was measured.
+// `spread`: how far apart blocks begin, by their length; 0: as the grid was measured.
 // Throws std::runtime_error where the library refuses.
-Layout layout_of(Pattern pattern, int64_t bytes, int64_t block, int64_t spread = 0);
+Layout layout_of(Pattern pattern, Path path, int64_t bytes, int64_t block, int64_t spread = 0);
 
 // A grid for each of the methods.
 struct GridPlan {

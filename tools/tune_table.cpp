@@ -100,7 +100,7 @@ void add_grids(Bench &bench, const GridPlan &plan, const TuneOptions &options, J
             const int64_t bytes = plan.bytes[r], block = plan.blocks[c];
             if (!fits(plan.pattern, bytes, block))
                 continue;
-            const Layout layout = layout_of(plan.pattern, bytes, block);
+            const Layout layout = layout_of(plan.pattern, plan.path, bytes, block);
             for (size_t m = 0; m < plan.methods.size(); ++m) {
                 const auto measured =
                     bench.time(layout, plan.path, plan.methods[m], options.trials);
@@ -124,7 +124,7 @@ int64_t together_most(Bench &bench, const TuneOptions &options, const std::vecto
 {
     int64_t most = 0;
     for (const int64_t bytes : together_sizes(options.most_bytes)) {
-        const Layout layout = layout_of(Pattern::dense, bytes, bytes);
+        const Layout layout = layout_of(Pattern::dense, Path::pack, bytes, bytes);
         for (const Path path : paths) {
             const auto time = [&](const char *method) {
                 const auto measured =
@@ -376,7 +376,7 @@ Comparison compare(Bench &bench, Job *job, const Json &table, const TuneOptions 
         const Entry &each = entries[i];
         if (i % 50 == 0)
             progress("entry " + std::to_string(i + 1) + " of " + std::to_string(entries.size()));
-        const Layout layout = layout_of(each.pattern, each.bytes, each.block);
+        const Layout layout = layout_of(each.pattern, each.path, each.bytes, each.block);
         const auto measured = bench.time(layout, each.path, each.method.c_str(), options.trials);
         if (!measured)
             continue;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Whether the method that Heddle chooses is the soonest: over cases that no table was made of, each
-// method is forced in turn beside the choice, in one process. `make bench/choice/choice` builds it.
+// method is forced in turn beside the choice, in one process. bench/choice/run builds it.
 #include "../../tools/tune_measure.hpp"
 
 #include "../../src/gpu/model/question.hpp"
@@ -77,7 +77,7 @@ std::vector<Case> all_cases(int64_t most_bytes)
 // chosen is a method that is forced, too: its samples are those of both.
 Result measure(Bench &bench, const Case &of, int rounds)
 {
-    const Layout layout = layout_of(of.pattern, of.bytes, of.block, of.spread);
+    const Layout layout = layout_of(of.pattern, of.path, of.bytes, of.block, of.spread);
     Result result{of, bench.chosen(layout, of.path), "", {}, 1};
     TrialOptions once;
     once.samples = 5;

@@ -80,7 +80,8 @@ void the_soonest()
     using Name = std::string;
     same(Name(best(Pattern::strided, 30000, both)), Name("kernel"), "below the crossing");
     same(Name(best(Pattern::strided, 34000, both)), Name("blocks"), "above the crossing");
-    same(Name(best(Pattern::runs, 30000, both)), Name("kernel"), "a pattern like it");
+    for (const Pattern like : {Pattern::runs, Pattern::near, Pattern::words})
+        same(Name(best(like, 30000, both)), Name("kernel"), "a pattern like it");
     same(Name(best(Pattern::strided, 30000, set_of(Method::blocks))), Name("blocks"),
          "what can be done");
     same(number(tables.best({Pattern::strided, Path::to_host, 30000, 8}, set_of(Method::staged))),
@@ -372,23 +373,25 @@ void messages_follow_the_network()
     is("a delay and a rendezvous", 1 << 20, 1 << 20);
 }
 
-/* A transfer of blocks from the device to pinned memory, as the policy sees it. */
+/* A transfer of blocks from the device to pinned memory, or the other way, as the policy sees it.
+ */
 struct Transfer {
-    explicit Transfer(int64_t blocks)
+    explicit Transfer(int64_t blocks, int64_t block = 64, int64_t stride = 256, bool back = false)
     {
         Devices *const devices = Devices::open();
         if (!devices)
             throw ::gpu::Skip("no simulated device");
         Backend &backend = devices->backend();
-        const auto bytes = static_cast<size_t>(blocks * 64);
-        if (backend.allocate(0, 4 * bytes, &user) || backend.allocate_pinned(0, bytes, &packed))
+        const auto most = static_cast<size_t>(blocks * stride);
+        if (backend.allocate(0, most, &device) || backend.allocate_pinned(0, most, &pinned))
             fail("no memory");
-        heddle_type_hvector(blocks, 64, 256, heddle_type_predefined(HEDDLE_BYTE), &type);
+        heddle_type_hvector(blocks, block, stride, heddle_type_predefined(HEDDLE_BYTE), &type);
         heddle_type_commit(type);
-        const heddle_move asked{{user, 1, type, 0},
-                                {packed, blocks * 64, heddle_type_predefined(HEDDLE_BYTE), 0},
-                                blocks * 64,
-                                HEDDLE_OP_REPLACE};
+        const heddle_move asked{
+            {back ? pinned : device, 1, type, 0},
+            {back ? device : pinned, blocks * block, heddle_type_predefined(HEDDLE_BYTE), 0},
+            blocks * block,
+            HEDDLE_OP_REPLACE};
         MemoryMap map(&backend, false);
         if (check_move(asked, move))
             fail("the move is refused");
@@ -401,12 +404,12 @@ struct Transfer {
     ~Transfer()
     {
         Backend &backend = Devices::open()->backend();
-        static_cast<void>(backend.free(0, user));
-        static_cast<void>(backend.free_pinned(0, packed));
+        static_cast<void>(backend.free(0, device));
+        static_cast<void>(backend.free_pinned(0, pinned));
         heddle_type_release(type);
     }
 
-    void *user = nullptr, *packed = nullptr;
+    void *device = nullptr, *pinned = nullptr;
     heddle_type *type = nullptr;
     Move move;
     std::unique_ptr<Direct> direct;
@@ -414,6 +417,21 @@ struct Transfer {
 
 constexpr Methods all_methods = set_of(Method::kernel) | set_of(Method::blocks) |
                                 set_of(Method::staged) | set_of(Method::bounced);
+
+/* What a stride makes of blocks, on the device and on the host. */
+void patterns_are_told_apart()
+{
+    const auto is = [](int64_t block, int64_t stride, bool back, Pattern expected) {
+        const Transfer one(100, block, stride, back);
+        same(static_cast<int>(question_of(one.move, one.direct->work).pattern),
+             static_cast<int>(expected), "the pattern");
+    };
+    is(24, 72, true, Pattern::near);
+    is(24, 504, true, Pattern::near);
+    is(24, 512, true, Pattern::strided);
+    is(24, 72, false, Pattern::strided);
+    is(12, 72, true, Pattern::words);
+}
 
 void decisions_are_remembered()
 {
@@ -476,6 +494,7 @@ const ::gpu::AddTests tests{
     {"messages are cut as measured", messages_are_cut_as_measured},
     {"messages are cut by the transport", messages_are_cut_by_the_transport},
     {"messages follow the network", messages_follow_the_network},
+    {"patterns are told apart", patterns_are_told_apart},
     {"decisions are remembered", decisions_are_remembered},
     {"decisions are cheap", decisions_are_cheap}};
 

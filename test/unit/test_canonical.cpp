@@ -472,3 +472,38 @@ TEST_CASE("the same blocks, counted in elements or in bytes, by int or int64_t",
     CHECK(apart > 300);
     CHECK(touching > 300);
 }
+
+TEST_CASE("long lists of blocks are one layout, whichever way reads them", "[canonical]")
+{
+    /* A block of no length makes the engine read them another way. */
+    heddle_type *const unit = heddle_type_predefined(HEDDLE_INT32);
+    for (const int n : {7, 1000, 2047, 2048, 2049, 4096, 5001})
+        for (const int touched : {0, 1, n / 2, 2047, 2048, n - 1}) { /* 0: none */
+            if (touched >= n)
+                continue;
+            std::vector<int> lens, displs;
+            std::vector<int64_t> long_lens{0}, bytes{0};
+            for (int i = 0, at = 0; i < n; ++i) {
+                at += i > 0 && i != touched;
+                lens.push_back(1 + i % 3);
+                displs.push_back(at);
+                long_lens.push_back(lens.back());
+                bytes.push_back(int64_t{4} * at);
+                at += lens.back();
+            }
+            INFO(n << " blocks, of which " << touched << " touches the one before it");
+            Type ints = Type::from(
+                [&](auto **t) {
+                    return heddle_type_indexed_int(n, lens.data(), displs.data(), unit, t);
+                },
+                "indexed_int");
+            Type longs = Type::from(
+                [&](auto **t) {
+                    return heddle_type_hindexed(n + 1, long_lens.data(), bytes.data(), unit, t);
+                },
+                "hindexed");
+            CHECK(longs.describe() == ints.describe());
+            CHECK(longs.info().memory < 1000); /* the second has the first one's list */
+            CHECK(ints.commit().info().runs == n - (touched > 0));
+        }
+}

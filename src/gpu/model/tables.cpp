@@ -25,6 +25,7 @@ Pattern like(Pattern pattern)
     case Pattern::odd:
         return Pattern::words;
     case Pattern::words:
+    case Pattern::near:
     case Pattern::runs:
         return Pattern::strided;
     default:

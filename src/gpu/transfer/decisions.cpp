@@ -116,7 +116,12 @@ Path path_of(const Move &m, bool source)
     return source ? Path::pack : Path::unpack;
 }
 
-Pattern pattern_of(const Move &m, const Work &work, const Side &side)
+bool is_of_host_layout(Path path)
+{
+    return path == Path::from_host_layout || path == Path::to_host_layout;
+}
+
+Pattern pattern_of(const Move &m, const Work &work, const Side &side, Path path)
 {
     if (m.from.dense() && m.to.dense())
         return Pattern::dense;
@@ -131,7 +136,10 @@ Pattern pattern_of(const Move &m, const Work &work, const Side &side)
     }
     if (side.shape == Shape::image)
         return Pattern::runs;
-    return side.word < 4 ? Pattern::odd : side.word < 8 ? Pattern::words : Pattern::strided;
+    if (side.word < 8)
+        return side.word < 4 ? Pattern::odd : Pattern::words;
+    const bool is_near = std::abs(side.dim[0].stride) < model::near_stride_bytes;
+    return is_near && is_of_host_layout(path) ? Pattern::near : Pattern::strided;
 }
 
 } // namespace
@@ -146,7 +154,8 @@ model::Question question_of(const Move &m, const Work &work)
     const bool source = layout_is_source(m);
     const Plan &plan = *(source ? m.from : m.to).plan;
     const Side &side = source ? work.from : work.to;
-    model::Question question{pattern_of(m, work, side), path_of(m, source), m.bytes, m.bytes};
+    const Path path = path_of(m, source);
+    model::Question question{pattern_of(m, work, side, path), path, m.bytes, m.bytes};
     if (question.pattern != Pattern::dense)
         question.block = side.shape == Shape::strided
                              ? side.block
