@@ -3,10 +3,6 @@
 
 #include "engine/immortal.hpp"
 
-#include <algorithm>
-#include <atomic>
-#include <iterator>
-#include <mutex>
 #include <unordered_map>
 
 namespace heddle::interpose {
@@ -15,11 +11,13 @@ namespace {
 
 struct Table {
     std::mutex mutex;
-    std::atomic<int> count{0};
-    std::unordered_map<HandleKey, std::vector<AccessPtr>> all; // by window
+    std::atomic<size_t> count{0};
+    std::unordered_map<HandleKey, WindowPtr> all;
 };
 
 Table &table() { return immortal<Table>(); }
+
+std::atomic<int> lockable{0}; // windows that others may lock
 
 } // namespace
 
@@ -29,68 +27,155 @@ const Access::Staged *Access::stage(const void *buffer, int64_t n, MPI_Datatype 
     std::optional<Data> data = device_data_of_any_form(buffer, n, type);
     if (!data)
         return nullptr;
-    Staging staging(data->bytes(), data->near());
+    const bool keeps_form = data->shape->is_of_gaps();
+    Staging staging(keeps_form ? data->high() - data->low() : data->bytes(), data->near());
     if (staging.failed())
-        error_ = MPI_ERR_NO_MEM;
-    staged_->push_back(
-        std::make_unique<const Staged>(Staged{*std::move(data), std::move(staging)}));
+        fail(MPI_ERR_NO_MEM);
+    std::byte *const at = staging.at() - (keeps_form ? data->low() : 0);
+    const heddle_side side = keeps_form ? heddle_side{at, data->count, data->shape->type(), 0}
+                                        : packed_side(at, data->bytes());
+    const MPI_Datatype made = keeps_form ? type : data->shape->dense();
+    staged_->push_back(std::make_unique<const Staged>(
+        Staged{*std::move(data), std::move(staging), at, made, side}));
     return staged_->back().get();
 }
 
-void keep_access(MPI_Win win, AccessPtr access)
+Window::Window(MPI_Win win, PublicCopyPtr copy, bool has_locks)
+    : win_(win), copy_(std::move(copy)), has_locks_(has_locks)
+{
+    set_may_be_locked(copy_ && has_locks);
+}
+
+void Window::set_may_be_locked(bool may_be)
+{
+    if (may_be_locked_.exchange(may_be) != may_be)
+        lockable.fetch_add(may_be ? 1 : -1);
+}
+
+void Window::fail_beside(int error)
+{
+    error_.store(error);
+    PMPI_Win_call_errhandler(win_, error);
+}
+
+void Window::keep(AccessPtr access)
 {
     constexpr size_t enough = 64;
-    const std::lock_guard lock(table().mutex);
-    std::vector<AccessPtr> &all = table().all[key_of(win)];
-    all.push_back(std::move(access));
-    table().count.fetch_add(1);
-    if (all.size() % enough == 0) // a program may wait for requests alone, and never synchronize
-        table().count.fetch_sub(static_cast<int>(std::erase_if(all, [](const AccessPtr &each) {
-            return each->operation() && each->operation()->is_done();
-        })));
+    const std::lock_guard lock(mutex_);
+    accesses_.push_back(std::move(access));
+    if (accesses_.size() % enough == 0) // a program may wait for requests, and never synchronize
+        forget_ended();
 }
 
-std::vector<AccessPtr> take_accesses(MPI_Win win, int target)
+void Window::forget_ended()
 {
-    if (table().count.load() == 0)
-        return {};
-    const std::lock_guard lock(table().mutex);
-    const auto found = table().all.find(key_of(win));
-    if (found == table().all.end())
-        return {};
-    std::vector<AccessPtr> taken;
-    std::erase_if(found->second, [&](AccessPtr &each) {
-        const bool is_taken = target == any_target || each->target() == target;
-        if (is_taken)
-            taken.push_back(std::move(each));
-        return is_taken;
-    });
-    if (found->second.empty())
-        table().all.erase(found);
-    table().count.fetch_sub(static_cast<int>(taken.size()));
-    return taken;
+    std::erase_if(accesses_, [](const AccessPtr &each) { return each->is_over(); });
 }
 
-void give_back_accesses(MPI_Win win, std::vector<AccessPtr> accesses)
+std::vector<AccessPtr> Window::accesses_to(int target)
+{
+    std::vector<AccessPtr> found;
+    const std::lock_guard lock(mutex_);
+    for (const AccessPtr &each : accesses_)
+        if (target == any_target || each->target() == target)
+            found.push_back(each);
+    return found;
+}
+
+int Window::end(const std::vector<AccessPtr> &accesses)
 {
     if (accesses.empty())
-        return;
-    const std::lock_guard lock(table().mutex);
-    std::vector<AccessPtr> &kept = table().all[key_of(win)];
-    table().count.fetch_add(static_cast<int>(accesses.size()));
-    kept.insert(kept.begin(), std::make_move_iterator(accesses.begin()),
-                std::make_move_iterator(accesses.end()));
-}
-
-int end_accesses(const std::vector<AccessPtr> &accesses)
-{
-    std::vector<heddle_move> moves;
+        return MPI_SUCCESS;
     for (const AccessPtr &each : accesses)
         if (each->operation())
             finish(*each->operation());
-        else
+    const std::lock_guard unpacking(unpacking_);
+    std::vector<heddle_move> moves;
+    for (const AccessPtr &each : accesses)
+        if (!each->is_over())
             moves.insert(moves.end(), each->unpack().begin(), each->unpack().end());
-    return transfer(moves);
+    const int failed = transfer(moves);
+    int error = failed;
+    for (const AccessPtr &each : accesses) {
+        if (!each->is_over())
+            each->set_unpacked(failed);
+        else if (error == MPI_SUCCESS)
+            error = each->error();
+    }
+    const std::lock_guard lock(mutex_);
+    forget_ended();
+    return error;
+}
+
+// ---- all windows --------------------------------------------------------------------------------
+
+WindowPtr find_window(MPI_Win win)
+{
+    if (table().count.load() == 0)
+        return nullptr;
+    const std::lock_guard lock(table().mutex);
+    const auto found = table().all.find(key_of(win));
+    return found == table().all.end() ? nullptr : found->second;
+}
+
+WindowPtr known_window(MPI_Win win)
+{
+    const std::lock_guard lock(table().mutex);
+    WindowPtr &window = table().all[key_of(win)];
+    if (!window)
+        window = std::make_shared<Window>(win);
+    table().count.store(table().all.size());
+    return window;
+}
+
+void keep_window(MPI_Win win, WindowPtr window)
+{
+    const std::lock_guard lock(table().mutex);
+    table().all[key_of(win)] = std::move(window);
+    table().count.store(table().all.size());
+}
+
+void forget_window(MPI_Win win)
+{
+    if (table().count.load() == 0)
+        return;
+    const std::lock_guard lock(table().mutex);
+    table().all.erase(key_of(win));
+    table().count.store(table().all.size());
+}
+
+// ---- those that others may lock -----------------------------------------------------------------
+
+namespace {
+
+template <class Act> void for_all_lockable(Act act)
+{
+    if (!any_may_be_locked())
+        return;
+    std::vector<WindowPtr> all;
+    {
+        const std::lock_guard lock(table().mutex);
+        for (const auto &[key, each] : table().all)
+            if (each->may_be_locked())
+                all.push_back(each);
+    }
+    for (const WindowPtr &each : all)
+        if (const int error = act(*each); error != MPI_SUCCESS)
+            each->fail_beside(error);
+}
+
+} // namespace
+
+bool any_may_be_locked() { return lockable.load(std::memory_order_relaxed) != 0; }
+
+void publish_all()
+{
+    for_all_lockable([](Window &window) { return window.publish(); });
+}
+
+void collect_all()
+{
+    for_all_lockable([](Window &window) { return window.collect(); });
 }
 
 } // namespace heddle::interpose

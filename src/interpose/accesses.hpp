@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One-sided operations whose buffers here are in device memory, though the window is in host
-// memory. Staging memory stands for the buffers until a synchronization call says that MPI is done.
-// What has been fetched is unpacked then.
+// One-sided operations whose buffers here are in device memory. Staging memory stands for the
+// buffers until a synchronization call says that MPI is done. What has been fetched is unpacked
+// then. And what is known of a window: its operations under way, and its public copy.
 #pragma once
 
 #include "interpose/operation.hpp"
+#include "interpose/public_copy.hpp"
 
+#include <atomic>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 namespace heddle::interpose {
@@ -26,6 +29,11 @@ public:
     bool is_staged() const { return !staged_->empty(); }
     int target() const { return target_; }
     int error() const { return error_; }
+    void fail(int error)
+    {
+        if (error_ == MPI_SUCCESS)
+            error_ = error;
+    }
 
     // What MPI gets for a buffer that it reads, or one that it writes.
     template <class Int> Instances<Int> read(Instances<Int> given) { return stage(given, pack_); }
@@ -43,10 +51,21 @@ public:
     void hand_over(OperationPtr operation) { operation_ = std::move(operation); }
     const OperationPtr &operation() const { return operation_; }
 
+    // What it fetched is where it belongs.
+    bool is_over() const { return operation_ ? operation_->is_done() : is_unpacked_.load(); }
+    void set_unpacked(int error)
+    {
+        fail(error);
+        is_unpacked_.store(true);
+    }
+
 private:
     struct Staged {
         Data data;
         Staging staging;
+        void *at; // what MPI gets, of this type
+        MPI_Datatype type;
+        heddle_side side; // the same
     };
     // Null where the buffer is MPI's as it is.
     const Staged *stage(const void *buffer, int64_t n, MPI_Datatype type);
@@ -55,10 +74,11 @@ private:
         const Staged *const staged = stage(given.buffer, given.count, given.type);
         if (!staged)
             return given;
-        std::byte *const at = staged->staging.at();
-        moves.push_back(&moves == &pack_ ? pack_move(staged->data, at)
-                                         : unpack_move(staged->data, at, staged->data.bytes()));
-        return {at, given.count, staged->data.shape->dense()};
+        const heddle_side theirs = staged->data.side();
+        const bool packs = &moves == &pack_;
+        moves.push_back({packs ? theirs : staged->side, packs ? staged->side : theirs,
+                         staged->data.bytes(), HEDDLE_OP_REPLACE});
+        return {staged->at, given.count, staged->type};
     }
 
     const int target_;
@@ -67,20 +87,65 @@ private:
         std::make_shared<std::vector<std::unique_ptr<const Staged>>>();
     std::vector<heddle_move> pack_, unpack_;
     OperationPtr operation_;
+    std::atomic<bool> is_unpacked_{false};
 };
 
 using AccessPtr = std::shared_ptr<Access>;
 
-// Until a synchronization call.
-void keep_access(MPI_Win win, AccessPtr access);
-
 constexpr int any_target = -1;
 
-// Those to a target that were begun before a synchronization call.
-std::vector<AccessPtr> take_accesses(MPI_Win win, int target);
-void give_back_accesses(MPI_Win win, std::vector<AccessPtr> accesses);
+class Window {
+public:
+    // The program may say that nobody will lock it.
+    explicit Window(MPI_Win win, PublicCopyPtr copy = nullptr, bool has_locks = true);
+    Window(const Window &) = delete;
+    Window &operator=(const Window &) = delete;
+    ~Window() { set_may_be_locked(false); }
 
-// Ends them when MPI is done. Returns an error class.
-int end_accesses(const std::vector<AccessPtr> &accesses);
+    // Null where the window is in host memory.
+    PublicCopy *public_copy() const { return copy_.get(); }
+    int publish() { return copy_ ? copy_->publish() : int{MPI_SUCCESS}; }
+    int collect() { return copy_ ? copy_->collect() : int{MPI_SUCCESS}; }
+
+    // Whether others may lock it now: until the owner shows that they use fences or groups
+    // (MPI_Win_post, MPI_Win_start), and once it locks.
+    bool has_locks() const { return has_locks_; }
+    bool may_be_locked() const { return may_be_locked_.load(); }
+    void set_may_be_locked(bool may_be);
+
+    // By an act other than of this window's synchronization: the handler hears of the error, and
+    // so does the window's next call.
+    void fail_beside(int error);
+    int take_error() { return error_.exchange(MPI_SUCCESS); }
+
+    // Until a synchronization call.
+    void keep(AccessPtr access);
+
+    // Those to a target that have been begun, and not ended.
+    std::vector<AccessPtr> accesses_to(int target);
+
+    // Ends them when MPI is done. Several threads may do so, of the same ones: none returns before
+    // they are over. Returns an error class; what fails, fails all of them.
+    int end(const std::vector<AccessPtr> &accesses);
+
+private:
+    void forget_ended();
+
+    const MPI_Win win_;
+    const PublicCopyPtr copy_;
+    const bool has_locks_;
+    std::atomic<bool> may_be_locked_{false};
+    std::atomic<int> error_{MPI_SUCCESS};
+    std::mutex mutex_, unpacking_;
+    std::vector<AccessPtr> accesses_;
+};
+
+using WindowPtr = std::shared_ptr<Window>;
+
+// Null where nothing is known of it.
+WindowPtr find_window(MPI_Win win);
+WindowPtr known_window(MPI_Win win); // from now on
+void keep_window(MPI_Win win, WindowPtr window);
+void forget_window(MPI_Win win);
 
 } // namespace heddle::interpose

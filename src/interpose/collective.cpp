@@ -51,10 +51,7 @@ void Side::clear()
 void *Side::stage_twin(Data data, Role role, int64_t received)
 {
     constexpr int64_t alignment = 64; // of staging memory; elements keep theirs
-    const heddle_type_info &info = data.shape->info();
-    const int64_t last = (data.count - 1) * info.extent;
-    const int64_t low = info.true_lb + std::min<int64_t>(0, last);
-    const int64_t high = info.true_lb + std::max<int64_t>(0, last) + info.true_extent;
+    const int64_t low = data.low(), high = data.high();
     const int64_t shift = ((low % alignment) + alignment) % alignment;
     is_staged_ = true;
     bytes_ = shift + high - low;
@@ -66,7 +63,7 @@ void *Side::stage_twin(Data data, Role role, int64_t received)
     const heddle_side theirs = data.side(), ours{twin, data.count, data.shape->type(), 0};
     if (comes_before(role))
         before_.push_back({theirs, ours, data.bytes(), HEDDLE_OP_REPLACE});
-    if (const int64_t bytes = received * info.size; comes_after(role) && bytes > 0)
+    if (const int64_t bytes = received * data.shape->info().size; comes_after(role) && bytes > 0)
         after_.push_back({ours, theirs, bytes, HEDDLE_OP_REPLACE});
     blocks_.push_back(std::move(data));
     return twin;

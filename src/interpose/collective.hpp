@@ -7,6 +7,7 @@
 
 #include "interpose/operation.hpp"
 #include "interpose/persistent.hpp"
+#include "interpose/public_copy.hpp"
 #include "interpose/report.hpp"
 #include "interpose/together.hpp"
 
@@ -238,6 +239,7 @@ int carry_out(Together together, const SidesPtr &sides, MPI_Comm comm, Call call
 
 template <class Call> int carry_out(const SidesPtr &sides, MPI_Comm comm, Call call)
 {
+    const CollectsAtEnd collects;
     flush();
     return carry_out(Together(comm), sides, comm, call);
 }

@@ -3,6 +3,7 @@
 // given the outer requests of our operations among the program's others.
 #include "interpose/operation.hpp"
 #include "interpose/persistent.hpp"
+#include "interpose/public_copy.hpp"
 
 #include <vector>
 
@@ -43,6 +44,7 @@ public:
             else if (is_complete(i))
                 end_activity(program_[i]);
         }
+        collect_all();
     }
 
     // The error of request `i`, if it is ours and complete.
@@ -87,6 +89,9 @@ private:
     std::vector<OperationPtr> operations_;
 };
 
+// Whether the MPI alone has anything to do.
+bool passes_down() { return is_idle() && !any_may_be_locked(); }
+
 int either(int result, int own) { return result == MPI_SUCCESS ? own : result; }
 
 std::vector<size_t> indices_of(int n, const int *indices) { return {indices, indices + n}; }
@@ -97,7 +102,7 @@ extern "C" {
 
 int MPI_Wait(MPI_Request *request, MPI_Status *status)
 {
-    if (is_idle())
+    if (passes_down())
         return PMPI_Wait(request, status);
     Requests requests(1, request);
     requests.finish_ours();
@@ -108,7 +113,7 @@ int MPI_Wait(MPI_Request *request, MPI_Status *status)
 
 int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 {
-    if (is_idle())
+    if (passes_down())
         return PMPI_Test(request, flag, status);
     progress();
     Requests requests(1, request);
@@ -119,7 +124,7 @@ int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 
 int MPI_Waitall(int n, MPI_Request *all, MPI_Status *statuses)
 {
-    if (is_idle() || n <= 0)
+    if (passes_down() || n <= 0)
         return PMPI_Waitall(n, all, statuses);
     Requests requests(n, all);
     requests.finish_ours();
@@ -130,7 +135,7 @@ int MPI_Waitall(int n, MPI_Request *all, MPI_Status *statuses)
 
 int MPI_Testall(int n, MPI_Request *all, int *flag, MPI_Status *statuses)
 {
-    if (is_idle() || n <= 0)
+    if (passes_down() || n <= 0)
         return PMPI_Testall(n, all, flag, statuses);
     progress();
     Requests requests(n, all);
@@ -141,7 +146,7 @@ int MPI_Testall(int n, MPI_Request *all, int *flag, MPI_Status *statuses)
 
 int MPI_Testany(int n, MPI_Request *all, int *index, int *flag, MPI_Status *status)
 {
-    if (is_idle() || n <= 0)
+    if (passes_down() || n <= 0)
         return PMPI_Testany(n, all, index, flag, status);
     progress();
     Requests requests(n, all);
@@ -153,7 +158,7 @@ int MPI_Testany(int n, MPI_Request *all, int *index, int *flag, MPI_Status *stat
 
 int MPI_Waitany(int n, MPI_Request *all, int *index, MPI_Status *status)
 {
-    if (is_idle() || n <= 0)
+    if (passes_down() || n <= 0)
         return PMPI_Waitany(n, all, index, status);
     int flag = 0, result = MPI_SUCCESS;
     for (Patience patience; !flag && result == MPI_SUCCESS; patience.wait())
@@ -163,7 +168,7 @@ int MPI_Waitany(int n, MPI_Request *all, int *index, MPI_Status *status)
 
 int MPI_Testsome(int n, MPI_Request *all, int *found, int *indices, MPI_Status *statuses)
 {
-    if (is_idle() || n <= 0)
+    if (passes_down() || n <= 0)
         return PMPI_Testsome(n, all, found, indices, statuses);
     progress();
     Requests requests(n, all);
@@ -176,7 +181,7 @@ int MPI_Testsome(int n, MPI_Request *all, int *found, int *indices, MPI_Status *
 
 int MPI_Waitsome(int n, MPI_Request *all, int *found, int *indices, MPI_Status *statuses)
 {
-    if (is_idle() || n <= 0)
+    if (passes_down() || n <= 0)
         return PMPI_Waitsome(n, all, found, indices, statuses);
     int result = MPI_SUCCESS;
     *found = 0;
@@ -187,12 +192,13 @@ int MPI_Waitsome(int n, MPI_Request *all, int *found, int *indices, MPI_Status *
 
 int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
 {
-    if (is_idle())
+    if (passes_down())
         return PMPI_Request_get_status(request, flag, status);
     progress();
     const MPI_Request active = active_request(request);
     const OperationPtr operation = operation_of(active);
     const int result = PMPI_Request_get_status(active, flag, status);
+    collect_all();
     return operation && *flag ? either(result, operation->error()) : result;
 }
 

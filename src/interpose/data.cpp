@@ -142,6 +142,18 @@ Method method_for(int64_t bytes, const void *near)
     return bytes < bytes_worth_a_device_buffer ? Method::one_shot : Method::device;
 }
 
+int64_t Data::low() const
+{
+    const heddle_type_info &info = shape->info();
+    return info.true_lb + std::min<int64_t>(0, (count - 1) * info.extent);
+}
+
+int64_t Data::high() const
+{
+    const heddle_type_info &info = shape->info();
+    return info.true_lb + std::max<int64_t>(0, (count - 1) * info.extent) + info.true_extent;
+}
+
 const void *Data::near() const
 {
     return buffer ? static_cast<const std::byte *>(buffer) + shape->info().true_lb

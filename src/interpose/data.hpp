@@ -27,6 +27,9 @@ struct Data {
     heddle_side side(int64_t offset = 0) const { return {buffer, count, shape->type(), offset}; }
     // What staging memory for it should be near to.
     const void *near() const;
+    // The offsets from `buffer` between which it lies.
+    int64_t low() const;
+    int64_t high() const;
     // The first byte. Only of dense data.
     void *first() const { return static_cast<std::byte *>(buffer) + shape->info().true_lb; }
     // They are dense, in memory that MPI takes.

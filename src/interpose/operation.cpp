@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "interpose/operation.hpp"
 
+#include "interpose/public_copy.hpp"
 #include "interpose/report.hpp"
 
 #include "engine/immortal.hpp"
@@ -481,6 +482,8 @@ int Callbacks::free(void *state)
 
 int begin(std::shared_ptr<const Steps> steps, bool packs_now, MPI_Request *request)
 {
+    if (steps->win == MPI_WIN_NULL) // what waits for one-sided operations publishes, too
+        publish_all();
     count(Count::staged);
     return immortal<Operations>().begin(std::make_shared<Operation>(std::move(steps)), packs_now,
                                         request);
@@ -502,7 +505,13 @@ bool is_idle() { return immortal<Operations>().is_idle(); }
 
 void progress() { immortal<Operations>().progress(); }
 
-void flush() { immortal<Operations>().flush(); }
+void flush()
+{
+    publish_all();
+    flush_packed();
+}
+
+void flush_packed() { immortal<Operations>().flush(); }
 
 void finish(const Operation &operation)
 {

@@ -128,10 +128,13 @@ bool is_idle();
 // Moves all operations on, and waits for nothing.
 void progress();
 
-// Ends what is being packed, and gives it to MPI. Every call that sends comes here first, for it
-// must not overtake; so does every call that may wait for another process, which may itself wait
-// for what is being packed here.
+// Ends what is being packed, and gives it to MPI; and publishes what the owner of a window has
+// stored (accesses.hpp). Every call that sends comes here first, for it must not overtake; so does
+// every call that may wait for another process, which may itself wait for what is being packed
+// here.
 void flush();
+// The first of these alone.
+void flush_packed();
 
 // Returns when the operation is done.
 void finish(const Operation &operation);

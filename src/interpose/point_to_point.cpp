@@ -3,6 +3,7 @@
 // without the interposer may be at the other end. Or it is an envelope (reference.hpp).
 #include "interpose/message.hpp"
 #include "interpose/persistent.hpp"
+#include "interpose/public_copy.hpp"
 #include "interpose/report.hpp"
 
 #include <climits>
@@ -153,6 +154,7 @@ int begun_or_truncated(int error, MPI_Comm comm, const Found &found, MPI_Request
 template <auto down, Way way, class Int>
 int send(const void *buffer, Int n, MPI_Datatype type, int to, int tag, MPI_Comm comm)
 {
+    const CollectsAtEnd collects;
     flush();
     std::optional<Data> data = data_sent<way>(to, buffer, n, type);
     if (!data) {
@@ -178,6 +180,7 @@ int send(const void *buffer, Int n, MPI_Datatype type, int to, int tag, MPI_Comm
 template <auto down, class Int> int receive(void *buffer, Int n, MPI_Datatype type, int from,
                                             int tag, MPI_Comm comm, MPI_Status *status)
 {
+    const CollectsAtEnd collects;
     flush();
     std::optional<Data> data = data_from(from, buffer, n, type);
     if (!data)
@@ -191,6 +194,7 @@ template <auto down, class Int> int receive(void *buffer, Int n, MPI_Datatype ty
 template <auto down, class Int> int matched_receive(void *buffer, Int n, MPI_Datatype type,
                                                     MPI_Message *matched, MPI_Status *status)
 {
+    const CollectsAtEnd collects;
     flush();
     std::optional<Data> data =
         *matched == MPI_MESSAGE_NO_PROC ? std::nullopt : received_data(buffer, n, type);
@@ -359,6 +363,7 @@ int exchange(const Out<Int> &out, const In<Int> &in, MPI_Comm comm, MPI_Status *
 template <auto down, class Int>
 int exchange_or_pass(const Arguments<Int> &sent, const Arguments<Int> &received, MPI_Status *status)
 {
+    const CollectsAtEnd collects;
     flush();
     const Out<Int> out(sent);
     const In<Int> in(received);
@@ -383,6 +388,7 @@ template <class Int> std::optional<Data> replaced_data(const Arguments<Int> &sen
 template <auto down, class Int>
 int replace(const Arguments<Int> &sent, const Arguments<Int> &received, MPI_Status *status)
 {
+    const CollectsAtEnd collects;
     flush();
     if (std::optional<Data> data = replaced_data(sent))
         return exchange(Out<Int>(sent, *std::move(data)), In<Int>(received), sent.comm, status);

@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "interpose/public_copy.hpp"
 
-#include "engine/immortal.hpp"
-
 #include <algorithm>
-#include <atomic>
 #include <cstring>
-#include <mutex>
 #include <new>
-#include <unordered_map>
 
 namespace heddle::interpose {
 
@@ -17,14 +12,6 @@ namespace {
 // MPICH 4.0.2 is wrong in windows that begin amid 16 bytes (docs/upstream.md).
 constexpr std::align_val_t alignment{64};
 constexpr int64_t piece_bytes = int64_t{4} << 20;
-
-struct Table {
-    std::mutex mutex;
-    std::atomic<int> count{0};
-    std::unordered_map<HandleKey, PublicCopyPtr> all;
-};
-
-Table &table() { return immortal<Table>(); }
 
 struct Runs {
     std::vector<int64_t> offsets, lengths;
@@ -126,17 +113,18 @@ PublicCopyPtr PublicCopy::make(void *base, int64_t bytes)
 }
 
 // piece(offset, bytes) returns an error class.
-template <class Piece> int PublicCopy::by_pieces(Piece piece)
+template <class Piece> int PublicCopy::by_pieces(int64_t begin, int64_t end, Piece piece)
 {
+    const std::lock_guard lock(mutex_);
     int error = MPI_SUCCESS;
-    for (int64_t at = 0; at < bytes_ && error == MPI_SUCCESS; at += piece_bytes)
-        error = piece(at, std::min(bytes_ - at, piece_bytes));
+    for (int64_t at = is_closed_ ? end : begin; at < end && error == MPI_SUCCESS; at += piece_bytes)
+        error = piece(at, std::min(end - at, piece_bytes));
     return error;
 }
 
-int PublicCopy::publish()
+int PublicCopy::publish(int64_t begin, int64_t end)
 {
-    return by_pieces([this](int64_t at, int64_t bytes) {
+    return by_pieces(begin, end, [this](int64_t at, int64_t bytes) {
         if (const int error = copy_whole(private_ + at, piece_.at(), bytes); error != MPI_SUCCESS)
             return error;
         const Runs stored = differences(piece_.at(), common_.get() + at, bytes);
@@ -148,7 +136,7 @@ int PublicCopy::publish()
 
 int PublicCopy::collect()
 {
-    return by_pieces([this](int64_t at, int64_t bytes) {
+    return by_pieces(0, bytes_, [this](int64_t at, int64_t bytes) {
         const std::byte *const now = public_.get() + at;
         if (std::memcmp(now, common_.get() + at, static_cast<size_t>(bytes)) == 0)
             return int{MPI_SUCCESS};
@@ -164,43 +152,22 @@ int PublicCopy::collect()
     });
 }
 
-void *PublicCopy::place_of(void *buffer, int64_t count, MPI_Datatype type) const
+void PublicCopy::close()
+{
+    const std::lock_guard lock(mutex_);
+    is_closed_ = true;
+}
+
+int PublicCopy::place_result(void *&buffer, int64_t count, MPI_Datatype type)
 {
     const std::optional<Data> data = device_data_of_any_form(buffer, count, type);
     if (!data)
-        return buffer;
-    const heddle_type_info &info = data->shape->info();
-    const int64_t last = (count - 1) * info.extent;
-    const std::byte *const first = static_cast<std::byte *>(buffer) + info.true_lb,
-                           *const low = first + std::min<int64_t>(last, 0),
-                           *const end = first + std::max<int64_t>(last, 0) + info.true_extent;
-    if (low < private_ || end > private_ + bytes_)
-        return buffer;
-    return static_cast<std::byte *>(at()) + (static_cast<std::byte *>(buffer) - private_);
-}
-
-PublicCopyPtr public_copy_of(MPI_Win win)
-{
-    if (table().count.load() == 0)
-        return nullptr;
-    const std::lock_guard lock(table().mutex);
-    const auto found = table().all.find(key_of(win));
-    return found == table().all.end() ? nullptr : found->second;
-}
-
-void keep_public_copy(MPI_Win win, PublicCopyPtr copy)
-{
-    const std::lock_guard lock(table().mutex);
-    table().count.fetch_add(1);
-    table().all[key_of(win)] = std::move(copy);
-}
-
-void forget_public_copy(MPI_Win win)
-{
-    if (table().count.load() == 0)
-        return;
-    const std::lock_guard lock(table().mutex);
-    table().count.fetch_sub(static_cast<int>(table().all.erase(key_of(win))));
+        return MPI_SUCCESS;
+    const int64_t at = static_cast<std::byte *>(buffer) - private_;
+    if (at + data->low() < 0 || at + data->high() > bytes_)
+        return MPI_SUCCESS;
+    buffer = public_.get() + at;
+    return publish(at + data->low(), at + data->high());
 }
 
 } // namespace heddle::interpose

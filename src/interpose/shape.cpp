@@ -32,16 +32,23 @@ MPI_Datatype Shape::dense() const
             dense_ = element_;
             return;
         }
-        // Pairs with a gap inside have no dense form of their own.
-        MPI_Count lb = 0, extent = 1;
-        if (element_ != MPI_DATATYPE_NULL)
-            PMPI_Type_get_extent_x(element_, &lb, &extent);
-        const bool is_bytes = element_ == MPI_DATATYPE_NULL || extent != bytes || bytes == 0;
+        const bool is_bytes = element_ == MPI_DATATYPE_NULL || bytes == 0 || is_of_gaps();
         dense_ =
             make_dense(is_bytes ? info_.size : info_.size / bytes, is_bytes ? MPI_BYTE : element_);
         is_own_ = dense_ != MPI_DATATYPE_NULL;
     });
     return dense_;
+}
+
+bool Shape::is_of_gaps() const
+{
+    if (element_ == MPI_DATATYPE_NULL)
+        return false;
+    int bytes = 0;
+    MPI_Count lb = 0, extent = 0;
+    PMPI_Type_size(element_, &bytes);
+    PMPI_Type_get_extent_x(element_, &lb, &extent);
+    return extent != bytes;
 }
 
 MPI_Datatype make_dense(int64_t n, MPI_Datatype element)

@@ -27,6 +27,9 @@ public:
     // mixed type: bytes. MPI_DATATYPE_NULL where MPI refuses to make it.
     MPI_Datatype dense() const;
 
+    // Of predefined pairs with a gap inside, which MPI's operators take in no other form.
+    bool is_of_gaps() const;
+
 private:
     TypeRef type_;
     heddle_type_info info_;

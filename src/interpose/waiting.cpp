@@ -5,6 +5,7 @@
 #include "interpose/operation.hpp"
 #include "interpose/peers.hpp"
 #include "interpose/persistent.hpp"
+#include "interpose/public_copy.hpp"
 #include "interpose/report.hpp"
 #include "interpose/together.hpp"
 
@@ -14,6 +15,7 @@ namespace {
 
 template <auto down, class... Arguments> int flushed(Arguments... arguments)
 {
+    const CollectsAtEnd collects;
     flush();
     return down(arguments...);
 }
@@ -32,6 +34,7 @@ template <auto down> int gone(MPI_Comm *comm)
 // For those that are called again and again until something happens.
 template <auto down, class... Arguments> int moved_on(Arguments... arguments)
 {
+    const CollectsAtEnd collects;
     if (!is_idle())
         progress();
     return down(arguments...);
@@ -40,6 +43,7 @@ template <auto down, class... Arguments> int moved_on(Arguments... arguments)
 // Probes where envelopes may come (held.hpp).
 template <class Try> int once(Try try_now)
 {
+    const CollectsAtEnd collects;
     if (!is_idle())
         progress();
     return try_now();
@@ -188,10 +192,6 @@ int MPI_Win_allocate_shared(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Com
 int MPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win *win)
 {
     return flushed<PMPI_Win_create_dynamic>(info, comm, win);
-}
-int MPI_Win_start(MPI_Group group, int assert, MPI_Win win)
-{
-    return flushed<PMPI_Win_start>(group, assert, win);
 }
 
 // ---- Files ----

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One-sided operations. Their buffers here may be device memory (accesses.hpp), and so may windows
-// (public_copy.hpp). Who accesses a window by MPI_Win_lock does not ask its owner, and most
-// programs expect the unified memory model then. So the owner of a public copy may not lock. Nor
-// can device
-// memory be attached to a dynamic window, whose displacements are addresses.
+// (public_copy.hpp). Device memory cannot be attached to a dynamic window, whose displacements are
+// addresses.
 #include "interpose/accesses.hpp"
-#include "interpose/public_copy.hpp"
 #include "interpose/report.hpp"
 
-#include <atomic>
+#include <cstring>
 #include <utility>
 
 namespace heddle::interpose {
@@ -29,9 +26,19 @@ bool is_in_device_memory(const void *base, MPI_Aint size)
     return size > 0 && device_is_open() && is_device_memory(base);
 }
 
+// Unless the program says that nobody will lock the window (MPI 4.0, section 12.2.1).
+bool has_locks(MPI_Info info)
+{
+    char value[8] = "";
+    int is_there = 0;
+    if (info != MPI_INFO_NULL)
+        PMPI_Info_get(info, "no_locks", sizeof value - 1, value, &is_there);
+    return !is_there || std::strcmp(value, "true") != 0;
+}
+
 // create(base) makes it.
-template <class Create>
-int create_window(void *base, MPI_Aint size, MPI_Comm comm, MPI_Win *win, Create create)
+template <class Create> int create_window(void *base, MPI_Aint size, MPI_Info info, MPI_Comm comm,
+                                          MPI_Win *win, Create create)
 {
     flush();
     if (!is_in_device_memory(base, size))
@@ -42,24 +49,34 @@ int create_window(void *base, MPI_Aint size, MPI_Comm comm, MPI_Win *win, Create
         return raise(comm, MPI_ERR_NO_MEM);
     const int result = create(copy->at());
     if (result == MPI_SUCCESS)
-        keep_public_copy(*win, std::move(copy));
+        keep_window(*win, std::make_shared<Window>(*win, std::move(copy), has_locks(info)));
     return result;
 }
 
 int first_error(int one, int other) { return one != MPI_SUCCESS ? one : other; }
 
-// Calls that make the owner's stores visible to others: `publishes` says whether there may be any.
-int publish(MPI_Win win, bool publishes)
+// Null where the window is in host memory.
+WindowPtr copied_window(MPI_Win win)
 {
-    const PublicCopyPtr copy = publishes ? public_copy_of(win) : nullptr;
-    return copy ? copy->publish() : int{MPI_SUCCESS};
+    WindowPtr window = find_window(win);
+    return window && window->public_copy() ? window : nullptr;
 }
 
-// Calls that make visible to the owner what MPI wrote.
+// Fences and groups: nobody locks this window meanwhile. Publishes what the owner stored, where
+// there may be anything.
+int begin_active(MPI_Win win, bool publishes)
+{
+    const WindowPtr window = copied_window(win);
+    if (window)
+        window->set_may_be_locked(false);
+    return window && publishes ? window->publish() : int{MPI_SUCCESS};
+}
+
+// Makes visible to the owner what MPI wrote.
 int collect(MPI_Win win)
 {
-    const PublicCopyPtr copy = public_copy_of(win);
-    return copy ? copy->collect() : int{MPI_SUCCESS};
+    const WindowPtr window = find_window(win);
+    return window ? window->collect() : int{MPI_SUCCESS};
 }
 
 // Calls that wait for operations under way, to one target or to all. `error` is of what the call
@@ -67,45 +84,84 @@ int collect(MPI_Win win)
 template <auto down, class... Arguments>
 int synchronize_after(int error, MPI_Win win, int target, Arguments... arguments)
 {
-    flush();
-    std::vector<AccessPtr> accesses = take_accesses(win, target);
+    flush_packed();
+    const WindowPtr window = find_window(win);
+    if (!window)
+        return down(arguments...);
+    const std::vector<AccessPtr> accesses = window->accesses_to(target);
     const int result = down(arguments...);
-    if (result != MPI_SUCCESS) {
-        give_back_accesses(win, std::move(accesses));
+    if (result != MPI_SUCCESS)
         return result;
-    }
-    if (!accesses.empty())
-        error = first_error(error, end_accesses(accesses));
-    return refuse(win, first_error(error, collect(win)));
+    for (const int each : {window->end(accesses), window->collect(), window->take_error()})
+        error = first_error(error, each);
+    return refuse(win, error);
 }
 
+// MPI_Win_flush and the like, which show nobody what the owner stored.
 template <auto down, class... Arguments>
-int synchronize(MPI_Win win, int target, Arguments... arguments)
+int flush_window(MPI_Win win, int target, Arguments... arguments)
 {
     return synchronize_after<down>(MPI_SUCCESS, win, target, arguments...);
 }
-
-// The owner of a public copy may not.
-template <auto down, class... Arguments> int lock(MPI_Win win, Arguments... arguments)
+template <auto down, class... Arguments>
+int synchronize(MPI_Win win, int target, Arguments... arguments)
 {
     flush();
-    if (!public_copy_of(win))
-        return down(arguments...);
-    complain_once("a window in device memory takes MPI_Win_fence, MPI_Win_post and MPI_Win_wait "
-                  "here, but no MPI_Win_lock");
-    return refuse(win, MPI_ERR_OTHER);
+    return synchronize_after<down>(MPI_SUCCESS, win, target, arguments...);
+}
+
+// Who locks expects others to do so.
+void expect_locks(MPI_Win win)
+{
+    const WindowPtr window = copied_window(win);
+    if (!window)
+        return;
+    window->set_may_be_locked(true);
+    complain_once("a window in device memory that is locked is copied at each call by which "
+                  "processes wait for each other, which is slow: MPI_Win_fence spares that");
+}
+template <auto down, class... Arguments> int lock(MPI_Win win, Arguments... arguments)
+{
+    expect_locks(win);
+    flush();
+    const int result = down(arguments...);
+    return result == MPI_SUCCESS ? refuse(win, collect(win)) : result;
+}
+template <auto down, class... Arguments> int unlock(MPI_Win win, int target, Arguments... arguments)
+{
+    expect_locks(win);
+    return synchronize<down>(win, target, arguments...);
+}
+
+// A program may call MPI_Win_sync alone until it sees what it waits for. MPICH makes no progress
+// there, nor in a probe of MPI_COMM_SELF, and takes the call under a lock alone.
+void move_mpi_on()
+{
+    int has_world = 0, flag = 0;
+    PMPI_Initialized(&has_world); // not with sessions
+    if (has_world)
+        PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
 }
 
 // MPI_Win_free, behind which there is no window to tell of an error.
 int free_window(MPI_Win *win)
 {
     flush();
-    const std::vector<AccessPtr> accesses = take_accesses(*win, any_target);
     const MPI_Win freed = *win; // whose public copy is MPI's until the window is gone
+    const WindowPtr window = find_window(freed);
+    if (!window)
+        return PMPI_Win_free(win);
+    const std::vector<AccessPtr> accesses = window->accesses_to(any_target);
     const int result = PMPI_Win_free(win);
-    if (result == MPI_SUCCESS)
-        forget_public_copy(freed);
-    return result != MPI_SUCCESS ? result : raise(MPI_COMM_WORLD, end_accesses(accesses));
+    if (result != MPI_SUCCESS)
+        return result;
+    forget_window(freed);
+    int error = window->take_error();
+    for (const int each : {window->end(accesses), window->collect()})
+        error = first_error(error, each);
+    if (window->public_copy())
+        window->public_copy()->close(); // another thread may be about to collect
+    return raise(MPI_COMM_WORLD, error);
 }
 
 // ---- operations ---------------------------------------------------------------------------------
@@ -113,44 +169,42 @@ int free_window(MPI_Win *win)
 // Where MPI writes a result: staging memory, or the public copy of this window itself.
 template <class Int> Instances<Int> result_in(Access &access, MPI_Win win, Instances<Int> given)
 {
-    const PublicCopyPtr copy = public_copy_of(win);
-    void *const place = copy ? copy->place_of(given.buffer, given.count, given.type) : given.buffer;
+    const WindowPtr window = copied_window(win);
+    void *place = given.buffer;
+    if (window)
+        access.fail(window->public_copy()->place_result(place, given.count, given.type));
     if (place != given.buffer)
         return {place, given.count, given.type};
     return access.written(given);
 }
 
-// Packs what MPI reads.
-int prepare(const Access &access)
-{
-    return access.error() != MPI_SUCCESS ? access.error() : transfer(access.pack());
-}
-
 // `call` hands the operation to MPI, with buffers that `access` has staged, if any.
 template <class Call> int begin(MPI_Win win, const AccessPtr &access, Call call)
 {
+    if (access->error() != MPI_SUCCESS)
+        return refuse(win, access->error());
     if (!access->is_staged()) {
         count(Count::passed);
         return call();
     }
     count(Count::staged);
-    if (const int error = prepare(*access); error != MPI_SUCCESS)
+    if (const int error = transfer(access->pack()); error != MPI_SUCCESS)
         return refuse(win, error);
     const int result = call();
     if (result == MPI_SUCCESS)
-        keep_access(win, access);
+        known_window(win)->keep(access);
     return result;
 }
 
 template <class Call>
 int begin(MPI_Win win, const AccessPtr &access, MPI_Request *request, Call call)
 {
+    if (access->error() != MPI_SUCCESS)
+        return refuse(win, access->error());
     if (!access->is_staged()) {
         count(Count::passed);
         return call(request);
     }
-    if (access->error() != MPI_SUCCESS)
-        return refuse(win, access->error());
     Steps steps;
     steps.win = win;
     steps.pack = access->pack();
@@ -165,7 +219,7 @@ int begin(MPI_Win win, const AccessPtr &access, MPI_Request *request, Call call)
         heddle::interpose::begin(std::make_shared<const Steps>(std::move(steps)), true, request);
     if (error == MPI_SUCCESS) {
         access->hand_over(operation_of(*request));
-        keep_access(win, access);
+        known_window(win)->keep(access);
     }
     return error;
 }
@@ -318,7 +372,7 @@ int MPI_Compare_and_swap(const void *buffer, const void *compared, void *result,
 
 int MPI_Win_create(void *base, MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, MPI_Win *win)
 {
-    return create_window(base, size, comm, win, [=](void *at) {
+    return create_window(base, size, info, comm, win, [=](void *at) {
         return PMPI_Win_create(at, size, unit, info, comm, win);
     });
 }
@@ -335,7 +389,7 @@ int MPI_Win_attach(MPI_Win win, void *base, MPI_Aint size)
 int MPI_Win_create_c(void *base, MPI_Aint size, MPI_Aint unit, MPI_Info info, MPI_Comm comm,
                      MPI_Win *win)
 {
-    return create_window(base, size, comm, win, [=](void *at) {
+    return create_window(base, size, info, comm, win, [=](void *at) {
         return PMPI_Win_create_c(at, size, unit, info, comm, win);
     });
 }
@@ -345,26 +399,35 @@ int MPI_Win_get_attr(MPI_Win win, int keyval, void *value, int *flag)
 {
     static int separate = MPI_WIN_SEPARATE;
     const int result = PMPI_Win_get_attr(win, keyval, value, flag);
-    const PublicCopyPtr copy = result == MPI_SUCCESS && *flag ? public_copy_of(win) : nullptr;
-    if (copy && keyval == MPI_WIN_BASE)
-        *static_cast<void **>(value) = copy->base();
-    else if (copy && keyval == MPI_WIN_MODEL)
+    const WindowPtr window = result == MPI_SUCCESS && *flag ? copied_window(win) : nullptr;
+    if (window && keyval == MPI_WIN_BASE)
+        *static_cast<void **>(value) = window->public_copy()->base();
+    else if (window && keyval == MPI_WIN_MODEL)
         *static_cast<int **>(value) = &separate;
     return result;
 }
 
 int MPI_Win_fence(int promised, MPI_Win win)
 {
-    const bool may_have_stored = (promised & (MPI_MODE_NOSTORE | MPI_MODE_NOSUCCEED)) == 0;
-    return synchronize_after<PMPI_Win_fence>(publish(win, may_have_stored), win, any_target,
-                                             promised, win);
+    flush();
+    // What MPI_MODE_NOSUCCEED rules out is fences' epochs: locks may follow.
+    const WindowPtr window = copied_window(win);
+    const bool may_be_read = window && (!(promised & MPI_MODE_NOSUCCEED) || window->has_locks());
+    const int error = begin_active(win, may_be_read && !(promised & MPI_MODE_NOSTORE));
+    return synchronize_after<PMPI_Win_fence>(error, win, any_target, promised, win);
 }
 int MPI_Win_post(MPI_Group group, int promised, MPI_Win win)
 {
     flush();
-    const int error = publish(win, (promised & MPI_MODE_NOSTORE) == 0);
+    const int error = begin_active(win, (promised & MPI_MODE_NOSTORE) == 0);
     const int result = PMPI_Win_post(group, promised, win);
     return result == MPI_SUCCESS ? refuse(win, error) : result;
+}
+int MPI_Win_start(MPI_Group group, int promised, MPI_Win win)
+{
+    begin_active(win, false);
+    flush();
+    return PMPI_Win_start(group, promised, win);
 }
 int MPI_Win_wait(MPI_Win win)
 {
@@ -381,13 +444,12 @@ int MPI_Win_test(MPI_Win win, int *flag)
 }
 int MPI_Win_sync(MPI_Win win)
 {
-    const PublicCopyPtr copy = public_copy_of(win);
-    if (!copy)
+    const WindowPtr window = copied_window(win);
+    if (!window)
         return PMPI_Win_sync(win);
-    // MPICH takes this call under a lock alone, and the owner may not lock.
-    const int error = copy->publish();
-    std::atomic_thread_fence(std::memory_order_seq_cst);
-    return refuse(win, first_error(error, copy->collect()));
+    const int error = window->publish();
+    move_mpi_on();
+    return refuse(win, first_error(error, window->collect()));
 }
 int MPI_Win_lock(int type, int rank, int assert, MPI_Win win)
 {
@@ -395,26 +457,23 @@ int MPI_Win_lock(int type, int rank, int assert, MPI_Win win)
 }
 int MPI_Win_lock_all(int assert, MPI_Win win) { return lock<PMPI_Win_lock_all>(win, assert, win); }
 int MPI_Win_complete(MPI_Win win) { return synchronize<PMPI_Win_complete>(win, any_target, win); }
-int MPI_Win_unlock(int rank, MPI_Win win)
-{
-    return synchronize<PMPI_Win_unlock>(win, rank, rank, win);
-}
-int MPI_Win_unlock_all(MPI_Win win)
-{
-    return synchronize<PMPI_Win_unlock_all>(win, any_target, win);
-}
+int MPI_Win_unlock(int rank, MPI_Win win) { return unlock<PMPI_Win_unlock>(win, rank, rank, win); }
+int MPI_Win_unlock_all(MPI_Win win) { return unlock<PMPI_Win_unlock_all>(win, any_target, win); }
 int MPI_Win_flush(int rank, MPI_Win win)
 {
-    return synchronize<PMPI_Win_flush>(win, rank, rank, win);
+    return flush_window<PMPI_Win_flush>(win, rank, rank, win);
 }
-int MPI_Win_flush_all(MPI_Win win) { return synchronize<PMPI_Win_flush_all>(win, any_target, win); }
+int MPI_Win_flush_all(MPI_Win win)
+{
+    return flush_window<PMPI_Win_flush_all>(win, any_target, win);
+}
 int MPI_Win_flush_local(int rank, MPI_Win win)
 {
-    return synchronize<PMPI_Win_flush_local>(win, rank, rank, win);
+    return flush_window<PMPI_Win_flush_local>(win, rank, rank, win);
 }
 int MPI_Win_flush_local_all(MPI_Win win)
 {
-    return synchronize<PMPI_Win_flush_local_all>(win, any_target, win);
+    return flush_window<PMPI_Win_flush_local_all>(win, any_target, win);
 }
 int MPI_Win_free(MPI_Win *win) { return free_window(win); }
 }

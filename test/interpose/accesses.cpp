@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * One-sided operations from and into device memory, on windows in host memory: every operation,
- * with every synchronization that ends it.
+ * with every synchronization that ends it; and threads that flush the same window.
  */
 #include "device_test.hpp"
 
+#include <chrono>
 #include <functional>
+#include <thread>
 
 using namespace device_test;
 
@@ -209,6 +211,79 @@ static void single_elements()
     check(found == 18 + left(), "Compare_and_swap leaves " + std::to_string(found));
 }
 
+/* MPI's operators take pairs with their gaps. */
+static void pairs()
+{
+    struct Pair {
+        double value;
+        int index;
+    };
+    const int n = 700;
+    const size_t bytes = n * sizeof(Pair);
+    const gpu::Memory origin(own_device(), bytes), result(own_device(), bytes);
+    std::vector<Pair> all(n);
+    for (int i = 0; i < n; ++i)
+        all[static_cast<size_t>(i)] = {i % 2 ? rank + 0.5 : -1.0, i};
+    origin.write(0, all.data(), bytes);
+    void *base = nullptr;
+    MPI_Win win;
+    MPI_Win_allocate(static_cast<MPI_Aint>(bytes), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win);
+    for (int i = 0; i < n; ++i)
+        static_cast<Pair *>(base)[i] = {0, 1000 + rank};
+    MPI_Win_fence(0, win);
+    MPI_Accumulate(origin.at(), n, MPI_DOUBLE_INT, right(), 0, n, MPI_DOUBLE_INT, MPI_MAXLOC, win);
+    MPI_Win_fence(0, win);
+    MPI_Get_accumulate(nullptr, 0, MPI_DOUBLE_INT, result.at(), n, MPI_DOUBLE_INT, right(), 0, n,
+                       MPI_DOUBLE_INT, MPI_NO_OP, win);
+    MPI_Win_fence(0, win);
+    result.read(0, all.data(), bytes);
+    for (int i = 0; i < n; ++i) {
+        const Pair mine = static_cast<Pair *>(base)[i], theirs = all[static_cast<size_t>(i)];
+        check(mine.value == (i % 2 ? left() + 0.5 : 0) && mine.index == (i % 2 ? i : 1000 + rank),
+              "MPI_MAXLOC into a window");
+        check(theirs.value == (i % 2 ? rank + 0.5 : 0) &&
+                  theirs.index == (i % 2 ? i : 1000 + right()),
+              "pairs fetched from a window");
+    }
+    MPI_Win_free(&win);
+}
+
+/* What one thread fetched may come in by another thread's flush: its own waits for that. */
+static void threads()
+{
+    using namespace std::chrono_literals;
+    const int n = 300, turns = 60, parts = 3;
+    Window window(parts * n, rank);
+    std::vector<int> wrong(parts, 0);
+    const auto work = [&](int part) {
+        const Layout layout = strided(n);
+        Buffer result(gpu::Kind::device, layout);
+        for (int turn = 0; turn < turns; ++turn) {
+            result.fill(90);
+            MPI_Get(result.at(), 1, layout.type, right(), part * n, n, MPI_DOUBLE, window.win);
+            std::this_thread::sleep_for(100us); /* for another's flush to take it along */
+            MPI_Win_flush(right(), window.win);
+            for (int i = 0; i < n; ++i)
+                result.put(i, Buffer::value(right(), part * n + i));
+            wrong[static_cast<size_t>(part)] += !result.holds();
+        }
+    };
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_lock_all(0, window.win);
+    gpu::Machine::get().configure("delay_us=300"); /* unpacking takes a while */
+    std::vector<std::thread> all;
+    for (int part = 0; part < parts; ++part)
+        all.emplace_back(work, part);
+    for (std::thread &each : all)
+        each.join();
+    gpu::Machine::get().reset();
+    MPI_Win_unlock_all(window.win);
+    for (const int each : wrong)
+        check(each == 0, std::to_string(each) + " of " + std::to_string(turns) +
+                             " results of a thread had not come when its flush returned");
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 int main(int argc, char **argv)
 {
     return run(argc, argv, [] {
@@ -222,5 +297,10 @@ int main(int argc, char **argv)
                 }
             }
         single_elements();
+        pairs();
+        int level = 0;
+        MPI_Query_thread(&level);
+        if (level == MPI_THREAD_MULTIPLE)
+            threads();
     });
 }

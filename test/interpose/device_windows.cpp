@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Windows in device memory, for which the MPI has a public copy in host memory: random epochs that
- * store, put, get and accumulate; the attributes; what is refused; a device that fails. Bytes have
- * few values, so changed ones and others lie close. A failure prints its seed, which an argument
- * gives again.
+ * store, put, get and accumulate; windows that are locked by others alone; the attributes; a device
+ * that fails. Bytes have few values, so changed ones and others lie close. A failure prints its
+ * seed, which an argument gives again.
  */
 #include "device_test.hpp"
 
@@ -64,7 +64,7 @@ struct Step {
  * (docs/notes/state.md). */
 static const int gets_beside_adds = 1 << 20;
 
-enum class By { fence, hinted_fence, post, count };
+enum class By { fence, hinted_fence, post, lock_all, locks, count };
 
 static Bytes some_bytes(std::mt19937 &random, int n)
 {
@@ -121,9 +121,29 @@ static void begin(By by, const DeviceWindow &window, MPI_Group all)
     if (by == By::post) {
         MPI_Win_post(all, 0, window.win);
         MPI_Win_start(all, 0, window.win);
+    } else if (by == By::lock_all || by == By::locks) {
+        if (by == By::lock_all)
+            MPI_Win_lock_all(0, window.win);
+        for (int i = 0; by == By::locks && i < size; ++i)
+            MPI_Win_lock(MPI_LOCK_SHARED, i, 0, window.win);
+        MPI_Barrier(MPI_COMM_WORLD);
     } else {
         MPI_Win_fence(by == By::hinted_fence ? MPI_MODE_NOPRECEDE : 0, window.win);
     }
+}
+
+/* A barrier by messages. */
+static void meet_by_messages()
+{
+    std::vector<MPI_Request> requests;
+    for (int i = 0; i < size; ++i) {
+        MPI_Request request;
+        MPI_Irecv(nullptr, 0, MPI_INT, i, 1, MPI_COMM_WORLD, &request);
+        requests.push_back(request);
+        MPI_Isend(nullptr, 0, MPI_INT, i, 1, MPI_COMM_WORLD, &request);
+        requests.push_back(request);
+    }
+    MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
 }
 
 static void end(By by, const DeviceWindow &window)
@@ -135,6 +155,13 @@ static void end(By by, const DeviceWindow &window)
             MPI_Win_test(window.win, &flag);
         if (!flag)
             MPI_Win_wait(window.win);
+    } else if (by == By::lock_all) {
+        MPI_Win_unlock_all(window.win);
+        MPI_Barrier(MPI_COMM_WORLD);
+    } else if (by == By::locks) {
+        for (int i = 0; i < size; ++i)
+            MPI_Win_unlock(i, window.win);
+        meet_by_messages();
     } else {
         MPI_Win_fence(by == By::hinted_fence ? MPI_MODE_NOSUCCEED : 0, window.win);
     }
@@ -145,8 +172,10 @@ static void take(const Step &step, const DeviceWindow &window, std::vector<gpu::
     const int n = static_cast<int>(step.bytes.size());
     if (step.what == Step::store && step.owner == rank)
         window.store(step.at, step.bytes);
-    else if (step.what == Step::get && step.owner == rank)
+    else if (step.what == Step::get && step.owner == rank) {
+        window.store(step.at, step.bytes); /* older than what is fetched */
         MPI_Get(window.base + step.at, n, MPI_BYTE, step.other, step.at, n, MPI_BYTE, window.win);
+    }
     if ((step.what != Step::put && step.what != Step::add) || step.other != rank)
         return;
     origins.emplace_back(gpu::Place{gpu::Kind::device, 0}, step.bytes.size());
@@ -213,11 +242,6 @@ static void attributes()
 
 static void refused()
 {
-    const DeviceWindow window(80, 0);
-    check(class_of(MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, window.win)) == MPI_ERR_OTHER,
-          "MPI_Win_lock is not refused");
-    check(class_of(MPI_Win_lock_all(0, window.win)) == MPI_ERR_OTHER,
-          "MPI_Win_lock_all is not refused");
     const gpu::Memory memory({gpu::Kind::device, 0}, 8);
     MPI_Win win;
     MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win);
@@ -227,7 +251,7 @@ static void refused()
     MPI_Win_free(&win);
 }
 
-/* Who has no device memory may lock: MPI_Win_sync of the owner makes the copies equal. */
+/* Rank 0 locks windows whose owners do not. */
 static void locked_by_another()
 {
     const int n = 200;
@@ -236,13 +260,8 @@ static void locked_by_another()
     Bytes got(n);
     MPI_Win win;
     MPI_Win_create(memory.at(), rank ? n : 0, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
-    const auto meet = [&] {
-        if (rank)
-            MPI_Win_sync(win);
-        MPI_Barrier(MPI_COMM_WORLD);
-    };
     memory.write(0, stored.data(), n);
-    meet();
+    MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 0) {
         MPI_Win_lock(MPI_LOCK_SHARED, 1, 0, win);
         MPI_Get(got.data(), n, MPI_BYTE, 1, 0, n, MPI_BYTE, win);
@@ -251,15 +270,83 @@ static void locked_by_another()
         MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, win);
         MPI_Put(put.data(), n / 2, MPI_BYTE, 1, 0, n / 2, MPI_BYTE, win);
         MPI_Win_unlock(1, win);
-    }
-    MPI_Barrier(MPI_COMM_WORLD);
-    meet();
-    memory.read(0, got.data(), n);
-    Bytes expected = stored;
-    if (rank == 1)
+        MPI_Send(nullptr, 0, MPI_INT, 1, 0, MPI_COMM_WORLD);
+    } else if (rank == 1) {
+        MPI_Recv(nullptr, 0, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        Bytes expected = stored;
         std::copy(put.begin(), put.end(), expected.begin());
-    check(got == expected, "MPI_Win_sync of the owner");
+        memory.read(0, got.data(), n);
+        check(got == expected, "MPI_Put under a lock");
+    }
     MPI_Win_free(&win);
+}
+
+/* The stores before a fence are public behind it, also where no fences' epoch follows. */
+static void locked_behind_fences()
+{
+    const int n = 200;
+    const gpu::Memory memory({gpu::Kind::device, 0}, n);
+    const Bytes stored(n, 6);
+    Bytes got(n);
+    MPI_Win win;
+    MPI_Win_create(memory.at(), rank ? n : 0, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    MPI_Win_fence(0, win);
+    memory.write(0, stored.data(), n);
+    MPI_Win_fence(MPI_MODE_NOSUCCEED, win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) {
+        MPI_Win_lock(MPI_LOCK_SHARED, 1, 0, win);
+        MPI_Get(got.data(), n, MPI_BYTE, 1, 0, n, MPI_BYTE, win);
+        MPI_Win_unlock(1, win);
+        check(got == stored, "MPI_Get under a lock, behind fences");
+    }
+    MPI_Win_free(&win);
+}
+
+/* An owner that calls MPI_Win_sync alone sees what comes; so does one that waits for a request. */
+static void awaited()
+{
+    const int n = 20000, next = (rank + 1) % size;
+    const DeviceWindow window(2 * n, 0);
+    const Bytes put(n, static_cast<unsigned char>(1 + rank)), old(n, 99);
+    const unsigned char other = static_cast<unsigned char>(1 + (rank + size - 1) % size);
+    window.store(0, old);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_lock_all(0, window.win);
+    MPI_Request request;
+    MPI_Rput(put.data(), n, MPI_BYTE, next, 0, n, MPI_BYTE, window.win, &request);
+    const double begin = MPI_Wtime();
+    while (window.load(n) != Bytes(n, other) && MPI_Wtime() < begin + 20)
+        MPI_Win_sync(window.win);
+    check(window.load(n) == Bytes(n, other), "MPI_Win_sync does not show what others put");
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Barrier(MPI_COMM_WORLD);
+    window.store(n, old);
+    MPI_Rget(window.base + n, n, MPI_BYTE, next, 0, n, MPI_BYTE, window.win, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    Bytes both(n, other);
+    both.insert(both.end(), put.begin(), put.end());
+    check(window.load(2 * n) == both, "MPI_Rget into the own window");
+    MPI_Win_unlock_all(window.win);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* MPI_Win_free waits for the others, and shows what they put. */
+static void freed()
+{
+    const int n = 200;
+    const gpu::Memory memory({gpu::Kind::device, 0}, n);
+    const Bytes put(n, 7);
+    Bytes got(n);
+    MPI_Win win;
+    MPI_Win_create(memory.at(), n, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    const int next = (rank + 1) % size;
+    MPI_Win_lock(MPI_LOCK_SHARED, next, 0, win);
+    MPI_Put(put.data(), n, MPI_BYTE, next, 0, n, MPI_BYTE, win);
+    MPI_Win_unlock(next, win);
+    MPI_Win_free(&win);
+    memory.read(0, got.data(), n);
+    check(got == put, "MPI_Win_free behind MPI_Put");
 }
 
 /* A fence of a failing device is an error and ends; the next one makes good what it missed. */
@@ -300,6 +387,9 @@ int main(int argc, char **argv)
         attributes();
         refused();
         locked_by_another();
+        locked_behind_fences();
+        awaited();
+        freed();
         if (gpu::Machine::get().is_simulated())
             failing_device();
     });
