@@ -14,6 +14,9 @@ data were checked before it was timed. "Explicit" is cudaMemcpyAsync, between GP
 a kernel of the GPU that reads or writes the other memory. "Managed" is cudaMallocManaged's memory: by demand the one
 that wants the data touches every page, the host by one thread; by prefetch somebody calls cudaMemPrefetchAsync.
 
+"Gaps" are every other double of a buffer on each of two GPUs; their bytes do not count the gaps. "Read" and "write" are
+one kernel on one of them, "packed and read" a kernel that packs at the source and one that reads the packed data.
+
 Explicit copies and zero-copy are timed on the GPU, by events, behind a kernel that waits until all is queued. Up to
 1 MiB four follow each other, and the time is divided by four. Copies of pageable memory and of managed memory are timed
 by the clock: from the call to the end of a wait for the stream. Two directions at once begin and end by events between

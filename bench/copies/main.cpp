@@ -45,14 +45,14 @@ int count_gpus()
 int run(int argc, char **argv)
 {
     Limits limits;
-    std::vector<std::string> only{"host", "pairs", "calls", "graphs"};
+    const std::vector<std::string> all{"host", "pairs", "gaps", "calls", "graphs"};
+    std::vector<std::string> only = all;
     CLI::App app(
         "Measures copies between the memories of a machine, and what CUDA's calls cost. Writes "
         "a line of JSON for each result.\n",
         "copies");
     app.footer("\nExit status: 0 measured, 2 something failed (wrong data included).");
-    app.add_option("--only", only, "Measure these parts alone")
-        ->check(CLI::IsMember({"host", "pairs", "calls", "graphs"}));
+    app.add_option("--only", only, "Measure these parts alone")->check(CLI::IsMember(all));
     app.add_option("--most", limits.most, "No copies of more bytes (default 268435456)")
         ->check(CLI::Range(int64_t{least_bytes}, int64_t{256} << 20));
     app.add_option("--seconds", limits.seconds, "For the samples of each length (default 0.1)")
@@ -69,6 +69,7 @@ int run(int argc, char **argv)
     const std::pair<const char *, std::function<void()>> parts[] = {
         {"host", [&] { measure_host(gpus, limits); }},
         {"pairs", [&] { measure_pairs(gpus, limits); }},
+        {"gaps", [&] { measure_gaps(gpus, limits); }},
         {"calls", [] { measure_calls(); }},
         {"graphs", [&] { measure_graphs(limits); }},
     };

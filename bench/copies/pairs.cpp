@@ -93,7 +93,26 @@ bool allows_access(const Pair &pair)
     return there && back;
 }
 
+// GPU `from` may reach into the memory of GPU `to` from now on.
+void let_reach(int from, int to)
+{
+    const OnGpu current(from);
+    const cudaError_t error = cudaDeviceEnablePeerAccess(to, 0);
+    if (error != cudaErrorPeerAccessAlreadyEnabled)
+        BENCH_CUDA(error);
+    cudaGetLastError(); // which remembers that it was there already
+}
+
 } // namespace
+
+bool let_access(int one, int other)
+{
+    if (!allows_access({one, other}))
+        return false;
+    let_reach(one, other);
+    let_reach(other, one);
+    return true;
+}
 
 void measure_pairs(int gpus, const Limits &limits)
 {
@@ -120,8 +139,7 @@ void measure_pairs(int gpus, const Limits &limits)
                      " have no access to each other's memory.");
             continue;
         }
-        const OnGpu current(pair.from);
-        BENCH_CUDA(cudaDeviceEnablePeerAccess(pair.to, 0));
+        let_reach(pair.from, pair.to);
     }
     for (const Pair &pair : pairs)
         if (allows_access(pair)) {

@@ -19,6 +19,11 @@ void measure_host(int gpus, const Limits &limits);
 // Between every ordered pair of GPUs, and on each of them.
 void measure_pairs(int gpus, const Limits &limits);
 
+// Lets two GPUs reach into each other's memory; false: they cannot.
+bool let_access(int one, int other);
+// Data with gaps between the first two GPUs.
+void measure_gaps(int gpus, Limits limits);
+
 // Calls of CUDA's by 1 to 8 threads, and graphs of kernels, on the first GPU.
 void measure_calls();
 void measure_graphs(const Limits &limits);
