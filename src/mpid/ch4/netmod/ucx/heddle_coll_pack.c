@@ -13,9 +13,9 @@
 #if MPIR_TYPEREP_SENDS_DEVICE
 
 #define SECTOR 32
-/* What packing must save the links. On two H100s it costs as long as 6 MiB take over the link, and
+/* What packing must save the links. On two H100s it costs as long as 3 MiB take over the link, and
  * a device's own memory is some six times as fast as that. */
-#define LEAST_SAVED (INT64_C(6) << 20)
+#define LEAST_SAVED (INT64_C(3) << 20)
 #define MEMORY_BY_LINK 6
 
 /* Bytes of the sectors in which blocks lie; the same as they have where they are dense. */
