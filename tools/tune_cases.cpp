@@ -102,7 +102,7 @@ Layout layout_of(Pattern pattern, Path path, int64_t bytes, int64_t block, int64
         return strided(bytes, block,
                        spread ? spread * block : std::max(2 * block, near_stride_bytes));
     case Pattern::near:
-        return strided(bytes, block, (spread ? spread : 3) * block);
+        return strided(bytes, block, (spread ? spread : gpu::model::near_spread) * block);
     case Pattern::odd:
         return strided(bytes, block, spread ? spread * block : sparse_stride(block));
     case Pattern::records:
@@ -137,7 +137,7 @@ std::vector<GridPlan> grid_plans(bool quick, int64_t most_bytes)
     const Numbers strided =
         pick({8, 32, 128, 512, 2 * Ki, 32 * Ki},
              {8, 16, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, Ki, 2 * Ki, 8 * Ki, 64 * Ki});
-    const Numbers near = pick({8, 32, 128}, {8, 16, 32, 64, 128});
+    const Numbers near = pick({8, 32, 128}, {8, 16, 32, 64, 128, 168});
     const Numbers words = pick({4, 60, 412, 4004}, {4, 28, 60, 108, 204, 412, 1004, 4004, 20004});
     const Numbers odd = pick({9, 37, 301, 3001}, {5, 9, 21, 37, 75, 151, 301, 601, 3001, 20001});
     const Numbers records = pick({9, 37, 301}, {3, 5, 9, 21, 37, 75, 151, 301, 601, 1001});

@@ -429,6 +429,7 @@ void patterns_are_told_apart()
     is(24, 72, true, Pattern::near);
     is(24, 504, true, Pattern::near);
     is(24, 512, true, Pattern::strided);
+    is(384, 504, true, Pattern::strided);
     is(24, 72, false, Pattern::strided);
     is(12, 72, true, Pattern::words);
 }

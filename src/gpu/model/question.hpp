@@ -14,7 +14,7 @@ namespace heddle::gpu::model {
 enum class Pattern : uint8_t {
     dense,
     strided,    // blocks at constant strides, in words of eight bytes and more
-    near,       // the same in host memory, at strides of less than near_stride_bytes
+    near,       // short ones in host memory, at strides of less than near_stride_bytes
     words,      // the same, in words of four bytes
     odd,        // the same, in shorter words
     records,    // short records in a row, at poor alignment
@@ -25,7 +25,8 @@ enum class Pattern : uint8_t {
 inline constexpr const char *pattern_names[] = {"dense", "strided", "near", "words",
                                                 "odd",   "records", "runs", "transposed"};
 // Over the link to the host a kernel reads near blocks in fewer pieces than there are blocks.
-inline constexpr int64_t near_stride_bytes = 512;
+// Their tables are of blocks that begin `near_spread` lengths apart.
+inline constexpr int64_t near_stride_bytes = 512, near_spread = 3;
 static_assert(std::size(pattern_names) == static_cast<size_t>(Pattern::count));
 
 // Which way the data go. "Host" is pinned memory.

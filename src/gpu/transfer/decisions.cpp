@@ -138,7 +138,8 @@ Pattern pattern_of(const Move &m, const Work &work, const Side &side, Path path)
         return Pattern::runs;
     if (side.word < 8)
         return side.word < 4 ? Pattern::odd : Pattern::words;
-    const bool is_near = std::abs(side.dim[0].stride) < model::near_stride_bytes;
+    const bool is_near = std::abs(side.dim[0].stride) < model::near_stride_bytes &&
+                         model::near_spread * side.block <= model::near_stride_bytes;
     return is_near && is_of_host_layout(path) ? Pattern::near : Pattern::strided;
 }
 

@@ -10,6 +10,7 @@
  */
 #include "direct_test.hpp"
 
+#include <cmath>
 #include <functional>
 #include <numeric>
 
@@ -407,6 +408,9 @@ void counts_calls()
         MPI_Allreduce(one.at(), sum.at(), n, MPI_DOUBLE, MPI_SUM, g.comm);
         MPI_Reduce(one.at(), sum.at(), n, MPI_DOUBLE, MPI_SUM, 0, g.comm);
     });
+    Buffer moving(gpu::Kind::managed, layout);
+    expects_way(true, 1, "managed memory",
+                [&] { MPI_Bcast(moving.at(), n, MPI_DOUBLE, 0, g.comm); });
     expects_way(false, 0, "host memory", [&] { MPI_Bcast(host.at(), n, MPI_DOUBLE, 0, g.comm); });
     expects_way(false, 0, "nothing", [&] {
         MPI_Bcast(one.at(), 0, MPI_DOUBLE, 0, g.comm);
@@ -422,6 +426,57 @@ template <class Body> void expects_packed(int calls, const std::string &what, Bo
     const int64_t packed = counted("collectives_packed") - before;
     check(packed == (expects_direct() ? calls : 0),
           what + ": " + std::to_string(packed) + " calls packed first");
+}
+
+/* Gaps are seen between instances, too, and there are none where these fill each other's. */
+void packed_instances(const Group &g, int n)
+{
+    const int side = static_cast<int>(std::sqrt(n));
+    const Layout gaps = strided(n), dense = contiguous(side * side);
+    MPI_Datatype field, column, columns;
+    MPI_Type_create_resized(MPI_DOUBLE, 0, 3 * sizeof(double), &field);
+    MPI_Type_vector(side, 1, side, MPI_DOUBLE, &column);
+    MPI_Type_create_resized(column, 0, sizeof(double), &columns);
+    MPI_Type_commit(&field);
+    MPI_Type_commit(&columns);
+    const auto sends = [&](const Layout &layout, MPI_Datatype type, int count, int packed) {
+        Buffer same(gpu::Kind::device, layout);
+        same.fill(g.rank);
+        expects_packed(g.rank == 0 ? packed : 0, std::string("instances, ") + layout.name,
+                       [&] { MPI_Bcast(same.at(), count, type, 0, g.comm); });
+        same.expect(0, 0, layout.elements());
+        same.verify("Bcast of instances");
+    };
+    sends(gaps, field, n, 1);
+    sends(dense, columns, side, 0);
+    MPI_Type_free(&field);
+    MPI_Type_free(&column);
+    MPI_Type_free(&columns);
+}
+
+/* Rank 1 exchanges nothing. */
+void nothing_in_place(const Group &g, int n)
+{
+    const Layout layout = contiguous(n);
+    Buffer all(gpu::Kind::device, layout, g.size);
+    std::vector<int> counts(static_cast<size_t>(g.size), g.rank == 1 ? 0 : 1),
+        places(counts.size());
+    std::iota(places.begin(), places.end(), 0);
+    counts[1] = 0;
+    const auto expect = [&](int mine, int theirs) {
+        for (int r = 0; r < g.size; ++r)
+            if (g.rank != 1 && r != 1)
+                all.expect(mine * g.rank + theirs * r, int64_t{n} * r, int64_t{n} * (r + 1));
+    };
+    all.fill(7);
+    expect(100, 1);
+    all.store();
+    expects_way(true, 1, "MPI_Alltoallv in place, nothing from one", [&] {
+        MPI_Alltoallv(MPI_IN_PLACE, nullptr, nullptr, MPI_DATATYPE_NULL, all.at(), counts.data(),
+                      places.data(), layout.type, g.comm);
+    });
+    expect(1, 100);
+    all.verify("MPI_Alltoallv in place, nothing from one");
 }
 
 /* Types of many blocks, and long data with gaps, are packed before others read them. */
@@ -455,6 +510,8 @@ void packed_first()
                 same.expect(0, 0, d->n);
                 same.verify("Bcast, " + d->what);
             });
+        packed_instances(g, n);
+        nothing_in_place(g, 1000);
     }
 }
 
@@ -522,6 +579,43 @@ void beside_nonblocking()
 
 /* ---- failures -------------------------------------------------------------------------------- */
 
+void check_failing(int who, const char *how, int error, Buffer &all, const std::string &what)
+{
+    check(rank != who || error, what + ": no error where the device fails: " + how);
+    if (!error)
+        all.verify(what + " beside a failing device");
+}
+
+/* What is packed before others read it. */
+void packed_beside_failing(const Group &g, int who, const char *how, const Layout &packed,
+                           Buffer &all)
+{
+    const int n = static_cast<int>(packed.elements());
+    Buffer blocks(gpu::Kind::device, packed);
+    blocks.fill(g.rank);
+    int error = 0;
+    while_failing(who, how, [&] {
+        error = MPI_Allgather(blocks.at(), 1, packed.type, all.at(), n, MPI_DOUBLE, g.comm);
+    });
+    for (int r = 0; r < size; ++r)
+        all.expect(r, int64_t{n} * r, int64_t{n} * (r + 1));
+    check_failing(who, how, error, all, std::string("Allgather of ") + packed.name);
+}
+
+void in_place_beside_failing(const Group &g, int who, const char *how, int n, Buffer &all)
+{
+    int error = 0;
+    for (int r = 0; r < size; ++r)
+        all.expect(100 * g.rank + r, int64_t{n} * r, int64_t{n} * (r + 1));
+    all.store();
+    while_failing(who, how, [&] {
+        error = MPI_Alltoall(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all.at(), n, MPI_DOUBLE, g.comm);
+    });
+    for (int r = 0; r < size; ++r)
+        all.expect(100 * r + g.rank, int64_t{n} * r, int64_t{n} * (r + 1));
+    check_failing(who, how, error, all, "Alltoall in place");
+}
+
 /* Who is told nothing has the right data, and nobody waits for ever. */
 void failing_devices()
 {
@@ -531,21 +625,15 @@ void failing_devices()
         for (const char *how : broken)
             for (const int who : {0, size - 1}) {
                 const Group g(size);
-                const Layout layout = contiguous(n), many = indexed(n); /* these are packed first */
+                const Layout layout = contiguous(n);
                 Buffer one(gpu::Kind::device, layout), sum(gpu::Kind::device, layout),
-                    all(gpu::Kind::device, layout, size), blocks(gpu::Kind::device, many);
+                    all(gpu::Kind::device, layout, size);
                 one.fill(g.rank);
-                blocks.fill(g.rank);
                 MPI_Comm_set_errhandler(g.comm, MPI_ERRORS_RETURN);
-                int errors[4] = {};
-                while_failing(who, how, [&] {
-                    errors[3] =
-                        MPI_Allgather(blocks.at(), 1, many.type, all.at(), n, MPI_DOUBLE, g.comm);
-                });
-                for (int r = 0; r < size; ++r)
-                    all.expect(r, int64_t{n} * r, int64_t{n} * (r + 1));
-                if (!errors[3])
-                    all.verify("Allgather of many blocks beside a failing device");
+                int errors[3] = {};
+                for (const Layout &packed : {indexed(n), strided(n)})
+                    packed_beside_failing(g, who, how, packed, all);
+                in_place_beside_failing(g, who, how, n, all);
                 while_failing(who, how, [&] {
                     errors[0] =
                         MPI_Allgather(one.at(), 1, layout.type, all.at(), 1, layout.type, g.comm);
@@ -553,7 +641,7 @@ void failing_devices()
                     errors[2] =
                         MPI_Allreduce(MPI_IN_PLACE, one.at(), n, MPI_DOUBLE, MPI_SUM, g.comm);
                 });
-                check(rank != who || (errors[0] && errors[1] && errors[2] && errors[3]),
+                check(rank != who || (errors[0] && errors[1] && errors[2]),
                       std::string("no error where the device fails: ") + how);
                 for (int r = 0; r < size; ++r)
                     all.expect(r, int64_t{n} * r, int64_t{n} * (r + 1));

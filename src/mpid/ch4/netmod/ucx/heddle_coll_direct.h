@@ -248,7 +248,8 @@ int MPIDI_UCX_coll_side(const struct MPIDI_UCX_coll_call *call, int rank,
  */
 
 struct MPIDI_UCX_packed {
-    char *scratch; /* null: nothing is packed */
+    bool is_packed;
+    heddle_piece piece; /* that it is packed into */
     struct MPIDI_UCX_data data[MPIDI_UCX_COLL_MOST];
 };
 /* Begins to pack the `n` blocks that this member sends, where that is worthwhile, or `always`.

@@ -166,17 +166,39 @@ static void tell_packed(struct MPIDI_UCX_coll_call *call)
     MPIDI_UCX_coll_told(call);
 }
 
+static bool sends_to_others(const struct exchange *x)
+{
+    for (int rank = 0; rank < x->call.comm->local_size; rank++)
+        if (rank != x->call.comm->rank && MPIDI_UCX_data_bytes(&x->send[rank]) > 0)
+            return true;
+    return false;
+}
+
+/* False: what it sends is not packed. */
+static bool packs(struct exchange *x, bool always)
+{
+    struct heddle_request *work = NULL;
+    if (!MPIDI_UCX_coll_pack(&x->call, x->send, x->blocks, always, &x->packed, &work))
+        return false;
+    MPIDI_UCX_coll_await_work(&x->call, HEDDLE_SUCCESS, work, tell_packed);
+    return true;
+}
+
 static void tell(struct MPIDI_UCX_coll_call *call)
 {
     struct exchange *x = of(call);
-    struct heddle_request *work = NULL;
-    if (MPIDI_UCX_coll_pack(call, x->send, x->blocks, x->must_pack, &x->packed, &work)) {
-        MPIDI_UCX_coll_await_work(call, HEDDLE_SUCCESS, work, tell_packed);
+    uint32_t *why_not = &call->own->why_not;
+    if (packs(x, x->must_pack))
         return;
-    }
-    if (x->must_pack && call->own->why_not == MPIDI_UCX_COLL_CAN)
-        call->own->why_not = MPIDI_UCX_COLL_IN_PLACE;
+    if (x->must_pack && *why_not == MPIDI_UCX_COLL_CAN && sends_to_others(x))
+        *why_not = MPIDI_UCX_COLL_IN_PLACE;
     MPIDI_UCX_coll_tell(call, x->send, x->blocks);
+    if (*why_not == MPIDI_UCX_COLL_CLOSED) {
+        *why_not = MPIDI_UCX_COLL_CAN;
+        if (packs(x, true))
+            return;
+        *why_not = MPIDI_UCX_COLL_CLOSED;
+    }
     MPIDI_UCX_coll_told(call);
 }
 
@@ -215,7 +237,7 @@ static struct exchange *begin(struct MPIDI_UCX_coll_call what, const struct MPIR
     x->blocks = 0;
     x->pulls.n = 0;
     x->must_pack = false;
-    x->packed.scratch = NULL;
+    x->packed.is_packed = false;
     return x;
 }
 
