@@ -107,8 +107,8 @@ public:
     int publish() { return copy_ ? copy_->publish() : int{MPI_SUCCESS}; }
     int collect() { return copy_ ? copy_->collect() : int{MPI_SUCCESS}; }
 
-    // Whether others may lock it now: until the owner shows that they use fences or groups
-    // (MPI_Win_post, MPI_Win_start), and once it locks.
+    // Whether others may lock it now: until the owner shows that they use fences or groups (a fence
+    // without MPI_MODE_NOSUCCEED, MPI_Win_post), behind the last fence, and once the owner locks.
     bool has_locks() const { return has_locks_; }
     bool may_be_locked() const { return may_be_locked_.load(); }
     void set_may_be_locked(bool may_be);

@@ -62,13 +62,13 @@ WindowPtr copied_window(MPI_Win win)
     return window && window->public_copy() ? window : nullptr;
 }
 
-// Fences and groups: nobody locks this window meanwhile. Publishes what the owner stored, where
-// there may be anything.
-int begin_active(MPI_Win win, bool publishes)
+// Fences and MPI_Win_post say whether others may lock this window next. Publishes what the owner
+// stored, where there may be anything.
+int expose(MPI_Win win, bool may_be_locked, bool publishes)
 {
     const WindowPtr window = copied_window(win);
     if (window)
-        window->set_may_be_locked(false);
+        window->set_may_be_locked(may_be_locked);
     return window && publishes ? window->publish() : int{MPI_SUCCESS};
 }
 
@@ -412,20 +412,21 @@ int MPI_Win_fence(int promised, MPI_Win win)
     flush();
     // What MPI_MODE_NOSUCCEED rules out is fences' epochs: locks may follow.
     const WindowPtr window = copied_window(win);
-    const bool may_be_read = window && (!(promised & MPI_MODE_NOSUCCEED) || window->has_locks());
-    const int error = begin_active(win, may_be_read && !(promised & MPI_MODE_NOSTORE));
+    const bool is_last = (promised & MPI_MODE_NOSUCCEED) != 0;
+    const bool may_be_locked = is_last && window && window->has_locks();
+    const bool may_be_read = !is_last || may_be_locked;
+    const int error = expose(win, may_be_locked, may_be_read && !(promised & MPI_MODE_NOSTORE));
     return synchronize_after<PMPI_Win_fence>(error, win, any_target, promised, win);
 }
 int MPI_Win_post(MPI_Group group, int promised, MPI_Win win)
 {
     flush();
-    const int error = begin_active(win, (promised & MPI_MODE_NOSTORE) == 0);
+    const int error = expose(win, false, (promised & MPI_MODE_NOSTORE) == 0);
     const int result = PMPI_Win_post(group, promised, win);
     return result == MPI_SUCCESS ? refuse(win, error) : result;
 }
 int MPI_Win_start(MPI_Group group, int promised, MPI_Win win)
 {
-    begin_active(win, false);
     flush();
     return PMPI_Win_start(group, promised, win);
 }

@@ -281,12 +281,13 @@ static void locked_by_another()
     MPI_Win_free(&win);
 }
 
-/* The stores before a fence are public behind it, also where no fences' epoch follows. */
+/* The stores before a fence are public behind it, also where no fences' epoch follows; and what
+ * another puts then is seen by an owner who never locks. */
 static void locked_behind_fences()
 {
     const int n = 200;
     const gpu::Memory memory({gpu::Kind::device, 0}, n);
-    const Bytes stored(n, 6);
+    const Bytes stored(n, 6), put(n, 8);
     Bytes got(n);
     MPI_Win win;
     MPI_Win_create(memory.at(), rank ? n : 0, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
@@ -299,6 +300,14 @@ static void locked_behind_fences()
         MPI_Get(got.data(), n, MPI_BYTE, 1, 0, n, MPI_BYTE, win);
         MPI_Win_unlock(1, win);
         check(got == stored, "MPI_Get under a lock, behind fences");
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, win);
+        MPI_Put(put.data(), n, MPI_BYTE, 1, 0, n, MPI_BYTE, win);
+        MPI_Win_unlock(1, win);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 1) {
+        memory.read(0, got.data(), n);
+        check(got == put, "MPI_Put under a lock, behind fences");
     }
     MPI_Win_free(&win);
 }
