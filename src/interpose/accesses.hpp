@@ -146,6 +146,6 @@ using WindowPtr = std::shared_ptr<Window>;
 WindowPtr find_window(MPI_Win win);
 WindowPtr known_window(MPI_Win win); // from now on
 void keep_window(MPI_Win win, WindowPtr window);
-void forget_window(MPI_Win win);
+WindowPtr take_window(MPI_Win win); // out of what is known; null as above
 
 } // namespace heddle::interpose

@@ -147,15 +147,18 @@ void move_mpi_on()
 int free_window(MPI_Win *win)
 {
     flush();
-    const MPI_Win freed = *win; // whose public copy is MPI's until the window is gone
-    const WindowPtr window = find_window(freed);
+    const MPI_Win freed = *win;
+    // Before MPI gives another thread's new window this handle. The public copy is MPI's until the
+    // window is gone.
+    const WindowPtr window = take_window(freed);
     if (!window)
         return PMPI_Win_free(win);
     const std::vector<AccessPtr> accesses = window->accesses_to(any_target);
     const int result = PMPI_Win_free(win);
-    if (result != MPI_SUCCESS)
+    if (result != MPI_SUCCESS) {
+        keep_window(freed, window);
         return result;
-    forget_window(freed);
+    }
     int error = window->take_error();
     for (const int each : {window->end(accesses), window->collect()})
         error = first_error(error, each);
