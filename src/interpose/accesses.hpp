@@ -113,8 +113,8 @@ public:
     bool may_be_locked() const { return may_be_locked_.load(); }
     void set_may_be_locked(bool may_be);
 
-    // By an act other than of this window's synchronization: the handler hears of the error, and
-    // so does the window's next call.
+    // By an act other than of this window's synchronization, or where an epoch has begun all the
+    // same: the handler hears of the error, and so does the window's next call.
     void fail_beside(int error);
     int take_error() { return error_.exchange(MPI_SUCCESS); }
 

@@ -72,11 +72,19 @@ int expose(MPI_Win win, bool may_be_locked, bool publishes)
     return window && publishes ? window->publish() : int{MPI_SUCCESS};
 }
 
-// Makes visible to the owner what MPI wrote.
+// Makes visible to the owner what MPI wrote, and tells of what failed before.
 int collect(MPI_Win win)
 {
     const WindowPtr window = find_window(win);
-    return window ? window->collect() : int{MPI_SUCCESS};
+    return window ? first_error(window->collect(), window->take_error()) : int{MPI_SUCCESS};
+}
+
+// In a call whose epoch has begun all the same: it succeeds, and the epoch's end tells.
+int fail_beside(const WindowPtr &window, int result, int error)
+{
+    if (window && result == MPI_SUCCESS && error != MPI_SUCCESS)
+        window->fail_beside(error);
+    return result;
 }
 
 // Calls that wait for operations under way, to one target or to all. `error` is of what the call
@@ -125,7 +133,8 @@ template <auto down, class... Arguments> int lock(MPI_Win win, Arguments... argu
     expect_locks(win);
     flush();
     const int result = down(arguments...);
-    return result == MPI_SUCCESS ? refuse(win, collect(win)) : result;
+    const WindowPtr window = result == MPI_SUCCESS ? copied_window(win) : nullptr;
+    return fail_beside(window, result, window ? window->collect() : int{MPI_SUCCESS});
 }
 template <auto down, class... Arguments> int unlock(MPI_Win win, int target, Arguments... arguments)
 {
@@ -425,8 +434,7 @@ int MPI_Win_post(MPI_Group group, int promised, MPI_Win win)
 {
     flush();
     const int error = expose(win, false, (promised & MPI_MODE_NOSTORE) == 0);
-    const int result = PMPI_Win_post(group, promised, win);
-    return result == MPI_SUCCESS ? refuse(win, error) : result;
+    return fail_beside(copied_window(win), PMPI_Win_post(group, promised, win), error);
 }
 int MPI_Win_start(MPI_Group group, int promised, MPI_Win win)
 {
@@ -453,7 +461,7 @@ int MPI_Win_sync(MPI_Win win)
         return PMPI_Win_sync(win);
     const int error = window->publish();
     move_mpi_on();
-    return refuse(win, first_error(error, window->collect()));
+    return refuse(win, first_error(error, collect(win)));
 }
 int MPI_Win_lock(int type, int rank, int assert, MPI_Win win)
 {

@@ -382,6 +382,46 @@ static void failing_device()
           "what a failing device did not publish is lost");
 }
 
+/* A lock is held though the owner's device fails, as an epoch of MPI_Win_post is exposed: their
+ * ends are the errors. */
+static void failing_beginnings()
+{
+    const DeviceWindow window(1000, 0);
+    const Bytes put(1000, 3);
+    MPI_Group all;
+    MPI_Comm_group(MPI_COMM_WORLD, &all);
+    if (rank == 1)
+        gpu::Machine::get().configure("reset fail=any:1+");
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) {
+        MPI_Win_lock(MPI_LOCK_SHARED, 1, 0, window.win);
+        MPI_Put(put.data(), 1000, MPI_BYTE, 1, 0, 1000, MPI_BYTE, window.win);
+        MPI_Win_unlock(1, window.win);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (const bool locks : {true, false}) {
+        const std::string what = locks ? "MPI_Win_lock_all" : "MPI_Win_post";
+        if (rank == 1)
+            gpu::Machine::get().configure("reset fail=any:1+");
+        check((locks ? MPI_Win_lock_all(0, window.win) : MPI_Win_post(all, 0, window.win)) ==
+                  MPI_SUCCESS,
+              "a failing device: " + what + " begins and fails");
+        gpu::Machine::get().configure("reset");
+        int ended = MPI_SUCCESS;
+        if (locks) {
+            ended = MPI_Win_unlock_all(window.win);
+        } else {
+            MPI_Win_start(all, 0, window.win);
+            const int complete = MPI_Win_complete(window.win), waited = MPI_Win_wait(window.win);
+            ended = complete != MPI_SUCCESS ? complete : waited;
+        }
+        check((ended != MPI_SUCCESS) == (rank == 1),
+              "a failing device: what ends " + what + " returns " + std::to_string(ended));
+    }
+    MPI_Group_free(&all);
+    check(rank != 1 || window.load(1000) == put, "what was put while a device failed is lost");
+}
+
 int main(int argc, char **argv)
 {
     return run(argc, argv, [=] {
@@ -400,6 +440,6 @@ int main(int argc, char **argv)
         awaited();
         freed();
         if (gpu::Machine::get().is_simulated())
-            failing_device();
+            failing_device(), failing_beginnings();
     });
 }
