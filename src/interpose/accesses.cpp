@@ -178,9 +178,12 @@ void publish_all()
     for_all_lockable([](Window &window) { return window.publish(); });
 }
 
-void collect_all()
+void collect_all() { collect_others(nullptr); }
+
+void collect_others(const Window *but)
 {
-    for_all_lockable([](Window &window) { return window.collect(); });
+    for_all_lockable(
+        [but](Window &window) { return &window == but ? int{MPI_SUCCESS} : window.collect(); });
 }
 
 } // namespace heddle::interpose

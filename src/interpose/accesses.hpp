@@ -142,6 +142,9 @@ private:
 
 using WindowPtr = std::shared_ptr<Window>;
 
+// A call of one window, which may wait for other processes, collects all others that may be locked.
+void collect_others(const Window *but);
+
 // Null where nothing is known of it.
 WindowPtr find_window(MPI_Win win);
 WindowPtr known_window(MPI_Win win); // from now on

@@ -23,6 +23,7 @@ template <auto down, class... Arguments> int flushed(Arguments... arguments)
 // For those that give a communicator up.
 template <auto down> int gone(MPI_Comm *comm)
 {
+    const CollectsAtEnd collects;
     flush();
     forget_communicator(*comm);
     forget_communicator_of_persistent(*comm);

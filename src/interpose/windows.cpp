@@ -40,6 +40,7 @@ bool has_locks(MPI_Info info)
 template <class Create> int create_window(void *base, MPI_Aint size, MPI_Info info, MPI_Comm comm,
                                           MPI_Win *win, Create create)
 {
+    const CollectsAtEnd collects;
     flush();
     if (!is_in_device_memory(base, size))
         return create(base);
@@ -72,10 +73,12 @@ int expose(MPI_Win win, bool may_be_locked, bool publishes)
     return window && publishes ? window->publish() : int{MPI_SUCCESS};
 }
 
-// Makes visible to the owner what MPI wrote, and tells of what failed before.
+// Behind a call that may wait: makes visible to the owner what MPI wrote, and tells of what failed
+// before.
 int collect(MPI_Win win)
 {
     const WindowPtr window = find_window(win);
+    collect_others(window.get());
     return window ? first_error(window->collect(), window->take_error()) : int{MPI_SUCCESS};
 }
 
@@ -94,11 +97,11 @@ int synchronize_after(int error, MPI_Win win, int target, Arguments... arguments
 {
     flush_packed();
     const WindowPtr window = find_window(win);
-    if (!window)
-        return down(arguments...);
-    const std::vector<AccessPtr> accesses = window->accesses_to(target);
+    const std::vector<AccessPtr> accesses =
+        window ? window->accesses_to(target) : std::vector<AccessPtr>{};
     const int result = down(arguments...);
-    if (result != MPI_SUCCESS)
+    collect_others(window.get());
+    if (!window || result != MPI_SUCCESS)
         return result;
     for (const int each : {window->end(accesses), window->collect(), window->take_error()})
         error = first_error(error, each);
@@ -133,7 +136,8 @@ template <auto down, class... Arguments> int lock(MPI_Win win, Arguments... argu
     expect_locks(win);
     flush();
     const int result = down(arguments...);
-    const WindowPtr window = result == MPI_SUCCESS ? copied_window(win) : nullptr;
+    const WindowPtr window = copied_window(win);
+    collect_others(window.get());
     return fail_beside(window, result, window ? window->collect() : int{MPI_SUCCESS});
 }
 template <auto down, class... Arguments> int unlock(MPI_Win win, int target, Arguments... arguments)
@@ -155,6 +159,7 @@ void move_mpi_on()
 // MPI_Win_free, behind which there is no window to tell of an error.
 int free_window(MPI_Win *win)
 {
+    const CollectsAtEnd collects;
     flush();
     const MPI_Win freed = *win;
     // Before MPI gives another thread's new window this handle. The public copy is MPI's until the
@@ -457,7 +462,7 @@ int MPI_Win_test(MPI_Win win, int *flag)
 int MPI_Win_sync(MPI_Win win)
 {
     const WindowPtr window = copied_window(win);
-    if (!window)
+    if (!window) // nor does it wait
         return PMPI_Win_sync(win);
     const int error = window->publish();
     move_mpi_on();

@@ -312,6 +312,33 @@ static void locked_behind_fences()
     MPI_Win_free(&win);
 }
 
+/* Calls that synchronize another window, in host memory, make stores public and show what others
+ * put, too. */
+static void locked_beside_another()
+{
+    const int n = 200;
+    const DeviceWindow window(n, 0);
+    const Bytes stored(n, 4), put(n, 5);
+    Bytes got(n);
+    int number = 0;
+    MPI_Win other;
+    MPI_Win_create(&number, sizeof number, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &other);
+    window.store(0, stored);
+    MPI_Win_fence(0, other);
+    if (rank == 0) {
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, window.win);
+        MPI_Get(got.data(), n, MPI_BYTE, 1, 0, n, MPI_BYTE, window.win);
+        MPI_Win_flush(1, window.win);
+        MPI_Put(put.data(), n, MPI_BYTE, 1, 0, n, MPI_BYTE, window.win);
+        MPI_Win_unlock(1, window.win);
+        check(got == stored, "MPI_Get under a lock, behind a fence of another window");
+    }
+    MPI_Win_fence(0, other);
+    check(rank != 1 || window.load(n) == put,
+          "MPI_Put under a lock, before a fence of another window");
+    MPI_Win_free(&other);
+}
+
 /* An owner that calls MPI_Win_sync alone sees what comes; so does one that waits for a request. */
 static void awaited()
 {
@@ -437,6 +464,7 @@ int main(int argc, char **argv)
         refused();
         locked_by_another();
         locked_behind_fences();
+        locked_beside_another();
         awaited();
         freed();
         if (gpu::Machine::get().is_simulated())
