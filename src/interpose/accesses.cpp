@@ -135,13 +135,18 @@ void keep_window(MPI_Win win, WindowPtr window)
     table().count.store(table().all.size());
 }
 
-void forget_window(MPI_Win win)
+WindowPtr take_window(MPI_Win win)
 {
     if (table().count.load() == 0)
-        return;
+        return nullptr;
     const std::lock_guard lock(table().mutex);
-    table().all.erase(key_of(win));
+    const auto found = table().all.find(key_of(win));
+    if (found == table().all.end())
+        return nullptr;
+    WindowPtr window = std::move(found->second);
+    table().all.erase(found);
     table().count.store(table().all.size());
+    return window;
 }
 
 // ---- those that others may lock -----------------------------------------------------------------
@@ -173,9 +178,12 @@ void publish_all()
     for_all_lockable([](Window &window) { return window.publish(); });
 }
 
-void collect_all()
+void collect_all() { collect_others(nullptr); }
+
+void collect_others(const Window *but)
 {
-    for_all_lockable([](Window &window) { return window.collect(); });
+    for_all_lockable(
+        [but](Window &window) { return &window == but ? int{MPI_SUCCESS} : window.collect(); });
 }
 
 } // namespace heddle::interpose

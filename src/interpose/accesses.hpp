@@ -107,14 +107,14 @@ public:
     int publish() { return copy_ ? copy_->publish() : int{MPI_SUCCESS}; }
     int collect() { return copy_ ? copy_->collect() : int{MPI_SUCCESS}; }
 
-    // Whether others may lock it now: until the owner shows that they use fences or groups
-    // (MPI_Win_post, MPI_Win_start), and once it locks.
+    // Whether others may lock it now: until the owner shows that they use fences or groups (a fence
+    // without MPI_MODE_NOSUCCEED, MPI_Win_post), behind the last fence, and once the owner locks.
     bool has_locks() const { return has_locks_; }
     bool may_be_locked() const { return may_be_locked_.load(); }
     void set_may_be_locked(bool may_be);
 
-    // By an act other than of this window's synchronization: the handler hears of the error, and
-    // so does the window's next call.
+    // By an act other than of this window's synchronization, or where an epoch has begun all the
+    // same: the handler hears of the error, and so does the window's next call.
     void fail_beside(int error);
     int take_error() { return error_.exchange(MPI_SUCCESS); }
 
@@ -142,10 +142,13 @@ private:
 
 using WindowPtr = std::shared_ptr<Window>;
 
+// A call of one window, which may wait for other processes, collects all others that may be locked.
+void collect_others(const Window *but);
+
 // Null where nothing is known of it.
 WindowPtr find_window(MPI_Win win);
 WindowPtr known_window(MPI_Win win); // from now on
 void keep_window(MPI_Win win, WindowPtr window);
-void forget_window(MPI_Win win);
+WindowPtr take_window(MPI_Win win); // out of what is known; null as above
 
 } // namespace heddle::interpose

@@ -34,8 +34,9 @@ public:
         flush();
     }
 
-    // The program's handles become what MPI has made of them.
-    void give_back()
+    // The program's handles become what MPI has made of them. A poll that completed nothing, again
+    // and again, compares no windows.
+    void give_back(bool any_is_complete = true)
     {
         for (size_t i = 0; i < down_.size(); ++i) {
             const bool is_active_persistent = key_of(handed_[i]) != key_of(program_[i]);
@@ -44,7 +45,8 @@ public:
             else if (is_complete(i))
                 end_activity(program_[i]);
         }
-        collect_all();
+        if (any_is_complete)
+            collect_all();
     }
 
     // The error of request `i`, if it is ours and complete.
@@ -96,6 +98,17 @@ int either(int result, int own) { return result == MPI_SUCCESS ? own : result; }
 
 std::vector<size_t> indices_of(int n, const int *indices) { return {indices, indices + n}; }
 
+int start_all(int n, MPI_Request *all)
+{
+    int result = MPI_SUCCESS;
+    publish_all();
+    for (int i = 0; i < n && result == MPI_SUCCESS; ++i) {
+        flush_packed(); // what begins behind it does not overtake it
+        result = is_persistent(all[i]) ? start_persistent(all[i]) : PMPI_Start(&all[i]);
+    }
+    return result;
+}
+
 } // namespace
 
 extern "C" {
@@ -118,7 +131,7 @@ int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
     progress();
     Requests requests(1, request);
     const int result = PMPI_Test(requests.down(), flag, status);
-    requests.give_back();
+    requests.give_back(result != MPI_SUCCESS || *flag);
     return either(result, requests.error(0));
 }
 
@@ -140,7 +153,7 @@ int MPI_Testall(int n, MPI_Request *all, int *flag, MPI_Status *statuses)
     progress();
     Requests requests(n, all);
     const int result = PMPI_Testall(n, requests.down(), flag, statuses);
-    requests.give_back();
+    requests.give_back(result != MPI_SUCCESS || *flag);
     return requests.join_all(result, statuses);
 }
 
@@ -151,7 +164,7 @@ int MPI_Testany(int n, MPI_Request *all, int *index, int *flag, MPI_Status *stat
     progress();
     Requests requests(n, all);
     const int result = PMPI_Testany(n, requests.down(), index, flag, status);
-    requests.give_back();
+    requests.give_back(result != MPI_SUCCESS || *flag);
     const bool is_one = *flag && *index != MPI_UNDEFINED;
     return is_one ? either(result, requests.error(static_cast<size_t>(*index))) : result;
 }
@@ -173,7 +186,7 @@ int MPI_Testsome(int n, MPI_Request *all, int *found, int *indices, MPI_Status *
     progress();
     Requests requests(n, all);
     const int result = PMPI_Testsome(n, requests.down(), found, indices, statuses);
-    requests.give_back();
+    requests.give_back(result != MPI_SUCCESS || *found != 0);
     if (*found == MPI_UNDEFINED)
         return result;
     return requests.join(result, indices_of(*found, indices), statuses);
@@ -198,7 +211,8 @@ int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
     const MPI_Request active = active_request(request);
     const OperationPtr operation = operation_of(active);
     const int result = PMPI_Request_get_status(active, flag, status);
-    collect_all();
+    if (result != MPI_SUCCESS || *flag)
+        collect_all();
     return operation && *flag ? either(result, operation->error()) : result;
 }
 
@@ -220,17 +234,6 @@ int MPI_Request_free(MPI_Request *request)
     return result;
 }
 
-int MPI_Start(MPI_Request *request)
-{
-    flush();
-    return is_persistent(*request) ? start_persistent(*request) : PMPI_Start(request);
-}
-
-int MPI_Startall(int n, MPI_Request *all)
-{
-    int result = MPI_SUCCESS;
-    for (int i = 0; i < n && result == MPI_SUCCESS; ++i)
-        result = MPI_Start(&all[i]);
-    return result;
-}
+int MPI_Start(MPI_Request *request) { return start_all(1, request); }
+int MPI_Startall(int n, MPI_Request *all) { return start_all(n, all); }
 }

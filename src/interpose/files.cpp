@@ -2,6 +2,7 @@
 // Files. Data of device memory go through host memory whole, as dense instances of the program's
 // elements.
 #include "interpose/operation.hpp"
+#include "interpose/public_copy.hpp"
 #include "interpose/report.hpp"
 
 #include "engine/immortal.hpp"
@@ -66,6 +67,7 @@ template <bool writes, class Call, class Buffer> int blocking(MPI_File file, Buf
                                                               int64_t n, MPI_Datatype type,
                                                               MPI_Status *status, Call call)
 {
+    const CollectsAtEnd collects;
     flush();
     std::optional<Data> data = device_data(buffer, n, type);
     if (!data) {
@@ -144,6 +146,7 @@ struct Begun {
 template <bool writes, class Call, class Buffer>
 int begin_split(MPI_File file, Buffer *buffer, int64_t n, MPI_Datatype type, Call call)
 {
+    const CollectsAtEnd collects;
     flush();
     std::optional<Data> data = device_data(buffer, n, type);
     if (!data) {
@@ -166,6 +169,7 @@ int begin_split(MPI_File file, Buffer *buffer, int64_t n, MPI_Datatype type, Cal
 template <bool writes, class Call, class Buffer>
 int end_split(MPI_File file, Buffer *buffer, MPI_Status *status, Call call)
 {
+    const CollectsAtEnd collects;
     flush();
     const std::unique_ptr<const Piece> piece =
         device_is_open() ? immortal<Begun>().take(file) : nullptr;

@@ -484,6 +484,11 @@ int begin(std::shared_ptr<const Steps> steps, bool packs_now, MPI_Request *reque
 {
     if (steps->win == MPI_WIN_NULL) // what waits for one-sided operations publishes, too
         publish_all();
+    return begin_published(std::move(steps), packs_now, request);
+}
+
+int begin_published(std::shared_ptr<const Steps> steps, bool packs_now, MPI_Request *request)
+{
     count(Count::staged);
     return immortal<Operations>().begin(std::make_shared<Operation>(std::move(steps)), packs_now,
                                         request);

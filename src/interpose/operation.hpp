@@ -111,6 +111,8 @@ using OperationPtr = std::shared_ptr<Operation>;
 // `packs_now`, it has ended, and the MPI has been called. Returns what MPI returned, or an error
 // that the communicator's handler has heard of.
 int begin(std::shared_ptr<const Steps> steps, bool packs_now, MPI_Request *request);
+// The same, where the caller has published what the owners of windows stored.
+int begin_published(std::shared_ptr<const Steps> steps, bool packs_now, MPI_Request *request);
 
 // The operation behind an outer request, or null.
 OperationPtr operation_of(MPI_Request outer);

@@ -96,7 +96,7 @@ int start_persistent(MPI_Request handle)
     }
     MPI_Request outer = MPI_REQUEST_NULL;
     // A receive must not be behind what another thread packs: the next receive would overtake it.
-    const int error = begin(steps, steps->pack.empty() && !steps->pack_rest, &outer);
+    const int error = begin_published(steps, steps->pack.empty() && !steps->pack_rest, &outer);
     const std::lock_guard lock(table().mutex);
     table().find(handle)->outer = outer;
     return error;

@@ -18,7 +18,7 @@ void keep_persistent(MPI_Request inner, Steps steps, Start start = {});
 // Whether the handle is one of ours.
 bool is_persistent(MPI_Request handle);
 
-// Begins what the handle stands for.
+// Begins what the handle stands for. The caller has published (operation.hpp).
 int start_persistent(MPI_Request handle);
 
 // The outer request of an active handle; any other as it is.

@@ -4,6 +4,7 @@
 // ranks, and none is translated. What a process said of its own rank goes to whoever has it now.
 #include "interpose/operation.hpp"
 #include "interpose/placing.hpp"
+#include "interpose/public_copy.hpp"
 #include "interpose/report.hpp"
 
 #include <heddle_placement.h>
@@ -112,6 +113,7 @@ template <class Pass, class Create>
 int reordered(MPI_Comm comm, int reorder, int64_t limit, bool makes_sense, int vertices,
               const std::vector<Edge> &edges, Pass pass, Create create)
 {
+    const CollectsAtEnd collects;
     flush();
     int is_inter = 1;
     if (!reorder || limit == 0 || comm == MPI_COMM_NULL ||

@@ -23,6 +23,7 @@ template <auto down, class... Arguments> int flushed(Arguments... arguments)
 // For those that give a communicator up.
 template <auto down> int gone(MPI_Comm *comm)
 {
+    const CollectsAtEnd collects;
     flush();
     forget_communicator(*comm);
     forget_communicator_of_persistent(*comm);
@@ -31,29 +32,24 @@ template <auto down> int gone(MPI_Comm *comm)
     return down(comm);
 }
 
-// For those that are called again and again until something happens.
-template <auto down, class... Arguments> int moved_on(Arguments... arguments)
+// For probes, which are called again and again until there is something: only then are windows
+// compared.
+template <class Try> int once(const int *flag, Try try_now)
 {
-    const CollectsAtEnd collects;
     if (!is_idle())
         progress();
-    return down(arguments...);
+    const int result = try_now();
+    if (result != MPI_SUCCESS || *flag)
+        collect_all();
+    return result;
 }
-
-// Probes where envelopes may come (held.hpp).
-template <class Try> int once(Try try_now)
-{
-    const CollectsAtEnd collects;
-    if (!is_idle())
-        progress();
-    return try_now();
-}
+// Where envelopes may come (held.hpp).
 template <class Try> int repeated(Try try_now)
 {
     int flag = 0, error = MPI_SUCCESS;
     flush();
     for (Patience patience; error == MPI_SUCCESS; patience.wait()) {
-        error = once([&] { return try_now(&flag); });
+        error = once(&flag, [&] { return try_now(&flag); });
         if (flag)
             break;
     }
@@ -166,16 +162,18 @@ int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Sta
 }
 int MPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
 {
-    if (has_met_peers())
-        return once([=] { return probe_now({source, tag, comm}, flag, status); });
-    return moved_on<PMPI_Iprobe>(source, tag, comm, flag, status);
+    return once(flag, [=] {
+        return has_met_peers() ? probe_now({source, tag, comm}, flag, status)
+                               : PMPI_Iprobe(source, tag, comm, flag, status);
+    });
 }
 int MPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message,
                 MPI_Status *status)
 {
-    if (has_met_peers())
-        return once([=] { return take_now({source, tag, comm}, flag, message, status); });
-    return moved_on<PMPI_Improbe>(source, tag, comm, flag, message, status);
+    return once(flag, [=] {
+        return has_met_peers() ? take_now({source, tag, comm}, flag, message, status)
+                               : PMPI_Improbe(source, tag, comm, flag, message, status);
+    });
 }
 
 // ---- Windows: see windows.cpp, too ----

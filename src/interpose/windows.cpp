@@ -40,6 +40,7 @@ bool has_locks(MPI_Info info)
 template <class Create> int create_window(void *base, MPI_Aint size, MPI_Info info, MPI_Comm comm,
                                           MPI_Win *win, Create create)
 {
+    const CollectsAtEnd collects;
     flush();
     if (!is_in_device_memory(base, size))
         return create(base);
@@ -62,21 +63,31 @@ WindowPtr copied_window(MPI_Win win)
     return window && window->public_copy() ? window : nullptr;
 }
 
-// Fences and groups: nobody locks this window meanwhile. Publishes what the owner stored, where
-// there may be anything.
-int begin_active(MPI_Win win, bool publishes)
+// Fences and MPI_Win_post say whether others may lock this window next. Publishes what the owner
+// stored, where there may be anything.
+int expose(MPI_Win win, bool may_be_locked, bool publishes)
 {
     const WindowPtr window = copied_window(win);
     if (window)
-        window->set_may_be_locked(false);
+        window->set_may_be_locked(may_be_locked);
     return window && publishes ? window->publish() : int{MPI_SUCCESS};
 }
 
-// Makes visible to the owner what MPI wrote.
+// Behind a call that may wait: makes visible to the owner what MPI wrote, and tells of what failed
+// before.
 int collect(MPI_Win win)
 {
     const WindowPtr window = find_window(win);
-    return window ? window->collect() : int{MPI_SUCCESS};
+    collect_others(window.get());
+    return window ? first_error(window->collect(), window->take_error()) : int{MPI_SUCCESS};
+}
+
+// In a call whose epoch has begun all the same: it succeeds, and the epoch's end tells.
+int fail_beside(const WindowPtr &window, int result, int error)
+{
+    if (window && result == MPI_SUCCESS && error != MPI_SUCCESS)
+        window->fail_beside(error);
+    return result;
 }
 
 // Calls that wait for operations under way, to one target or to all. `error` is of what the call
@@ -86,11 +97,11 @@ int synchronize_after(int error, MPI_Win win, int target, Arguments... arguments
 {
     flush_packed();
     const WindowPtr window = find_window(win);
-    if (!window)
-        return down(arguments...);
-    const std::vector<AccessPtr> accesses = window->accesses_to(target);
+    const std::vector<AccessPtr> accesses =
+        window ? window->accesses_to(target) : std::vector<AccessPtr>{};
     const int result = down(arguments...);
-    if (result != MPI_SUCCESS)
+    collect_others(window.get());
+    if (!window || result != MPI_SUCCESS)
         return result;
     for (const int each : {window->end(accesses), window->collect(), window->take_error()})
         error = first_error(error, each);
@@ -125,7 +136,9 @@ template <auto down, class... Arguments> int lock(MPI_Win win, Arguments... argu
     expect_locks(win);
     flush();
     const int result = down(arguments...);
-    return result == MPI_SUCCESS ? refuse(win, collect(win)) : result;
+    const WindowPtr window = copied_window(win);
+    collect_others(window.get());
+    return fail_beside(window, result, window ? window->collect() : int{MPI_SUCCESS});
 }
 template <auto down, class... Arguments> int unlock(MPI_Win win, int target, Arguments... arguments)
 {
@@ -146,16 +159,20 @@ void move_mpi_on()
 // MPI_Win_free, behind which there is no window to tell of an error.
 int free_window(MPI_Win *win)
 {
+    const CollectsAtEnd collects;
     flush();
-    const MPI_Win freed = *win; // whose public copy is MPI's until the window is gone
-    const WindowPtr window = find_window(freed);
+    const MPI_Win freed = *win;
+    // Before MPI gives another thread's new window this handle. The public copy is MPI's until the
+    // window is gone.
+    const WindowPtr window = take_window(freed);
     if (!window)
         return PMPI_Win_free(win);
     const std::vector<AccessPtr> accesses = window->accesses_to(any_target);
     const int result = PMPI_Win_free(win);
-    if (result != MPI_SUCCESS)
+    if (result != MPI_SUCCESS) {
+        keep_window(freed, window);
         return result;
-    forget_window(freed);
+    }
     int error = window->take_error();
     for (const int each : {window->end(accesses), window->collect()})
         error = first_error(error, each);
@@ -412,20 +429,20 @@ int MPI_Win_fence(int promised, MPI_Win win)
     flush();
     // What MPI_MODE_NOSUCCEED rules out is fences' epochs: locks may follow.
     const WindowPtr window = copied_window(win);
-    const bool may_be_read = window && (!(promised & MPI_MODE_NOSUCCEED) || window->has_locks());
-    const int error = begin_active(win, may_be_read && !(promised & MPI_MODE_NOSTORE));
+    const bool is_last = (promised & MPI_MODE_NOSUCCEED) != 0;
+    const bool may_be_locked = is_last && window && window->has_locks();
+    const bool may_be_read = !is_last || may_be_locked;
+    const int error = expose(win, may_be_locked, may_be_read && !(promised & MPI_MODE_NOSTORE));
     return synchronize_after<PMPI_Win_fence>(error, win, any_target, promised, win);
 }
 int MPI_Win_post(MPI_Group group, int promised, MPI_Win win)
 {
     flush();
-    const int error = begin_active(win, (promised & MPI_MODE_NOSTORE) == 0);
-    const int result = PMPI_Win_post(group, promised, win);
-    return result == MPI_SUCCESS ? refuse(win, error) : result;
+    const int error = expose(win, false, (promised & MPI_MODE_NOSTORE) == 0);
+    return fail_beside(copied_window(win), PMPI_Win_post(group, promised, win), error);
 }
 int MPI_Win_start(MPI_Group group, int promised, MPI_Win win)
 {
-    begin_active(win, false);
     flush();
     return PMPI_Win_start(group, promised, win);
 }
@@ -445,11 +462,11 @@ int MPI_Win_test(MPI_Win win, int *flag)
 int MPI_Win_sync(MPI_Win win)
 {
     const WindowPtr window = copied_window(win);
-    if (!window)
+    if (!window) // nor does it wait
         return PMPI_Win_sync(win);
     const int error = window->publish();
     move_mpi_on();
-    return refuse(win, first_error(error, window->collect()));
+    return refuse(win, first_error(error, collect(win)));
 }
 int MPI_Win_lock(int type, int rank, int assert, MPI_Win win)
 {

@@ -311,6 +311,18 @@ static const Place places[] = {
 #endif
 };
 
+/* With gaps, MPI_Rput and MPI_Rget of MPICH 4.0 are over too early (docs/upstream.md). */
+static bool is_over_too_early(const Call &call, const Shape &shape)
+{
+#if defined(HEDDLE_TEST_INTERPOSED) && defined(MPICH_NUMVERSION) && MPICH_NUMVERSION < 40100000
+    return (call.name == std::string("Rput") || call.name == std::string("Rget")) &&
+           (shape.origin != contiguous || shape.target != contiguous);
+#else
+    (void)call, (void)shape;
+    return false;
+#endif
+}
+
 /* Both ranks do the same to each other. */
 static void accesses(const Place &place, const Shape &shape, int n)
 {
@@ -371,7 +383,7 @@ static void accesses(const Place &place, const Shape &shape, int n)
                 const bool is_meant =
                     call.single == (n == 1) && (epoch.passive || !call.request) &&
                     ((n < 1000 && !place.dynamic) || &epoch - epochs == mine % std::ssize(epochs));
-                if (is_meant && wants(name))
+                if (is_meant && !is_over_too_early(call, shape) && wants(name))
                     access(name, call, op, epoch);
             }
 }
