@@ -48,7 +48,7 @@ Device on_gpu(int gpu, int64_t bytes)
     return Device(bytes);
 }
 
-// From GPU 0 to GPU 1. A way moves doubles `at` to `at + n`; `on` is a stream of GPU 1.
+// From GPU 0 to GPU 1. A way moves the first `n` doubles; `on` is a stream of GPU 1.
 class Gaps {
 public:
     explicit Gaps(int64_t most)

@@ -65,9 +65,8 @@ WindowPtr copied_window(MPI_Win win)
 
 // Fences and MPI_Win_post say whether others may lock this window next. Publishes what the owner
 // stored, where there may be anything.
-int expose(MPI_Win win, bool may_be_locked, bool publishes)
+int expose(const WindowPtr &window, bool may_be_locked, bool publishes)
 {
-    const WindowPtr window = copied_window(win);
     if (window)
         window->set_may_be_locked(may_be_locked);
     return window && publishes ? window->publish() : int{MPI_SUCCESS};
@@ -121,22 +120,22 @@ int synchronize(MPI_Win win, int target, Arguments... arguments)
     return synchronize_after<down>(MPI_SUCCESS, win, target, arguments...);
 }
 
-// Who locks expects others to do so.
-void expect_locks(MPI_Win win)
+// Who locks expects others to do so. Null where the window is in host memory.
+WindowPtr expect_locks(MPI_Win win)
 {
-    const WindowPtr window = copied_window(win);
+    WindowPtr window = copied_window(win);
     if (!window)
-        return;
+        return nullptr;
     window->set_may_be_locked(true);
     complain_once("a window in device memory that is locked is copied at each call by which "
                   "processes wait for each other, which is slow: MPI_Win_fence spares that");
+    return window;
 }
 template <auto down, class... Arguments> int lock(MPI_Win win, Arguments... arguments)
 {
-    expect_locks(win);
+    const WindowPtr window = expect_locks(win);
     flush();
     const int result = down(arguments...);
-    const WindowPtr window = copied_window(win);
     collect_others(window.get());
     return fail_beside(window, result, window ? window->collect() : int{MPI_SUCCESS});
 }
@@ -432,14 +431,15 @@ int MPI_Win_fence(int promised, MPI_Win win)
     const bool is_last = (promised & MPI_MODE_NOSUCCEED) != 0;
     const bool may_be_locked = is_last && window && window->has_locks();
     const bool may_be_read = !is_last || may_be_locked;
-    const int error = expose(win, may_be_locked, may_be_read && !(promised & MPI_MODE_NOSTORE));
+    const int error = expose(window, may_be_locked, may_be_read && !(promised & MPI_MODE_NOSTORE));
     return synchronize_after<PMPI_Win_fence>(error, win, any_target, promised, win);
 }
 int MPI_Win_post(MPI_Group group, int promised, MPI_Win win)
 {
     flush();
-    const int error = expose(win, false, (promised & MPI_MODE_NOSTORE) == 0);
-    return fail_beside(copied_window(win), PMPI_Win_post(group, promised, win), error);
+    const WindowPtr window = copied_window(win);
+    const int error = expose(window, false, (promised & MPI_MODE_NOSTORE) == 0);
+    return fail_beside(window, PMPI_Win_post(group, promised, win), error);
 }
 int MPI_Win_start(MPI_Group group, int promised, MPI_Win win)
 {

@@ -261,6 +261,20 @@ static void refused()
     MPI_Win_free(&win);
 }
 
+/* Under locks of rank 1's window. */
+static void get_then_put(MPI_Win win, const Bytes &stored, const Bytes &put, const char *where)
+{
+    Bytes got(stored.size());
+    const int n = static_cast<int>(got.size()), puts = static_cast<int>(put.size());
+    MPI_Win_lock(MPI_LOCK_SHARED, 1, 0, win);
+    MPI_Get(got.data(), n, MPI_BYTE, 1, 0, n, MPI_BYTE, win);
+    MPI_Win_unlock(1, win);
+    check(got == stored, std::string("MPI_Get under a lock") + where);
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, win);
+    MPI_Put(put.data(), puts, MPI_BYTE, 1, 0, puts, MPI_BYTE, win);
+    MPI_Win_unlock(1, win);
+}
+
 /* Rank 0 locks windows whose owners do not. */
 static void locked_by_another()
 {
@@ -273,13 +287,7 @@ static void locked_by_another()
     memory.write(0, stored.data(), n);
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 0) {
-        MPI_Win_lock(MPI_LOCK_SHARED, 1, 0, win);
-        MPI_Get(got.data(), n, MPI_BYTE, 1, 0, n, MPI_BYTE, win);
-        MPI_Win_unlock(1, win);
-        check(got == stored, "MPI_Get under a lock");
-        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, win);
-        MPI_Put(put.data(), n / 2, MPI_BYTE, 1, 0, n / 2, MPI_BYTE, win);
-        MPI_Win_unlock(1, win);
+        get_then_put(win, stored, put, "");
         MPI_Send(nullptr, 0, MPI_INT, 1, 0, MPI_COMM_WORLD);
     } else if (rank == 1) {
         MPI_Recv(nullptr, 0, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
@@ -306,13 +314,7 @@ static void locked_behind_fences()
     MPI_Win_fence(MPI_MODE_NOSUCCEED, win);
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 0) {
-        MPI_Win_lock(MPI_LOCK_SHARED, 1, 0, win);
-        MPI_Get(got.data(), n, MPI_BYTE, 1, 0, n, MPI_BYTE, win);
-        MPI_Win_unlock(1, win);
-        check(got == stored, "MPI_Get under a lock, behind fences");
-        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, win);
-        MPI_Put(put.data(), n, MPI_BYTE, 1, 0, n, MPI_BYTE, win);
-        MPI_Win_unlock(1, win);
+        get_then_put(win, stored, put, ", behind fences");
     }
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 1) {

@@ -14,20 +14,20 @@ namespace heddle::gpu::model {
 enum class Pattern : uint8_t {
     dense,
     strided,    // blocks at constant strides, in words of eight bytes and more
-    near,       // short ones in host memory, at strides of less than near_stride_bytes
     words,      // the same, in words of four bytes
     odd,        // the same, in shorter words
+    near,       // short strided ones in host memory, at strides of less than near_stride_bytes
     records,    // short records in a row, at poor alignment
     runs,       // irregular blocks
     transposed, // neighbours in memory are far apart in pack order
     count
 };
-inline constexpr const char *pattern_names[] = {"dense", "strided", "near", "words",
-                                                "odd",   "records", "runs", "transposed"};
+inline constexpr const char *pattern_names[] = {"dense", "strided", "words", "odd",
+                                                "near",  "records", "runs",  "transposed"};
+static_assert(std::size(pattern_names) == static_cast<size_t>(Pattern::count));
 // Over the link to the host a kernel reads near blocks in fewer pieces than there are blocks.
 // Their tables are of blocks that begin `near_spread` lengths apart.
 inline constexpr int64_t near_stride_bytes = 512, near_spread = 3;
-static_assert(std::size(pattern_names) == static_cast<size_t>(Pattern::count));
 
 // Which way the data go. "Host" is pinned memory.
 enum class Path : uint8_t {

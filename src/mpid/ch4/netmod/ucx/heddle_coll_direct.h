@@ -244,8 +244,7 @@ const struct MPIDI_UCX_block *MPIDI_UCX_coll_block(const struct MPIDI_UCX_coll_c
 int MPIDI_UCX_coll_side(const struct MPIDI_UCX_coll_call *call, int rank,
                         const heddle_import *import, heddle_side *side);
 
-/* ---- heddle_coll_pack.c: what members send, packed before --------------------------------------
- */
+/* ---- heddle_coll_pack.c: what members send, packed before ------------------------------------ */
 
 struct MPIDI_UCX_packed {
     bool is_packed;
