@@ -61,7 +61,7 @@ struct Step {
 };
 
 /* MPICH 4.0.2 loses gets beside long accumulates, in windows of host memory, too
- * (docs/notes/state.md). */
+ * (docs/notes/left.md). */
 static bool loses_gets(int bytes)
 {
     char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
