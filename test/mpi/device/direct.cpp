@@ -110,6 +110,37 @@ static double first_of(const Buffer &buffer)
     return value;
 }
 
+/* The target sleeps when it is given its lock back. */
+static void unlocks_at_once()
+{
+    using Clock = std::chrono::steady_clock;
+    Shared s(4);
+    s.memory.fill(rank);
+    s.buffer.fill(9);
+    MPI_Barrier(MPI_COMM_WORLD);
+    int64_t times[2] = {0, 0}; /* the origin's end, the target's awakening */
+    if (rank == 0) {
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, s.win);
+        MPI_Put(s.buffer.at(), 4, MPI_DOUBLE, 1, 0, 4, MPI_DOUBLE, s.win);
+        MPI_Win_flush(1, s.win);
+        MPI_Send(nullptr, 0, MPI_BYTE, 1, 0, MPI_COMM_WORLD);
+        usleep(100000);
+        MPI_Win_unlock(1, s.win);
+        times[0] = Clock::now().time_since_epoch().count();
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, s.win); /* which comes behind the unlock */
+        MPI_Win_unlock(1, s.win);
+    } else if (rank == 1) {
+        MPI_Recv(nullptr, 0, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        sleep(1);
+        times[1] = Clock::now().time_since_epoch().count();
+    }
+    MPI_Allreduce(MPI_IN_PLACE, times, 2, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD);
+    check(times[0] < times[1], "an unlock waited for a target that was not in MPI");
+    if (rank == 1)
+        s.memory.expect(9, 0, 4);
+    s.memory.verify("Put before an unlock");
+}
+
 /* Read, add, write: only a lock keeps the others out. */
 static void excludes()
 {
@@ -493,6 +524,7 @@ int main(int argc, char **argv)
         const std::pair<const char *, std::function<void()>> tests[] = {
             {"counts operations", counts_operations},
             {"asks no target", asks_no_target},
+            {"unlocks at once", unlocks_at_once},
             {"excludes", excludes},
             {"shares", shares},
             {"refuses", refuses},

@@ -139,6 +139,36 @@ MPL_STATIC_INLINE_PREFIX void MPIDIG_all_answered(MPIR_Win *win)
     MPIDIG_WIN(win, answered) = NULL;
 }
 
+/* ---- unlocking ------------------------------------------------------------------------------- */
+
+/* MPI_Win_unlock returns once the operations are over at the target. The lock is given back by a
+ * message that is on its way then. Its answer is awaited before the window goes. Messages to one
+ * target keep their order, so a later lock comes behind it. */
+MPL_STATIC_INLINE_PREFIX bool MPIDIG_unlock_answered(MPIR_Win *win, int rank)
+{
+    MPIDIG_win_target_t *target = NULL;
+    HASH_FIND(hash_handle, MPIDIG_WIN(win, targets), &rank, sizeof(int), target);
+    if (target == NULL || target->sync.lock.unlocks == 0)
+        return false;
+    target->sync.lock.unlocks--;
+    return true;
+}
+#define MPIDIG_AWAIT_UNLOCKS(win)                                                                  \
+    do {                                                                                           \
+        const int vci_ = MPIDI_WIN(win, am_vci);                                                   \
+        MPIDIG_win_target_t *target_, *next_;                                                      \
+        MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(vci_).lock);                                           \
+        HASH_ITER(hash_handle, MPIDIG_WIN(win, targets), target_, next_)                           \
+        {                                                                                          \
+            while (mpi_errno == MPI_SUCCESS &&                                                     \
+                   MPIDIG_waits_for(win, target_->rank, target_->sync.lock.unlocks))               \
+                mpi_errno = MPIDI_progress_test_vci(vci_);                                         \
+        }                                                                                          \
+        MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(vci_).lock);                                            \
+        if (mpi_errno != MPI_SUCCESS)                                                              \
+            goto fn_fail;                                                                          \
+    } while (0)
+
 /* What a synchronization returns. */
 MPL_STATIC_INLINE_PREFIX int MPIDIG_win_result(MPIR_Win *win, int mpi_errno)
 {
