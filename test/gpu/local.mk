@@ -77,6 +77,7 @@ test_gpu_gpu_SOURCES = \
     test/gpu/test_members.cpp \
     test/gpu/test_memory.cpp \
     test/gpu/test_operators.cpp \
+    test/gpu/test_pageable.cpp \
     test/gpu/test_repeated.cpp \
     test/gpu/test_streams.cpp \
     test/gpu/types.hpp \

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Between a device and pageable memory: short data, which the host copies, long ones, which a copy
+ * engine takes, and what is left where an engine takes no pageable memory.
+ */
+#include "buffer.hpp"
+#include "case.hpp"
+
+namespace gpu {
+namespace {
+
+enum class Layouts { dense, device, host };
+
+/* Doubles from or to device 0. */
+Case case_of(int64_t doubles, bool packs, Layouts layouts, heddle_op op)
+{
+    const oracle::ExprPtr basic = oracle::predefined(HEDDLE_DOUBLE);
+    const auto end = [&](bool spread) {
+        SideSpec side;
+        side.type = spread ? oracle::vector(doubles, 1, 2, basic) : basic;
+        side.count = spread ? 1 : doubles;
+        return side;
+    };
+    SideSpec device = end(layouts == Layouts::device), host = end(layouts == Layouts::host);
+    device.place = {Kind::device, 0};
+    host.place = {Kind::pageable, 0};
+    Job job;
+    job.from = packs ? device : host;
+    job.to = packs ? host : device;
+    job.op = op;
+    job.basic = op == HEDDLE_OP_REPLACE ? HEDDLE_BYTE : HEDDLE_DOUBLE;
+    job.bytes = 8 * doubles;
+    job.ends = {job.bytes};
+    Case result;
+    result.jobs = {job};
+    result.seed = static_cast<uint64_t>(doubles);
+    return result;
+}
+
+void all_of(int64_t doubles)
+{
+    for (const bool packs : {true, false})
+        for (const Layouts layouts : {Layouts::dense, Layouts::device, Layouts::host})
+            for (const heddle_op op : {HEDDLE_OP_REPLACE, HEDDLE_OP_SUM}) {
+                const Case c = case_of(doubles, packs, layouts, op);
+                if (!run_case(c))
+                    fail("could not be tried: ", to_text(c));
+            }
+}
+
+/* At both sides of what divides short and long. */
+constexpr int64_t lengths[] = {1,       125,          (128 << 7) - 1, 128 << 7, (2 << 17) - 1,
+                               2 << 17, (3 << 17) + 3};
+
+void every_length()
+{
+    need_devices();
+    for (const int64_t doubles : lengths)
+        all_of(doubles);
+}
+
+struct Switched {
+    explicit Switched(const char *switches) { Machine::get().configure(switches); }
+    Switched(const Switched &) = delete;
+    ~Switched() { Machine::get().reset(); }
+};
+
+/* An engine that does not begin a copy is done without. */
+void refused()
+{
+    need_devices();
+    need_simulation();
+    for (const int64_t doubles : {int64_t{1}, int64_t{2} << 17}) {
+        const Switched switched("fail=copy:1");
+        all_of(doubles);
+    }
+}
+
+/* In many chunks. */
+void little_memory()
+{
+    need_devices();
+    need_simulation();
+    self_succeeds({"--only-named", "--named", "inside: pageable memory"},
+                  {{"HEDDLE_SLAB_LIMIT", "256K"}});
+}
+
+/* Long dense data take one copy. */
+void one_copy()
+{
+    need_devices();
+    need_simulation();
+    const size_t most = size_t{2} << 20;
+    const Buffer device({Kind::device, 0}, most, 1), host({Kind::pageable, 0}, most, 2);
+    const auto calls = [&](std::byte *from, std::byte *to, int64_t bytes) {
+        const int64_t copies = Machine::get().count("copy"), kernels = counted("launches_kernels");
+        transfer_all(Way::blocking,
+                     {{bytes_at(from, bytes), bytes_at(to, bytes), bytes, HEDDLE_OP_REPLACE}});
+        return text(Machine::get().count("copy") - copies, " copies, ",
+                    counted("launches_kernels") - kernels, " kernels");
+    };
+    same(calls(device.at(), host.at(), 2 << 20), std::string("1 copies, 0 kernels"),
+         "packed, long");
+    same(calls(host.at(), device.at(), 128 << 10), std::string("1 copies, 0 kernels"),
+         "unpacked, long");
+}
+
+const AddTests tests{{"pageable memory: every length", every_length},
+                     {"inside: pageable memory, every length", every_length},
+                     {"pageable memory: refused", refused},
+                     {"pageable memory: little memory", little_memory},
+                     {"pageable memory: one copy", one_copy}};
+
+} // namespace
+} // namespace gpu
