@@ -78,6 +78,9 @@ inline bool expects_direct()
            !is("HEDDLE_PEER", "shared");
 }
 
+/* Whether dynamic windows take device memory. */
+inline bool has_dynamic_windows() { return !is_interposed || std::getenv("HEDDLE_INTERPOSE_PEER"); }
+
 /* The other one of two ranks. */
 inline int other() { return 1 - rank; }
 

@@ -313,10 +313,19 @@ static MPI_Aint of_next(MPI_Aint mine)
     return theirs;
 }
 
+/* Open MPI refuses a displacement that is not in the memory itself, in host memory, too. */
+#ifdef OMPI_MAJOR_VERSION
+constexpr bool takes_absolute_types = false;
+#else
+constexpr bool takes_absolute_types = true;
+#endif
+
 /* Regions in memory of two kinds; a target type of absolute addresses, in one of them or in both;
  * memory that is detached, freed, and attached again. */
 static void attaches()
 {
+    if (!has_dynamic_windows())
+        return;
     const int n = 500, next = (rank + 1) % size;
     const Layout layout = contiguous(n), two = contiguous(2 * n);
     MPI_Win win;
@@ -339,17 +348,22 @@ static void attaches()
         MPI_Type_commit(&within), MPI_Type_commit(&both);
         MPI_Win_lock_all(0, win);
         MPI_Put(origin.at(), n / 2, MPI_DOUBLE, next, device, n / 2, MPI_DOUBLE, win);
-        MPI_Put(origin.at(), n / 2, MPI_DOUBLE, next, 0, 1, within, win);
+        if (takes_absolute_types)
+            MPI_Put(origin.at(), n / 2, MPI_DOUBLE, next, 0, 1, within, win);
+        else
+            MPI_Put(origin.at(), n / 2, MPI_DOUBLE, next, inside[0], n / 2, MPI_DOUBLE, win);
         MPI_Put(origin.at(), n, MPI_DOUBLE, next, host, n, MPI_DOUBLE, win);
         MPI_Win_flush(next, win);
         MPI_Barrier(MPI_COMM_WORLD);
         memory.expect(7, 0, n / 2), memory.expect(7, n / 2, n), on_host.expect(7, 0, n);
         memory.verify(what), on_host.verify(what + ", on the host");
         MPI_Barrier(MPI_COMM_WORLD);
-        MPI_Accumulate(origin.at(), n / 2 + n, MPI_DOUBLE, next, 0, 1, both, MPI_REPLACE, win);
+        if (takes_absolute_types) {
+            MPI_Accumulate(origin.at(), n / 2 + n, MPI_DOUBLE, next, 0, 1, both, MPI_REPLACE, win);
+            on_host.expect(7, 0, n, n / 2);
+        }
         MPI_Win_flush(next, win);
         MPI_Barrier(MPI_COMM_WORLD);
-        on_host.expect(7, 0, n, n / 2);
         memory.verify(what + ", across"), on_host.verify(what + ", across, on the host");
         MPI_Win_unlock_all(win);
         MPI_Barrier(MPI_COMM_WORLD);
@@ -363,6 +377,8 @@ static void attaches()
 /* More regions than are told the others. */
 static void attaches_many()
 {
+    if (!has_dynamic_windows())
+        return;
     const int regions = 300, next = (rank + 1) % size;
     const Layout layout = contiguous(regions);
     Buffer memory(gpu::Kind::device, layout), origin(gpu::Kind::device, layout);
@@ -460,7 +476,13 @@ static void requests()
     Buffer result(gpu::Kind::device, ten);
     MPI_Win_flush(next, s.win);
     MPI_Request last;
+#if defined(HEDDLE_TEST_INTERPOSED) && defined(MPICH_NUMVERSION) && MPICH_NUMVERSION < 40100000
+    /* There it is over too early where types have gaps (docs/upstream.md). */
+    MPI_Get(result.at(), 10, MPI_DOUBLE, next, 0, 1, type, s.win);
+    last = MPI_REQUEST_NULL;
+#else
     MPI_Rget(result.at(), 10, MPI_DOUBLE, next, 0, 1, type, s.win, &last);
+#endif
     MPI_Type_free(&type);
     all.push_back(last);
     std::reverse(all.begin(), all.end());
