@@ -17,7 +17,8 @@ struct Table {
 
 Table &table() { return immortal<Table>(); }
 
-std::atomic<int> lockable{0}; // windows that others may lock
+// Windows that others may lock, and those that have tables: both have to do at calls that wait.
+std::atomic<int> concerned{0};
 
 } // namespace
 
@@ -40,16 +41,98 @@ const Access::Staged *Access::stage(const void *buffer, int64_t n, MPI_Datatype 
     return staged_->back().get();
 }
 
-Window::Window(MPI_Win win, PublicCopyPtr copy, bool has_locks)
-    : win_(win), copy_(std::move(copy)), has_locks_(has_locks)
+Window::Window(MPI_Win win, PublicCopyPtr copy, bool has_locks, std::unique_ptr<RegionTable> table)
+    : win_(win),
+      base_(copy ? copy->base() : nullptr),
+      has_locks_(has_locks),
+      table_(std::move(table)),
+      has_copies_(copy != nullptr)
 {
-    set_may_be_locked(copy_ && has_locks);
+    if (table_)
+        concerned.fetch_add(1);
+    if (copy)
+        add(std::move(copy));
+}
+
+Window::~Window()
+{
+    set_may_be_locked(false);
+    if (table_)
+        concerned.fetch_sub(1);
+}
+
+std::vector<PublicCopyPtr> Window::copies()
+{
+    const std::lock_guard lock(mutex_);
+    return copies_;
+}
+
+int Window::publish()
+{
+    int error = MPI_SUCCESS;
+    if (has_copies())
+        for (const PublicCopyPtr &each : copies())
+            if (const int own = each->publish(); error == MPI_SUCCESS)
+                error = own;
+    return error;
+}
+
+int Window::collect()
+{
+    int error = MPI_SUCCESS;
+    if (has_copies())
+        for (const PublicCopyPtr &each : copies())
+            if (const int own = each->collect(); error == MPI_SUCCESS)
+                error = own;
+    return error;
+}
+
+int Window::place_result(void *&buffer, int64_t count, MPI_Datatype type)
+{
+    void *const given = buffer;
+    for (const PublicCopyPtr &each : copies())
+        if (const int error = each->place_result(buffer, count, type);
+            error != MPI_SUCCESS || buffer != given)
+            return error;
+    return MPI_SUCCESS;
+}
+
+PublicCopyPtr Window::copy_at(const void *base)
+{
+    for (const PublicCopyPtr &each : copies())
+        if (each->base() == base)
+            return each;
+    return nullptr;
+}
+
+void Window::add(PublicCopyPtr copy)
+{
+    {
+        const std::lock_guard lock(mutex_);
+        copies_.push_back(std::move(copy));
+        has_copies_.store(true);
+    }
+    set_may_be_locked(has_locks_);
+}
+
+void Window::remove(const PublicCopyPtr &copy)
+{
+    copy->close();
+    const std::lock_guard lock(mutex_);
+    std::erase(copies_, copy);
+    has_copies_.store(!copies_.empty());
+}
+
+void Window::close()
+{
+    for (const PublicCopyPtr &each : copies())
+        each->close();
 }
 
 void Window::set_may_be_locked(bool may_be)
 {
     if (may_be_locked_.exchange(may_be) != may_be)
-        lockable.fetch_add(may_be ? 1 : -1);
+        concerned.fetch_add(may_be ? 1 : -1);
 }
 
 void Window::fail_beside(int error)
@@ -171,7 +254,7 @@ template <class Act> void for_all_lockable(Act act)
 
 } // namespace
 
-bool any_may_be_locked() { return lockable.load(std::memory_order_relaxed) != 0; }
+bool any_may_be_locked() { return concerned.load(std::memory_order_relaxed) != 0; }
 
 void publish_all()
 {
@@ -182,6 +265,7 @@ void collect_all() { collect_others(nullptr); }
 
 void collect_others(const Window *but)
 {
+    may_have_heard();
     for_all_lockable(
         [but](Window &window) { return &window == but ? int{MPI_SUCCESS} : window.collect(); });
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One-sided operations whose buffers here are in device memory. Staging memory stands for the
 // buffers until a synchronization call says that MPI is done. What has been fetched is unpacked
-// then. And what is known of a window: its operations under way, and its public copy.
+// then. And what is known of a window: its operations under way, and its public copies.
 #pragma once
 
+#include "interpose/attached.hpp"
 #include "interpose/operation.hpp"
 #include "interpose/public_copy.hpp"
 
@@ -96,16 +97,30 @@ constexpr int any_target = -1;
 
 class Window {
 public:
-    // The program may say that nobody will lock it.
-    explicit Window(MPI_Win win, PublicCopyPtr copy = nullptr, bool has_locks = true);
+    // The program may say that nobody will lock it. Dynamic windows have a table, and copies later.
+    explicit Window(MPI_Win win, PublicCopyPtr copy = nullptr, bool has_locks = true,
+                    std::unique_ptr<RegionTable> table = nullptr);
     Window(const Window &) = delete;
     Window &operator=(const Window &) = delete;
-    ~Window() { set_may_be_locked(false); }
+    ~Window();
 
-    // Null where the window is in host memory.
-    PublicCopy *public_copy() const { return copy_.get(); }
-    int publish() { return copy_ ? copy_->publish() : int{MPI_SUCCESS}; }
-    int collect() { return copy_ ? copy_->collect() : int{MPI_SUCCESS}; }
+    // False where the window is in host memory.
+    bool has_copies() const { return has_copies_.load(); }
+    // All are tried. The first error class is returned.
+    int publish();
+    int collect();
+    // PublicCopy::place_result of that in which the buffer lies.
+    int place_result(void *&buffer, int64_t count, MPI_Datatype type);
+    // Of a window that is not dynamic.
+    void *base() const { return base_; }
+    // Device memory in which one that begins there is attached: null where it is not.
+    PublicCopyPtr copy_at(const void *base);
+    void add(PublicCopyPtr copy);
+    void remove(const PublicCopyPtr &copy);
+    // The device memory may be freed.
+    void close();
+    // Null where device memory cannot be attached.
+    RegionTable *table() const { return table_.get(); }
 
     // Whether others may lock it now: until the owner shows that they use fences or groups (a fence
     // without MPI_MODE_NOSUCCEED, MPI_Win_post), behind the last fence, and once the owner locks.
@@ -131,13 +146,18 @@ public:
 private:
     void forget_ended();
 
+    std::vector<PublicCopyPtr> copies();
+
     const MPI_Win win_;
-    const PublicCopyPtr copy_;
+    void *const base_;
     const bool has_locks_;
+    const std::unique_ptr<RegionTable> table_;
+    std::atomic<bool> has_copies_;
     std::atomic<bool> may_be_locked_{false};
     std::atomic<int> error_{MPI_SUCCESS};
     std::mutex mutex_, unpacking_;
     std::vector<AccessPtr> accesses_;
+    std::vector<PublicCopyPtr> copies_;
 };
 
 using WindowPtr = std::shared_ptr<Window>;

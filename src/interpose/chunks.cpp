@@ -161,8 +161,9 @@ void ChunkedSend::finish()
         send_next(class_of(heddle_wait(&packing_[sends_.size()])));
 }
 
-// An empty one says that the message has failed; so are those behind it. If the MPI refuses that,
-// too, nobody can tell the receiver, and it waits. Synchronous: what the MPI has buffered at the
+// An empty one says that the message has failed; so are those behind it. The MPI may refuse that,
+// too, for want of memory, which it may have again once it has made progress. If it goes on to
+// refuse, nobody can tell the receiver, and it waits. Synchronous: what the MPI has buffered at the
 // receiver would wait there beyond any limit.
 void ChunkedSend::send_next(int packed)
 {
@@ -175,8 +176,11 @@ void ChunkedSend::send_next(int packed)
     };
     if (error_ == MPI_SUCCESS)
         fail(send(cut_.bytes_of(number)));
-    if (error_ != MPI_SUCCESS)
-        send(0);
+    constexpr int most_tries = 100;
+    for (int i = 0; error_ != MPI_SUCCESS && i < most_tries && send(0) != MPI_SUCCESS; ++i) {
+        int found = 0;
+        PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, private_comm(), &found, MPI_STATUS_IGNORE);
+    }
 }
 
 void ChunkedSend::fail(int error)

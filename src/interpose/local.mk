@@ -5,6 +5,8 @@
 interpose_sources = \
     src/interpose/accesses.cpp \
     src/interpose/accesses.hpp \
+    src/interpose/attached.cpp \
+    src/interpose/attached.hpp \
     src/interpose/bindings.cpp \
     src/interpose/bindings.hpp \
     src/interpose/chunks.cpp \

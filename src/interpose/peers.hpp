@@ -52,6 +52,9 @@ struct Page {
     // owner belongs. After the last that has room, all its collectives are taken for failed.
     std::array<Failure, most_failures> failures;
     std::atomic<uint32_t> failure_count, failures_of_others;
+    // How often the owner has attached device memory to dynamic windows, or detached it
+    // (attached.hpp).
+    std::atomic<uint64_t> attachments;
     // Messages so short that they lie here.
     std::array<std::array<std::byte, letter_bytes>, most_slots> letters;
 };

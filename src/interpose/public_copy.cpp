@@ -102,7 +102,7 @@ PublicCopy::PublicCopy(void *base, int64_t bytes)
 {
 }
 
-PublicCopyPtr PublicCopy::make(void *base, int64_t bytes)
+std::shared_ptr<PublicCopy> PublicCopy::make(void *base, int64_t bytes)
 {
     PublicCopyPtr copy(new PublicCopy(base, bytes));
     if (!copy->public_ || !copy->common_ || copy->piece_.failed() ||

@@ -19,11 +19,12 @@ namespace heddle::interpose {
 class PublicCopy {
 public:
     // Null where no memory is left, or the device fails.
-    static std::unique_ptr<PublicCopy> make(void *base, int64_t bytes);
+    static std::shared_ptr<PublicCopy> make(void *base, int64_t bytes);
 
     // What MPI gets, and what the program has.
     void *at() const { return public_.get(); }
     void *base() const { return private_; }
+    int64_t bytes() const { return bytes_; }
 
     // To the public copy: what was stored into the device memory. To the device memory: what was
     // put into the public copy. A byte that neither changed is not written, for a kernel may be
@@ -58,7 +59,7 @@ private:
     Staging piece_;
 };
 
-using PublicCopyPtr = std::unique_ptr<PublicCopy>;
+using PublicCopyPtr = std::shared_ptr<PublicCopy>;
 
 // Calls by which processes wait for each other, of windows that others may lock: before such a call
 // sends anything, and when it has ended. Defined where windows are known (accesses.cpp).

@@ -22,6 +22,7 @@ public:
 
     heddle_type *type() const { return type_.get(); }
     const heddle_type_info &info() const { return info_; }
+    MPI_Datatype element() const { return element_; }
 
     // A committed datatype of the same signature and size without gaps: one packed instance. Of a
     // mixed type: bytes. MPI_DATATYPE_NULL where MPI refuses to make it.

@@ -187,10 +187,6 @@ int MPI_Win_allocate_shared(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Com
 {
     return flushed<PMPI_Win_allocate_shared>(size, disp_unit, info, comm, baseptr, win);
 }
-int MPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win *win)
-{
-    return flushed<PMPI_Win_create_dynamic>(info, comm, win);
-}
 
 // ---- Files ----
 int MPI_File_open(MPI_Comm comm, const char *filename, int amode, MPI_Info info, MPI_File *fh)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One-sided operations. Their buffers here may be device memory (accesses.hpp), and so may windows
-// (public_copy.hpp). Device memory cannot be attached to a dynamic window, whose displacements are
-// addresses.
+// (public_copy.hpp), and what is attached to dynamic ones (attached.hpp).
 #include "interpose/accesses.hpp"
 #include "interpose/report.hpp"
 
@@ -54,13 +53,15 @@ template <class Create> int create_window(void *base, MPI_Aint size, MPI_Info in
     return result;
 }
 
+int64_t address_of(const void *at) { return static_cast<int64_t>(reinterpret_cast<intptr_t>(at)); }
+
 int first_error(int one, int other) { return one != MPI_SUCCESS ? one : other; }
 
 // Null where the window is in host memory.
 WindowPtr copied_window(MPI_Win win)
 {
     WindowPtr window = find_window(win);
-    return window && window->public_copy() ? window : nullptr;
+    return window && window->has_copies() ? window : nullptr;
 }
 
 // Fences and MPI_Win_post say whether others may lock this window next. Publishes what the owner
@@ -175,9 +176,39 @@ int free_window(MPI_Win *win)
     int error = window->take_error();
     for (const int each : {window->end(accesses), window->collect()})
         error = first_error(error, each);
-    if (window->public_copy())
-        window->public_copy()->close(); // another thread may be about to collect
+    window->close(); // another thread may be about to collect
+    if (window->table())
+        window->table()->free();
     return raise(MPI_COMM_WORLD, error);
+}
+
+// ---- dynamic windows ----------------------------------------------------------------------------
+
+int attach(Window &window, MPI_Win win, void *base, MPI_Aint size)
+{
+    count(Count::copied_windows);
+    const PublicCopyPtr copy = PublicCopy::make(base, size);
+    if (!copy)
+        return refuse(win, MPI_ERR_NO_MEM);
+    if (const int error = PMPI_Win_attach(win, copy->at(), size); error != MPI_SUCCESS)
+        return error;
+    if (const int error = window.table()->add({address_of(base), size, address_of(copy->at())});
+        error != MPI_SUCCESS) {
+        PMPI_Win_detach(win, copy->at());
+        return refuse(win, error);
+    }
+    window.add(copy);
+    return MPI_SUCCESS;
+}
+
+// What others put is where it belongs then.
+int detach(Window &window, MPI_Win win, const PublicCopyPtr &copy)
+{
+    int error = window.table()->remove(address_of(copy->base()));
+    error = first_error(error, copy->collect());
+    window.remove(copy);
+    const int result = PMPI_Win_detach(win, copy->at());
+    return result == MPI_SUCCESS ? refuse(win, error) : result;
 }
 
 // ---- operations ---------------------------------------------------------------------------------
@@ -188,10 +219,36 @@ template <class Int> Instances<Int> result_in(Access &access, MPI_Win win, Insta
     const WindowPtr window = copied_window(win);
     void *place = given.buffer;
     if (window)
-        access.fail(window->public_copy()->place_result(place, given.count, given.type));
+        access.fail(window->place_result(place, given.count, given.type));
     if (place != given.buffer)
         return {place, given.count, given.type};
     return access.written(given);
+}
+
+// What the MPI gets for the target's part.
+template <class Int>
+Target<Int> found_at(Access &access, MPI_Win win, MPI_Aint place, Int count, MPI_Datatype type)
+{
+    Target<Int> given{place, count, type, nullptr};
+    const WindowPtr window = find_window(win);
+    if (!window || !window->table() || access.target() < 0)
+        return given;
+    int error = MPI_SUCCESS;
+    Target<int64_t> found{place, static_cast<int64_t>(count), type, nullptr};
+    if (const auto regions = window->table()->of(access.target(), error); regions)
+        error = translate(*regions, found);
+    access.fail(error);
+    return error == MPI_SUCCESS ? Target<Int>{found.place, static_cast<Int>(found.count),
+                                              found.type, std::move(found.keep)}
+                                : given;
+}
+
+MPI_Aint element_at(Access &access, MPI_Win win, MPI_Aint place, MPI_Datatype type)
+{
+    const Target<int> found = found_at(access, win, place, 1, type);
+    if (found.keep) // over the end of what is attached
+        access.fail(MPI_ERR_RMA_RANGE);
+    return found.place;
 }
 
 // `call` hands the operation to MPI, with buffers that `access` has staged, if any.
@@ -250,6 +307,8 @@ using namespace heddle::interpose;
 #define TARGET(Int) int target, MPI_Aint place, Int there, MPI_Datatype there_type
 #define AT_TARGET target, place, there, there_type
 #define ORIGIN(Int) const void *buffer, Int n, MPI_Datatype type
+#define FOUND(Int) found_at<Int>(*access, win, place, there, there_type)
+#define AT target, at.place, at.count, at.type
 #define READ(Int) access->read(Instances<Int>{const_cast<void *>(buffer), n, type})
 
 #define PUT(Suffix, Int)                                                                           \
@@ -258,9 +317,10 @@ using namespace heddle::interpose;
         if (!device_is_open())                                                                     \
             return PMPI_Put##Suffix(buffer, n, type, AT_TARGET, win);                              \
         const auto access = std::make_shared<Access>(target);                                      \
+        const auto at = FOUND(Int);                                                                \
         const auto from = READ(Int);                                                               \
         return begin(win, access, [=] {                                                            \
-            return PMPI_Put##Suffix(from.buffer, from.count, from.type, AT_TARGET, win);           \
+            return PMPI_Put##Suffix(from.buffer, from.count, from.type, AT, win);                  \
         });                                                                                        \
     }                                                                                              \
     int MPI_Rput##Suffix(ORIGIN(Int), TARGET(Int), MPI_Win win, MPI_Request *request)              \
@@ -268,9 +328,10 @@ using namespace heddle::interpose;
         if (!device_is_open())                                                                     \
             return PMPI_Rput##Suffix(buffer, n, type, AT_TARGET, win, request);                    \
         const auto access = std::make_shared<Access>(target);                                      \
+        const auto at = FOUND(Int);                                                                \
         const auto from = READ(Int);                                                               \
         return begin(win, access, request, [=](MPI_Request *inner) {                               \
-            return PMPI_Rput##Suffix(from.buffer, from.count, from.type, AT_TARGET, win, inner);   \
+            return PMPI_Rput##Suffix(from.buffer, from.count, from.type, AT, win, inner);          \
         });                                                                                        \
     }
 #define GET(Suffix, Int)                                                                           \
@@ -279,10 +340,10 @@ using namespace heddle::interpose;
         if (!device_is_open())                                                                     \
             return PMPI_Get##Suffix(buffer, n, type, AT_TARGET, win);                              \
         const auto access = std::make_shared<Access>(target);                                      \
+        const auto at = FOUND(Int);                                                                \
         const auto to = result_in(*access, win, Instances<Int>{buffer, n, type});                  \
-        return begin(win, access, [=] {                                                            \
-            return PMPI_Get##Suffix(to.buffer, to.count, to.type, AT_TARGET, win);                 \
-        });                                                                                        \
+        return begin(win, access,                                                                  \
+                     [=] { return PMPI_Get##Suffix(to.buffer, to.count, to.type, AT, win); });     \
     }                                                                                              \
     int MPI_Rget##Suffix(void *buffer, Int n, MPI_Datatype type, TARGET(Int), MPI_Win win,         \
                          MPI_Request *request)                                                     \
@@ -290,9 +351,10 @@ using namespace heddle::interpose;
         if (!device_is_open())                                                                     \
             return PMPI_Rget##Suffix(buffer, n, type, AT_TARGET, win, request);                    \
         const auto access = std::make_shared<Access>(target);                                      \
+        const auto at = FOUND(Int);                                                                \
         const auto to = result_in(*access, win, Instances<Int>{buffer, n, type});                  \
         return begin(win, access, request, [=](MPI_Request *inner) {                               \
-            return PMPI_Rget##Suffix(to.buffer, to.count, to.type, AT_TARGET, win, inner);         \
+            return PMPI_Rget##Suffix(to.buffer, to.count, to.type, AT, win, inner);                \
         });                                                                                        \
     }
 #define ACCUMULATE(Suffix, Int)                                                                    \
@@ -301,10 +363,10 @@ using namespace heddle::interpose;
         if (!device_is_open())                                                                     \
             return PMPI_Accumulate##Suffix(buffer, n, type, AT_TARGET, op, win);                   \
         const auto access = std::make_shared<Access>(target);                                      \
+        const auto at = FOUND(Int);                                                                \
         const auto from = READ(Int);                                                               \
         return begin(win, access, [=] {                                                            \
-            return PMPI_Accumulate##Suffix(from.buffer, from.count, from.type, AT_TARGET, op,      \
-                                           win);                                                   \
+            return PMPI_Accumulate##Suffix(from.buffer, from.count, from.type, AT, op, win);       \
         });                                                                                        \
     }                                                                                              \
     int MPI_Raccumulate##Suffix(ORIGIN(Int), TARGET(Int), MPI_Op op, MPI_Win win,                  \
@@ -313,10 +375,11 @@ using namespace heddle::interpose;
         if (!device_is_open())                                                                     \
             return PMPI_Raccumulate##Suffix(buffer, n, type, AT_TARGET, op, win, request);         \
         const auto access = std::make_shared<Access>(target);                                      \
+        const auto at = FOUND(Int);                                                                \
         const auto from = READ(Int);                                                               \
         return begin(win, access, request, [=](MPI_Request *inner) {                               \
-            return PMPI_Raccumulate##Suffix(from.buffer, from.count, from.type, AT_TARGET, op,     \
-                                            win, inner);                                           \
+            return PMPI_Raccumulate##Suffix(from.buffer, from.count, from.type, AT, op, win,       \
+                                            inner);                                                \
         });                                                                                        \
     }
 #define GET_ACCUMULATE(Suffix, Int)                                                                \
@@ -327,11 +390,12 @@ using namespace heddle::interpose;
             return PMPI_Get_accumulate##Suffix(buffer, n, type, result, results, result_type,      \
                                                AT_TARGET, op, win);                                \
         const auto access = std::make_shared<Access>(target);                                      \
+        const auto at = FOUND(Int);                                                                \
         const auto from = READ(Int);                                                               \
         const auto to = result_in(*access, win, Instances<Int>{result, results, result_type});     \
         return begin(win, access, [=] {                                                            \
             return PMPI_Get_accumulate##Suffix(from.buffer, from.count, from.type, to.buffer,      \
-                                               to.count, to.type, AT_TARGET, op, win);             \
+                                               to.count, to.type, AT, op, win);                    \
         });                                                                                        \
     }                                                                                              \
     int MPI_Rget_accumulate##Suffix(ORIGIN(Int), void *result, Int results,                        \
@@ -342,11 +406,12 @@ using namespace heddle::interpose;
             return PMPI_Rget_accumulate##Suffix(buffer, n, type, result, results, result_type,     \
                                                 AT_TARGET, op, win, request);                      \
         const auto access = std::make_shared<Access>(target);                                      \
+        const auto at = FOUND(Int);                                                                \
         const auto from = READ(Int);                                                               \
         const auto to = result_in(*access, win, Instances<Int>{result, results, result_type});     \
         return begin(win, access, request, [=](MPI_Request *inner) {                               \
             return PMPI_Rget_accumulate##Suffix(from.buffer, from.count, from.type, to.buffer,     \
-                                                to.count, to.type, AT_TARGET, op, win, inner);     \
+                                                to.count, to.type, AT, op, win, inner);            \
         });                                                                                        \
     }
 #define OPERATIONS(Suffix, Int)                                                                    \
@@ -365,10 +430,11 @@ int MPI_Fetch_and_op(const void *buffer, void *result, MPI_Datatype type, int ta
     if (!device_is_open())
         return PMPI_Fetch_and_op(buffer, result, type, target, place, op, win);
     const auto access = std::make_shared<Access>(target);
+    const MPI_Aint at = element_at(*access, win, place, type);
     const auto from = access->read(Instances<int>{const_cast<void *>(buffer), 1, type});
     const auto to = result_in(*access, win, Instances<int>{result, 1, type});
     return begin(win, access, [=] {
-        return PMPI_Fetch_and_op(from.buffer, to.buffer, type, target, place, op, win);
+        return PMPI_Fetch_and_op(from.buffer, to.buffer, type, target, at, op, win);
     });
 }
 
@@ -378,11 +444,12 @@ int MPI_Compare_and_swap(const void *buffer, const void *compared, void *result,
     if (!device_is_open())
         return PMPI_Compare_and_swap(buffer, compared, result, type, target, place, win);
     const auto access = std::make_shared<Access>(target);
+    const MPI_Aint at = element_at(*access, win, place, type);
     const auto from = access->read(Instances<int>{const_cast<void *>(buffer), 1, type});
     const auto with = access->read(Instances<int>{const_cast<void *>(compared), 1, type});
     const auto to = result_in(*access, win, Instances<int>{result, 1, type});
     return begin(win, access, [=] {
-        return PMPI_Compare_and_swap(from.buffer, with.buffer, to.buffer, type, target, place, win);
+        return PMPI_Compare_and_swap(from.buffer, with.buffer, to.buffer, type, target, at, win);
     });
 }
 
@@ -393,12 +460,37 @@ int MPI_Win_create(void *base, MPI_Aint size, int unit, MPI_Info info, MPI_Comm 
     });
 }
 
+int MPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win *win)
+{
+    const CollectsAtEnd collects;
+    flush();
+    int error = PMPI_Win_create_dynamic(info, comm, win);
+    if (error != MPI_SUCCESS)
+        return error;
+    if (std::unique_ptr<RegionTable> table = RegionTable::make(comm, error))
+        keep_window(*win,
+                    std::make_shared<Window>(*win, nullptr, has_locks(info), std::move(table)));
+    return raise(comm, error);
+}
+
 int MPI_Win_attach(MPI_Win win, void *base, MPI_Aint size)
 {
     if (!is_in_device_memory(base, size))
         return PMPI_Win_attach(win, base, size);
-    complain_once("dynamic windows take no device memory");
-    return refuse(win, MPI_ERR_OTHER);
+    const WindowPtr window = find_window(win);
+    if (!window || !window->table()) {
+        complain_once("dynamic windows take device memory with heddle-run --peer alone, and if all "
+                      "processes of the window have a device");
+        return refuse(win, MPI_ERR_OTHER);
+    }
+    return attach(*window, win, base, size);
+}
+
+int MPI_Win_detach(MPI_Win win, const void *base)
+{
+    const WindowPtr window = copied_window(win);
+    const PublicCopyPtr copy = window ? window->copy_at(base) : nullptr;
+    return copy ? detach(*window, win, copy) : PMPI_Win_detach(win, base);
 }
 
 #if MPI_VERSION >= 4
@@ -416,8 +508,8 @@ int MPI_Win_get_attr(MPI_Win win, int keyval, void *value, int *flag)
     static int separate = MPI_WIN_SEPARATE;
     const int result = PMPI_Win_get_attr(win, keyval, value, flag);
     const WindowPtr window = result == MPI_SUCCESS && *flag ? copied_window(win) : nullptr;
-    if (window && keyval == MPI_WIN_BASE)
-        *static_cast<void **>(value) = window->public_copy()->base();
+    if (window && keyval == MPI_WIN_BASE && !window->table())
+        *static_cast<void **>(value) = window->base();
     else if (window && keyval == MPI_WIN_MODEL)
         *static_cast<int **>(value) = &separate;
     return result;
@@ -444,7 +536,9 @@ int MPI_Win_post(MPI_Group group, int promised, MPI_Win win)
 int MPI_Win_start(MPI_Group group, int promised, MPI_Win win)
 {
     flush();
-    return PMPI_Win_start(group, promised, win);
+    const int result = PMPI_Win_start(group, promised, win);
+    may_have_heard();
+    return result;
 }
 int MPI_Win_wait(MPI_Win win)
 {
@@ -462,8 +556,10 @@ int MPI_Win_test(MPI_Win win, int *flag)
 int MPI_Win_sync(MPI_Win win)
 {
     const WindowPtr window = copied_window(win);
-    if (!window) // nor does it wait
+    if (!window) { // nor does it wait, but for what others store, perhaps
+        may_have_heard();
         return PMPI_Win_sync(win);
+    }
     const int error = window->publish();
     move_mpi_on();
     return refuse(win, first_error(error, collect(win)));

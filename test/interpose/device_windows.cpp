@@ -2,13 +2,14 @@
  *
  * Windows in device memory, for which the MPI has a public copy in host memory: random epochs that
  * store, put, get and accumulate; windows that are locked by others alone; the attributes; a device
- * that fails. Bytes have few values, so changed ones and others lie close. A failure prints its
- * seed, which an argument gives again.
+ * that fails. Dynamic windows, with --peer (argument: dynamic). Bytes have few values, so changed
+ * ones and others lie close. A failure prints its seed, which an argument gives again.
  */
 #include "device_test.hpp"
 
 #include <chrono>
 #include <random>
+#include <thread>
 
 using namespace device_test;
 
@@ -21,19 +22,42 @@ static int class_of(int error)
     return found;
 }
 
+/* The addresses that all processes give. */
+static std::vector<MPI_Aint> addresses_of(const void *at)
+{
+    MPI_Aint own = 0;
+    std::vector<MPI_Aint> all(static_cast<size_t>(size));
+    MPI_Get_address(at, &own);
+    MPI_Allgather(&own, 1, MPI_AINT, all.data(), 1, MPI_AINT, MPI_COMM_WORLD);
+    return all;
+}
+
 /* A window of device memory, from `offset` on in its allocation. */
 class DeviceWindow {
 public:
-    DeviceWindow(int bytes, int offset)
+    DeviceWindow(int bytes, int offset, bool is_dynamic = false)
         : memory({gpu::Kind::device, rank % gpu::Machine::get().devices()},
                  static_cast<size_t>(bytes + offset)),
-          base(memory.at() + offset)
+          base(memory.at() + offset),
+          begins(static_cast<size_t>(size), 0)
     {
-        MPI_Win_create(base, bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+        if (is_dynamic) {
+            MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+            MPI_Win_attach(win, base, bytes);
+            begins = addresses_of(base);
+        } else {
+            MPI_Win_create(base, bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+        }
         MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
     }
     DeviceWindow(const DeviceWindow &) = delete;
     ~DeviceWindow() { MPI_Win_free(&win); }
+
+    /* Of byte `at` at a target. */
+    MPI_Aint displacement(int target, int at) const
+    {
+        return MPI_Aint_add(begins[static_cast<size_t>(target)], at);
+    }
 
     void store(int at, const Bytes &bytes) const
     {
@@ -48,6 +72,7 @@ public:
 
     const gpu::Memory memory;
     std::byte *const base;
+    std::vector<MPI_Aint> begins;
     MPI_Win win = MPI_WIN_NULL;
 };
 
@@ -183,25 +208,28 @@ static void take(const Step &step, const DeviceWindow &window, std::vector<gpu::
         window.store(step.at, step.bytes);
     else if (step.what == Step::get && step.owner == rank) {
         window.store(step.at, step.bytes); /* older than what is fetched */
-        MPI_Get(window.base + step.at, n, MPI_BYTE, step.other, step.at, n, MPI_BYTE, window.win);
+        MPI_Get(window.base + step.at, n, MPI_BYTE, step.other,
+                window.displacement(step.other, step.at), n, MPI_BYTE, window.win);
     }
+    const MPI_Aint there = window.displacement(step.owner, step.at);
     if ((step.what != Step::put && step.what != Step::add) || step.other != rank)
         return;
     origins.emplace_back(gpu::Place{gpu::Kind::device, 0}, step.bytes.size());
     origins.back().write(0, step.bytes.data(), step.bytes.size());
     if (step.what == Step::put)
-        MPI_Put(origins.back().at(), n, MPI_BYTE, step.owner, step.at, n, MPI_BYTE, window.win);
+        MPI_Put(origins.back().at(), n, MPI_BYTE, step.owner, there, n, MPI_BYTE, window.win);
     else
-        MPI_Accumulate(origins.back().at(), n, MPI_UINT8_T, step.owner, step.at, n, MPI_UINT8_T,
+        MPI_Accumulate(origins.back().at(), n, MPI_UINT8_T, step.owner, there, n, MPI_UINT8_T,
                        MPI_SUM, window.win);
 }
 
-static void random_epochs(unsigned seed, int bytes, int offset, int longest, int epochs)
+static void random_epochs(unsigned seed, int bytes, int offset, int longest, int epochs,
+                          bool is_dynamic = false)
 {
     std::mt19937 random(seed);
     const std::string what = std::to_string(bytes) + " bytes from " + std::to_string(offset) +
                              " on, seed " + std::to_string(seed);
-    const DeviceWindow window(bytes, offset);
+    const DeviceWindow window(bytes, offset, is_dynamic);
     std::vector<Bytes> windows;
     for (int i = 0; i < size; ++i)
         windows.push_back(some_bytes(random, bytes));
@@ -259,6 +287,124 @@ static void refused()
     check(class_of(MPI_Win_attach(win, memory.at(), 8)) == MPI_ERR_OTHER,
           "MPI_Win_attach is not refused");
     MPI_Win_free(&win);
+}
+
+/* ---- dynamic windows ---- */
+
+/* Memory that is detached, and attached again otherwise, with a neighbour whose copy lies
+ * elsewhere: origins must not take the one for the other. */
+static void attached_again()
+{
+    const int n = 1000, next = (rank + 1) % size, parts[][2] = {{1, 1}, {3, 1}, {1, 3}, {2, 2}};
+    const gpu::Memory memory({gpu::Kind::device, 0}, static_cast<size_t>(n));
+    const std::vector<MPI_Aint> begins = addresses_of(memory.at());
+    MPI_Win win;
+    MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+    for (int turn = 0; turn < 12; ++turn) {
+        const auto &[left, right] = parts[turn % 4];
+        const int first = n * left / (left + right);
+        MPI_Win_attach(win, memory.at(), first);
+        MPI_Win_attach(win, memory.at() + first, n - first);
+        check(class_of(MPI_Win_attach(win, memory.at() + first - 1, 2)) == MPI_ERR_RMA_ATTACH,
+              "what is attached is attached again");
+        const Bytes put(static_cast<size_t>(n), static_cast<unsigned char>(10 * turn + rank));
+        Bytes got(put.size()), fetched(put.size());
+        MPI_Barrier(MPI_COMM_WORLD);
+        const MPI_Aint at = begins[static_cast<size_t>(next)];
+        MPI_Win_lock(MPI_LOCK_SHARED, next, 0, win);
+        MPI_Put(put.data(), first, MPI_BYTE, next, at, first, MPI_BYTE, win);
+        MPI_Put(put.data(), n - first, MPI_BYTE, next, MPI_Aint_add(at, first), n - first, MPI_BYTE,
+                win);
+        MPI_Win_flush(next, win);
+        MPI_Get(fetched.data(), first, MPI_BYTE, next, at, first, MPI_BYTE, win);
+        MPI_Get(fetched.data() + first, n - first, MPI_BYTE, next, MPI_Aint_add(at, first),
+                n - first, MPI_BYTE, win);
+        MPI_Win_unlock(next, win);
+        check(fetched == put, "MPI_Get of what is attached again, turn " + std::to_string(turn));
+        MPI_Barrier(MPI_COMM_WORLD);
+        MPI_Win_detach(win, memory.at());
+        MPI_Win_detach(win, memory.at() + first);
+        memory.read(0, got.data(), got.size());
+        check(got == Bytes(put.size(),
+                           static_cast<unsigned char>(10 * turn + (rank + size - 1) % size)),
+              "MPI_Put to what is attached again, turn " + std::to_string(turn));
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    MPI_Win_free(&win);
+}
+
+/* What one rank attaches, others may have in host memory. */
+static void attached_by_some()
+{
+    const int n = 400, next = (rank + 1) % size;
+    const gpu::Kind kind = rank == 0 ? gpu::Kind::device : gpu::Kind::pageable;
+    const gpu::Memory memory({kind, 0}, n);
+    const Bytes put(n, static_cast<unsigned char>(rank + 1));
+    Bytes got(n);
+    MPI_Win win;
+    int *model = nullptr, flag = 0;
+    MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    MPI_Win_attach(win, memory.at(), n);
+    MPI_Win_get_attr(win, MPI_WIN_MODEL, &model, &flag);
+    check(rank != 0 || (flag && *model == MPI_WIN_SEPARATE),
+          "MPI_WIN_MODEL of a dynamic window is not MPI_WIN_SEPARATE");
+    const std::vector<MPI_Aint> begins = addresses_of(memory.at());
+    MPI_Win_fence(0, win);
+    MPI_Put(put.data(), n, MPI_BYTE, next, begins[static_cast<size_t>(next)], n, MPI_BYTE, win);
+    MPI_Win_fence(0, win);
+    memory.read(0, got.data(), got.size());
+    check(got == Bytes(n, static_cast<unsigned char>((rank + size - 1) % size + 1)),
+          "MPI_Put to what some have in device memory");
+    MPI_Win_detach(win, memory.at());
+    MPI_Win_free(&win);
+}
+
+/* Threads put and get, each in its part, while another one attaches and detaches. */
+static void attached_by_threads()
+{
+    const int part = 500, parts = 2, next = (rank + 1) % size;
+    const DeviceWindow window(part * parts, 0, true);
+    const gpu::Memory other({gpu::Kind::device, 0}, part);
+    std::vector<char> right(parts, 1);
+    MPI_Win_lock_all(0, window.win);
+    std::vector<std::thread> threads;
+    for (int which = 0; which < parts; ++which)
+        threads.emplace_back([&, which] {
+            for (int turn = 0; turn < 50; ++turn) {
+                const MPI_Aint there = window.displacement(next, part * which);
+                const Bytes put(part, static_cast<unsigned char>(turn + which + rank));
+                Bytes got(part);
+                MPI_Put(put.data(), part, MPI_BYTE, next, there, part, MPI_BYTE, window.win);
+                MPI_Win_flush(next, window.win);
+                MPI_Get(got.data(), part, MPI_BYTE, next, there, part, MPI_BYTE, window.win);
+                MPI_Win_flush(next, window.win);
+                if (got != put)
+                    right[static_cast<size_t>(which)] = 0;
+            }
+        });
+    for (int turn = 0; turn < 50; ++turn) {
+        MPI_Win_attach(window.win, other.at(), part);
+        MPI_Win_detach(window.win, other.at());
+    }
+    for (std::thread &each : threads)
+        each.join();
+    MPI_Win_unlock_all(window.win);
+    for (int which = 0; which < parts; ++which)
+        check(right[static_cast<size_t>(which)],
+              "MPI_Put and MPI_Get by a thread, in a dynamic window");
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void dynamic_windows(unsigned seed)
+{
+    for (const int offset : {0, 4, 24})
+        random_epochs(seed, 1000, offset, 20, 40, true);
+    random_epochs(seed, 30000, 8, 3000, 20, true);
+    random_epochs(seed, (9 << 20) + 5, 0, 3 << 20, 5, true);
+    attached_again();
+    attached_by_some();
+    attached_by_threads();
 }
 
 /* Under locks of rank 1's window. */
@@ -463,11 +609,16 @@ static void failing_beginnings()
 
 int main(int argc, char **argv)
 {
-    return run(argc, argv, [=] {
+    return run(argc, argv, [=]() mutable {
+        const bool is_dynamic = argc > 1 && std::string(argv[1]) == "dynamic";
+        if (is_dynamic) /* the seed may follow */
+            --argc, ++argv;
         unsigned seed = argc > 1 ? static_cast<unsigned>(std::atoll(argv[1]))
                                  : static_cast<unsigned>(
                                        std::chrono::system_clock::now().time_since_epoch().count());
         MPI_Bcast(&seed, 1, MPI_UNSIGNED, 0, MPI_COMM_WORLD);
+        if (is_dynamic)
+            return dynamic_windows(seed);
         for (const int offset : {0, 4, 24})
             random_epochs(seed, 1000, offset, 20, 40);
         random_epochs(seed, 30000, 8, 3000, 20);

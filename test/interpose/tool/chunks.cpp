@@ -34,20 +34,24 @@ static int receive(const Buffer &b, int tag)
     return MPI_Recv(b.at(), 1, b.type(), 0, tag, comm, MPI_STATUS_IGNORE);
 }
 
-/* The MPI refuses one chunk: both ends have an error. What is sent behind it comes. */
-static void refused(size_t send, int chunk, const Layout &layout)
+/* The MPI refuses one chunk, and the first empty ones in its place: both ends have an error. What
+ * is sent behind it comes. */
+static void refused(size_t send, int chunk, int in_row, const Layout &layout)
 {
-    const std::string what =
-        std::string(sends[send].first) + ", chunk " + std::to_string(chunk) + " is refused";
+    const std::string what = std::string(sends[send].first) + ", chunk " + std::to_string(chunk) +
+                             " is refused, and " + std::to_string(in_row) + " more";
     Buffer buffer(gpu::Kind::device, layout);
     for (const bool fails : {true, false}) {
         const int seed = fails ? 1 : 2;
         buffer.fill(rank == 0 ? seed : 9000);
         heard = 0;
-        if (rank == 0 && fails)
+        if (rank == 0 && fails) {
             variable("failing_issend") = chunk;
+            variable("failing_in_row") = in_row;
+        }
         const int error = rank == 0 ? sends[send].second(buffer) : receive(buffer, 1);
-        check(variable("failing_issend") == 0, what + ": there is no such chunk");
+        check(variable("failing_issend") == 0 && variable("failing_in_row") == 0,
+              what + ": there is no such chunk");
         check((error != MPI_SUCCESS || heard > 0) == fails, /* MPICH 4.3 returns none */
               what + (fails ? ": no error" : ": the next has an error, too"));
         if (!fails) {
@@ -90,7 +94,8 @@ int main(int argc, char **argv)
         const Layout layout = strided(100000);
         for (size_t send = 0; send < std::size(sends); ++send)
             for (const int chunk : {1, 2, 3})
-                refused(send, chunk, layout);
+                for (const int in_row : {0, 5})
+                    refused(send, chunk, in_row, layout);
         kept(layout);
         MPI_Comm_free(&comm);
     });

@@ -9,6 +9,7 @@
 int envelopes; /* sent */
 
 int failing_issend;  /* the how manieth from now on fails; 0: none */
+int failing_in_row;  /* so many more behind it */
 int failing_testall; /* each does, while requests are active */
 
 namespace {
@@ -62,6 +63,8 @@ int MPI_Issend(const void *buffer, int n, MPI_Datatype type, int to, int tag, MP
                MPI_Request *request)
 {
     look(n, type);
+    if (failing_issend == 0 && failing_in_row > 0 && failing_in_row--)
+        return MPI_ERR_INTERN;
     if (failing_issend > 0 && --failing_issend == 0)
         return MPI_ERR_INTERN;
     return PMPI_Issend(buffer, n, type, to, tag, comm, request);

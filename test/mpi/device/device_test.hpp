@@ -58,9 +58,18 @@ inline void set_control(const std::string &name, int value)
     check(set, name + " cannot be set");
 }
 
-/* Whether devices and environment let one process open another's device memory. */
+/* Another MPI is below, whose windows in device memory have a public copy in host memory. */
+#ifdef HEDDLE_TEST_INTERPOSED
+constexpr bool is_interposed = true;
+#else
+constexpr bool is_interposed = false;
+#endif
+
+/* Whether MPI, devices and environment let an origin open its target's device memory. */
 inline bool expects_direct()
 {
+    if (is_interposed)
+        return false;
     const auto is = [](const char *name, const char *value) {
         const char *const set = std::getenv(name);
         return set && std::string(set) == value;
@@ -68,6 +77,9 @@ inline bool expects_direct()
     return gpu::Machine::get().reach_each_other() && !is("HEDDLE_PEER", "value") &&
            !is("HEDDLE_PEER", "shared");
 }
+
+/* Whether dynamic windows take device memory. */
+inline bool has_dynamic_windows() { return !is_interposed || std::getenv("HEDDLE_INTERPOSE_PEER"); }
 
 /* The other one of two ranks. */
 inline int other() { return 1 - rank; }

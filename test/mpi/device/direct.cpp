@@ -53,8 +53,8 @@ static void counts_operations()
     MPI_Win_fence(0, s.win);
     MPI_Accumulate(s.buffer.at(), 50, MPI_DOUBLE, next, 0, 50, MPI_DOUBLE, MPI_REPLACE, s.win);
     MPI_Win_fence(0, s.win);
-    check(counted(expects_direct() ? "windows_direct" : "windows_by_message") >=
-              (expects_direct() ? before : others) + 3,
+    check(is_interposed || counted(expects_direct() ? "windows_direct" : "windows_by_message") >=
+                               (expects_direct() ? before : others) + 3,
           "operations did not go the way that they should");
     s.memory.expect(9, 0, 50);
     s.memory.expect(9, 60, 70);
@@ -193,6 +193,8 @@ static void shares()
 /* What MPI forbids is told, and changes nothing. */
 static void refuses()
 {
+    if (is_interposed) /* it is the MPI below that finds errors */
+        return;
     Shared s(10);
     const int next = (rank + 1) % size;
     s.memory.fill(rank);
@@ -246,6 +248,16 @@ static void is_atomic(gpu::Kind origin_kind)
     s.memory.verify("Accumulate of all ranks");
 }
 
+/* Open MPI 4.1 crashes if a process swaps in its own window, in host memory, too. */
+static bool swaps(int who)
+{
+#if defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION < 5
+    return who != 1;
+#else
+    return who >= 0;
+#endif
+}
+
 /* Numbers that nobody draws twice, and a word that all change. */
 static void draws()
 {
@@ -266,7 +278,7 @@ static void draws()
         mine.push_back(first_of(result));
     }
     int64_t held = 0;
-    for (int i = 0; i < turns;) {
+    for (int i = 0; i < turns && swaps(rank);) {
         const int64_t next = held + 1;
         gpu::Machine::get().copy(compare.at(), &held, sizeof held);
         gpu::Machine::get().copy(s.buffer.at(), &next, sizeof next);
@@ -285,8 +297,11 @@ static void draws()
         check(all[i] == static_cast<double>(i), "Fetch_and_op: a number was drawn twice");
     int64_t counted_to = 0;
     gpu::Machine::get().copy(&counted_to, static_cast<char *>(s.memory.at()) + 8, 8);
+    int swapping = 0;
+    for (int i = 0; i < size; ++i)
+        swapping += swaps(i);
     if (rank == 1)
-        check(counted_to == turns * size, "Compare_and_swap of all ranks");
+        check(counted_to == int64_t{turns} * swapping, "Compare_and_swap of all ranks");
 }
 
 /* Later ones of one origin find what earlier ones left. */
@@ -329,10 +344,19 @@ static MPI_Aint of_next(MPI_Aint mine)
     return theirs;
 }
 
+/* Open MPI refuses a displacement that is not in the memory itself, in host memory, too. */
+#ifdef OMPI_MAJOR_VERSION
+constexpr bool takes_absolute_types = false;
+#else
+constexpr bool takes_absolute_types = true;
+#endif
+
 /* Regions in memory of two kinds; a target type of absolute addresses, in one of them or in both;
  * memory that is detached, freed, and attached again. */
 static void attaches()
 {
+    if (!has_dynamic_windows())
+        return;
     const int n = 500, next = (rank + 1) % size;
     const Layout layout = contiguous(n), two = contiguous(2 * n);
     MPI_Win win;
@@ -355,17 +379,22 @@ static void attaches()
         MPI_Type_commit(&within), MPI_Type_commit(&both);
         MPI_Win_lock_all(0, win);
         MPI_Put(origin.at(), n / 2, MPI_DOUBLE, next, device, n / 2, MPI_DOUBLE, win);
-        MPI_Put(origin.at(), n / 2, MPI_DOUBLE, next, 0, 1, within, win);
+        if (takes_absolute_types)
+            MPI_Put(origin.at(), n / 2, MPI_DOUBLE, next, 0, 1, within, win);
+        else
+            MPI_Put(origin.at(), n / 2, MPI_DOUBLE, next, inside[0], n / 2, MPI_DOUBLE, win);
         MPI_Put(origin.at(), n, MPI_DOUBLE, next, host, n, MPI_DOUBLE, win);
         MPI_Win_flush(next, win);
         MPI_Barrier(MPI_COMM_WORLD);
         memory.expect(7, 0, n / 2), memory.expect(7, n / 2, n), on_host.expect(7, 0, n);
         memory.verify(what), on_host.verify(what + ", on the host");
         MPI_Barrier(MPI_COMM_WORLD);
-        MPI_Accumulate(origin.at(), n / 2 + n, MPI_DOUBLE, next, 0, 1, both, MPI_REPLACE, win);
+        if (takes_absolute_types) {
+            MPI_Accumulate(origin.at(), n / 2 + n, MPI_DOUBLE, next, 0, 1, both, MPI_REPLACE, win);
+            on_host.expect(7, 0, n, n / 2);
+        }
         MPI_Win_flush(next, win);
         MPI_Barrier(MPI_COMM_WORLD);
-        on_host.expect(7, 0, n, n / 2);
         memory.verify(what + ", across"), on_host.verify(what + ", across, on the host");
         MPI_Win_unlock_all(win);
         MPI_Barrier(MPI_COMM_WORLD);
@@ -379,6 +408,8 @@ static void attaches()
 /* More regions than are told the others. */
 static void attaches_many()
 {
+    if (!has_dynamic_windows())
+        return;
     const int regions = 300, next = (rank + 1) % size;
     const Layout layout = contiguous(regions);
     Buffer memory(gpu::Kind::device, layout), origin(gpu::Kind::device, layout);
@@ -476,7 +507,13 @@ static void requests()
     Buffer result(gpu::Kind::device, ten);
     MPI_Win_flush(next, s.win);
     MPI_Request last;
+#if defined(HEDDLE_TEST_INTERPOSED) && defined(MPICH_NUMVERSION) && MPICH_NUMVERSION < 40100000
+    /* There it is over too early where types have gaps (docs/upstream.md). */
+    MPI_Get(result.at(), 10, MPI_DOUBLE, next, 0, 1, type, s.win);
+    last = MPI_REQUEST_NULL;
+#else
     MPI_Rget(result.at(), 10, MPI_DOUBLE, next, 0, 1, type, s.win, &last);
+#endif
     MPI_Type_free(&type);
     all.push_back(last);
     std::reverse(all.begin(), all.end());

@@ -110,6 +110,31 @@ static void break_device(MPI_Comm comm, int who, const char *how)
     MPI_Barrier(comm);
 }
 
+/* A window that has a public copy tells in its next call of what failed beside it, in a barrier
+ * for example, and makes good what was missed. */
+static void catch_up(Sync sync, MPI_Win window)
+{
+    if (!is_interposed)
+        return;
+    if (sync == Sync::fence) {
+        MPI_Win_fence(0, window);
+    } else {
+        MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, window);
+        MPI_Win_unlock(rank, window);
+    }
+}
+
+/* MPI_Rput and MPI_Rget of MPICH 4.0 are over too early where types have gaps
+ * (docs/upstream.md). */
+static bool is_over_too_early(Access access)
+{
+#if defined(HEDDLE_TEST_INTERPOSED) && defined(MPICH_NUMVERSION) && MPICH_NUMVERSION < 40100000
+    return access == Access::rput || access == Access::rget;
+#else
+    return access > Access::rget_accumulate;
+#endif
+}
+
 static MPI_Win window_on(const Buffer &memory, const Layout &layout, MPI_Comm comm)
 {
     MPI_Win window;
@@ -119,8 +144,8 @@ static MPI_Win window_on(const Buffer &memory, const Layout &layout, MPI_Comm co
 }
 
 /* Whether rank `who`'s device takes part in what rank 0 does to rank 1's memory: a direct window
- * asks the origin's alone. */
-static bool takes_part(int who) { return who == 0 || !expects_direct(); }
+ * asks the origin's alone, and so does a public copy. */
+static bool takes_part(int who) { return who == 0 || (!expects_direct() && !is_interposed); }
 
 /* `whole`: nothing works, so that some error has to come, and nothing is written. */
 static void failing(MPI_Comm comm, Access access, Sync sync, int who, int n, const char *how,
@@ -162,12 +187,15 @@ static void failing(MPI_Comm comm, Access access, Sync sync, int who, int n, con
         check(!whole || error != MPI_SUCCESS, what + ": no error at the origin");
     if (rank == 0 && !takes_part(who))
         check(error == MPI_SUCCESS, what + ": an error of a device that has no part in it");
-    if (rank == 0)
+    if (rank == 0 && (takes_part(who) || !is_interposed)) /* a public copy is the target's own */
         check(other_error == MPI_SUCCESS || error != MPI_SUCCESS,
               what + ": an error at the target alone");
-    if (error == MPI_SUCCESS && other_error == MPI_SUCCESS)
+    catch_up(sync, window);
+    const bool is_done =
+        (error == MPI_SUCCESS && other_error == MPI_SUCCESS) || (is_interposed && !takes_part(who));
+    if (is_done)
         done();
-    if (whole || (error == MPI_SUCCESS && other_error == MPI_SUCCESS)) {
+    if (whole || is_done) {
         origin.verify(what + ", origin");
         result.verify(what + ", result");
         target.verify(what + ", target");
@@ -218,6 +246,8 @@ static void failing_atomics(MPI_Comm comm, int who)
             gpu::Machine::get().reset();
             if (rank == 0)
                 check(error != MPI_SUCCESS, what + ": no error");
+            MPI_Barrier(comm);
+            catch_up(sync, window);
             result.verify(what + ", result");
             target.verify(what + ", target");
         }
@@ -294,11 +324,13 @@ int main(int argc, char **argv)
                          ++access)
                         for (const Sync sync :
                              {Sync::fence, Sync::lock, Sync::lock_all, Sync::start, Sync::flush})
-                            if (!requests(static_cast<Access>(access)) ||
-                                (sync != Sync::fence && sync != Sync::start))
+                            if (!is_over_too_early(static_cast<Access>(access)) &&
+                                (!requests(static_cast<Access>(access)) ||
+                                 (sync != Sync::fence && sync != Sync::start)))
                                 failing(comm, static_cast<Access>(access), sync, who, n, how,
                                         whole);
-                    failing_partitions(comm, who, n, how, whole);
+                    if (who == 1 || !is_interposed) /* there the receiver waits */
+                        failing_partitions(comm, who, n, how, whole);
                 }
             }
             failing_atomics(comm, who);
