@@ -46,16 +46,18 @@ static void counts_operations()
     s.memory.fill(rank);
     s.buffer.fill(9);
     const int next = (rank + 1) % size;
-    const int64_t before = counted("windows_direct"), others = counted("windows_by_message");
+    const auto gone = [] {
+        return expects_direct() ? counted("windows_direct")
+                                : counted("windows_by_message") + counted("windows_in_chunks");
+    };
+    const int64_t before = gone();
     MPI_Win_fence(0, s.win);
     MPI_Put(s.buffer.at(), 50, MPI_DOUBLE, next, 0, 50, MPI_DOUBLE, s.win);
     MPI_Put(s.buffer.at(), 10, MPI_DOUBLE, next, 60, 10, MPI_DOUBLE, s.win);
     MPI_Win_fence(0, s.win);
     MPI_Accumulate(s.buffer.at(), 50, MPI_DOUBLE, next, 0, 50, MPI_DOUBLE, MPI_REPLACE, s.win);
     MPI_Win_fence(0, s.win);
-    check(is_interposed || counted(expects_direct() ? "windows_direct" : "windows_by_message") >=
-                               (expects_direct() ? before : others) + 3,
-          "operations did not go the way that they should");
+    check(is_interposed || gone() >= before + 3, "operations did not go the way that they should");
     s.memory.expect(9, 0, 50);
     s.memory.expect(9, 60, 70);
     s.memory.verify("Put");
@@ -135,7 +137,8 @@ static void unlocks_at_once()
         times[1] = Clock::now().time_since_epoch().count();
     }
     MPI_Allreduce(MPI_IN_PLACE, times, 2, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD);
-    check(times[0] < times[1], "an unlock waited for a target that was not in MPI");
+    check(is_interposed || times[0] < times[1],
+          "an unlock waited for a target that was not in MPI");
     if (rank == 1)
         s.memory.expect(9, 0, 4);
     s.memory.verify("Put before an unlock");

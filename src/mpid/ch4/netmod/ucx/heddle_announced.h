@@ -123,8 +123,8 @@ struct MPIDI_UCX_candidate {
     struct MPIDI_UCX_buffer out, in; /* no bytes: nothing */
     MPI_Op op;
 };
-/* Whether one of so many bytes may be. */
-bool MPIDI_UCX_may_announce(const MPIR_Win *win, int rank, MPI_Aint bytes);
+/* Whether one of so many bytes may be, by itself or as one of many. */
+bool MPIDI_UCX_may_announce(const MPIR_Win *win, int rank, MPI_Aint bytes, bool is_many);
 /* Announces it, if a device has part in it. False where it has not, and nothing was done. */
 bool MPIDI_UCX_announce_candidate(const struct MPIDI_UCX_candidate *c, int *mpi_errno);
 /* Waits for the updates at a target that were announced. MPI's error. */

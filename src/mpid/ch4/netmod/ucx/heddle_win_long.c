@@ -15,13 +15,27 @@ static MPI_Aint bytes_of(MPI_Aint count, MPI_Datatype type)
     return count * size;
 }
 
+/* Whether it is one of many: the last operation on the window is under way. An active message is
+ * packed and unpacked before the next one begins. */
+static bool is_one_of_many(const struct MPIDI_UCX_access *a)
+{
+    if (!MPIDI_UCX_WIN(a->win).has_devices)
+        return false;
+    const MPIDIG_win_target_t *last =
+        MPIDIG_win_target_find(a->win, MPIDI_UCX_WIN(a->win).last_target);
+    MPIDI_UCX_WIN(a->win).last_target = a->rank;
+    return MPIR_cc_get(MPIDIG_WIN(a->win, remote_cmpl_cnts)) > 0 ||
+           (last != NULL && MPIR_cc_get(last->remote_cmpl_cnts) > 0);
+}
+
 bool MPIDI_UCX_announce_access(const struct MPIDI_UCX_access *a, bool is_get, int *mpi_errno)
 {
     struct MPIDI_UCX_candidate c = {.word = is_get ? MPIDI_UCX_WORD_GET : MPIDI_UCX_WORD_PUT,
                                     .at = a};
     const MPI_Aint near = bytes_of(a->origin_count, a->origin_type);
     const MPI_Aint far = bytes_of(a->count, a->type);
-    if (!MPIDI_UCX_may_announce(a->win, a->rank, MPL_MIN(near, far)))
+    const bool is_many = is_one_of_many(a);
+    if (!MPIDI_UCX_may_announce(a->win, a->rank, MPL_MIN(near, far), is_many))
         return false;
     MPIDI_UCX_describe_any(a->origin, a->origin_count, a->origin_type, is_get ? &c.in : &c.out);
     return MPIDI_UCX_announce_candidate(&c, mpi_errno);
@@ -44,7 +58,7 @@ bool MPIDI_UCX_announce_update(const struct MPIDI_UCX_access *a, MPI_Op op, int 
         return false;
     const MPI_Aint near = bytes_of(a->origin_count, a->origin_type);
     const MPI_Aint far = bytes_of(a->count, a->type);
-    if (!MPIDI_UCX_may_announce(a->win, a->rank, MPL_MIN(near, far)) ||
+    if (!MPIDI_UCX_may_announce(a->win, a->rank, MPL_MIN(near, far), false) ||
         !has_one_element(a->origin_type))
         return false;
     MPIDI_UCX_describe_any(a->origin, a->origin_count, a->origin_type, &c.out);
@@ -65,7 +79,7 @@ bool MPIDI_UCX_announce_fetch(const struct MPIDI_UCX_get_accumulate *a, int *mpi
     MPI_Aint least = MPL_MIN(result, bytes_of(a->count, a->type));
     if (sends)
         least = MPL_MIN(least, bytes_of(a->origin_count, a->origin_type));
-    if (!MPIDI_UCX_may_announce(a->win, a->rank, least) ||
+    if (!MPIDI_UCX_may_announce(a->win, a->rank, least, false) ||
         (sends && !has_one_element(a->origin_type)))
         return false;
     MPIDI_UCX_describe_any(a->result, a->result_count, a->result_type, &c.in);

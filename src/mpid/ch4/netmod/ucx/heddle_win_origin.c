@@ -184,13 +184,14 @@ int MPIDI_UCX_announced_init(int vni)
 
 /* ---- which are announced --------------------------------------------------------------------- */
 
-/* Short ones are as good by MPICH's own active messages, and its own are moved at once. */
-bool MPIDI_UCX_may_announce(const MPIR_Win *win, int rank, MPI_Aint bytes)
+/* A short one by itself is as good by MPICH's own active messages, and its own are moved at once.
+ */
+bool MPIDI_UCX_may_announce(const MPIR_Win *win, int rank, MPI_Aint bytes, bool is_many)
 {
     if (!(MPIDI_UCX_watch & MPIDI_UCX_WATCH_GPU) || rank == win->comm_ptr->rank ||
         rank == MPI_PROC_NULL)
         return false;
-    return bytes > MPIDI_UCX_short_limit();
+    return bytes > (is_many ? 0 : MPIDI_UCX_short_limit());
 }
 
 static bool is_update(const struct MPIDI_UCX_candidate *c)
