@@ -24,6 +24,7 @@ Pattern like(Pattern pattern)
         return Pattern::odd;
     case Pattern::odd:
         return Pattern::words;
+    case Pattern::unaligned:
     case Pattern::words:
     case Pattern::near:
     case Pattern::runs:
