@@ -88,6 +88,10 @@ void the_soonest()
          number(Method::count), "nothing is known");
     set(Method::blocks, 9.9e-6, 990e-6);
     same(Name(best(Pattern::strided, 30000, both)), Name("kernel"), "nearly equal");
+    const Methods stages = set_of(Method::kernel) | set_of(Method::staged);
+    set(Method::staged, 8e-6, 990e-6);
+    same(Name(best(Pattern::strided, 1000, stages)), Name("kernel"), "not 3 us sooner");
+    same(Name(best(Pattern::strided, 1000000, stages)), Name("staged"), "10 us sooner");
 }
 
 /* What is compiled in is what the files say. */
