@@ -62,24 +62,6 @@ std::array<double, statistics> statistics_of(const std::vector<double> &s, doubl
             sides.count, sides.longest,    covariance(s, 1),   covariance(s, 2)};
 }
 
-// A trial: the samples of each. What takes long has fewer.
-std::vector<std::vector<double>> trial_of(const std::vector<std::function<double()>> &each,
-                                          const TrialOptions &options, std::mt19937_64 &random)
-{
-    constexpr int fewest = 5;
-    std::vector<std::vector<double>> samples(each.size());
-    std::vector<double> spent(each.size());
-    std::vector<size_t> order(each.size());
-    std::iota(order.begin(), order.end(), size_t{0});
-    for (int i = 0; i < options.samples; ++i) {
-        std::shuffle(order.begin(), order.end(), random);
-        for (const size_t k : order)
-            if (i < fewest || spent[k] < options.enough)
-                spent[k] += samples[k].emplace_back(each[k]());
-    }
-    return samples;
-}
-
 } // namespace
 
 double median_of(std::vector<double> s)
@@ -123,33 +105,24 @@ double rounded_us(double seconds)
     return std::max(std::round(us * unit), 1.0) / unit;
 }
 
-std::vector<Measurement> measure_in_turn(const std::vector<std::function<double()>> &each,
-                                         const TrialOptions &options)
-{
-    for (const auto &once : each)
-        for (int i = 0; i < options.warm_up; ++i)
-            once();
-    std::vector<Measurement> all(each.size());
-    std::mt19937_64 random(1);
-    const auto is_open = [&](const Measurement &one) {
-        return !one.iid && one.trials < options.most_trials;
-    };
-    while (std::any_of(all.begin(), all.end(), is_open)) {
-        const auto samples = trial_of(each, options, random);
-        for (size_t k = 0; k < all.size(); ++k) {
-            if (!is_open(all[k]))
-                continue;
-            all[k].iid = looks_iid(samples[k], static_cast<uint64_t>(++all[k].trials));
-            all[k].median = median_of(samples[k]);
-            all[k].samples = static_cast<int>(samples[k].size());
-        }
-    }
-    return all;
-}
-
 Measurement measure_trials(const std::function<double()> &once, const TrialOptions &options)
 {
-    return measure_in_turn({once}, options).front();
+    constexpr int fewest = 5;
+    for (int i = 0; i < options.warm_up; ++i)
+        once();
+    Measurement measured;
+    while (!measured.iid && measured.trials < options.most_trials) {
+        std::vector<double> samples;
+        double spent = 0;
+        for (int i = 0; i < options.samples && (i < fewest || spent < options.enough); ++i) {
+            samples.push_back(once());
+            spent += samples.back();
+        }
+        measured.iid = looks_iid(samples, static_cast<uint64_t>(++measured.trials));
+        measured.median = median_of(samples);
+        measured.samples = static_cast<int>(samples.size());
+    }
+    return measured;
 }
 
 } // namespace heddle::tools

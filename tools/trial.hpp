@@ -38,9 +38,4 @@ struct TrialOptions {
 // Measures what `once` answers, in seconds. What it throws goes to the caller.
 Measurement measure_trials(const std::function<double()> &once, const TrialOptions &options);
 
-// The same of several, each in turn within a trial, in another order each time. So each is measured
-// amid the others, and what changes with time favours none.
-std::vector<Measurement> measure_in_turn(const std::vector<std::function<double()>> &each,
-                                         const TrialOptions &options);
-
 } // namespace heddle::tools

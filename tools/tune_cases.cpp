@@ -11,7 +11,6 @@ namespace {
 constexpr int64_t Ki = 1 << 10, Mi = 1 << 20;
 // Short blocks lie in sectors of the device's memory of their own, as in the columns of a matrix.
 using gpu::model::near_stride_bytes;
-constexpr int64_t longest_record = 2048; // record_most_extent of the kernels
 
 void must(int status)
 {
@@ -86,30 +85,12 @@ std::vector<int64_t> up_to(std::vector<int64_t> sizes, int64_t most)
 // record up to 40 times as far apart (Tuning::pinned_unpack_most_bytes).
 int64_t sparse_stride(int64_t block)
 {
-    constexpr int64_t least_spread = 5, over_link = 41;
+    constexpr int64_t least_spread = 5, over_link = 41, longest_record = 2048;
     return std::max(least_spread * block, std::min(over_link * block, longest_record + 1));
 }
 
-// Over the host's link they may be far apart, and those are slower: these lie between. Further
-// apart than a kernel's longest record they would not be records.
-int64_t stride_of_records(Path path, int64_t block)
-{
-    if (path == Path::pack || path == Path::unpack)
-        return 2 * block + 1;
-    return std::min(4 * block + 1, longest_record - 1);
-}
-
-// The rows of matrices with such blocks are no whole sectors, either: they end with half a one, or
-// with one word. Nor do multiples of 512 bytes stand for all strides: to those an engine writes
-// short blocks slowly.
-int64_t stride_beyond_sectors(Pattern pattern, int64_t block)
-{
-    const int64_t whole = std::max(2 * block, near_stride_bytes);
-    constexpr int64_t half_sector = gpu::model::sector_bytes / 2, word = 4;
-    return whole + (pattern == Pattern::unaligned ? half_sector
-                    : pattern == Pattern::words   ? word
-                                                  : 0);
-}
+// Over the host's link they may be far apart, and those are slower: these lie between.
+int64_t spread_of_records(Path path) { return path == Path::pack || path == Path::unpack ? 2 : 4; }
 
 } // namespace
 
@@ -117,16 +98,15 @@ Layout layout_of(Pattern pattern, Path path, int64_t bytes, int64_t block, int64
 {
     switch (pattern) {
     case Pattern::strided:
-    case Pattern::unaligned:
     case Pattern::words:
         return strided(bytes, block,
-                       spread ? spread * block : stride_beyond_sectors(pattern, block));
+                       spread ? spread * block : std::max(2 * block, near_stride_bytes));
     case Pattern::near:
         return strided(bytes, block, (spread ? spread : gpu::model::near_spread) * block);
     case Pattern::odd:
         return strided(bytes, block, spread ? spread * block : sparse_stride(block));
     case Pattern::records:
-        return strided(bytes, block, spread ? spread * block + 1 : stride_of_records(path, block));
+        return strided(bytes, block, (spread ? spread : spread_of_records(path)) * block + 1);
     case Pattern::runs:
         return irregular(bytes, block);
     case Pattern::transposed:
@@ -156,12 +136,9 @@ std::vector<GridPlan> grid_plans(bool quick, int64_t most_bytes)
                                {4 * Ki, 32 * Ki, 128 * Ki, 512 * Ki, 2 * Mi, 8 * Mi, 16 * Mi});
     const Numbers strided =
         pick({8, 32, 128, 512, 2 * Ki, 32 * Ki},
-             {8, 16, 32, 64, 96, 128, 160, 192, 256, 384, 512, 768, Ki, 2 * Ki, 8 * Ki, 64 * Ki});
+             {8, 16, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, Ki, 2 * Ki, 8 * Ki, 64 * Ki});
     const Numbers near = pick({8, 32, 128}, {8, 16, 32, 64, 128, 168});
-    const Numbers unaligned =
-        pick({24, 104, 432, 2032}, {24, 48, 72, 104, 144, 208, 304, 432, 624, 1008, 2032, 8176});
-    const Numbers words =
-        pick({4, 16, 60, 412, 4004}, {4, 16, 28, 60, 108, 204, 412, 1004, 4004, 20004});
+    const Numbers words = pick({4, 60, 412, 4004}, {4, 28, 60, 108, 204, 412, 1004, 4004, 20004});
     const Numbers odd = pick({9, 37, 301, 3001}, {5, 9, 21, 37, 75, 151, 301, 601, 3001, 20001});
     const Numbers records = pick({9, 37, 301}, {3, 5, 9, 21, 37, 75, 151, 301, 601, 1001});
     const Numbers runs =
@@ -173,8 +150,6 @@ std::vector<GridPlan> grid_plans(bool quick, int64_t most_bytes)
     for (const Path path : {Path::to_host, Path::from_host}) {
         plans.push_back({Pattern::dense, path, {"copy_engine", "kernel", "staged"}, link, {1}});
         plans.push_back({Pattern::strided, path, {"blocks", "kernel", "staged"}, link, strided});
-        plans.push_back(
-            {Pattern::unaligned, path, {"blocks", "kernel", "staged"}, link, unaligned});
         plans.push_back({Pattern::words, path, {"blocks", "kernel", "staged"}, link, words});
         plans.push_back(
             {Pattern::odd, path, {"blocks", "kernel", "staged"}, up_to(link, sparse_most), odd});
@@ -192,8 +167,6 @@ std::vector<GridPlan> grid_plans(bool quick, int64_t most_bytes)
     }
     for (const Path path : {Path::from_host_layout, Path::to_host_layout}) {
         plans.push_back({Pattern::strided, path, {"blocks", "kernel", "bounced"}, host, strided});
-        plans.push_back(
-            {Pattern::unaligned, path, {"blocks", "kernel", "bounced"}, host, unaligned});
         plans.push_back({Pattern::near, path, {"blocks", "kernel", "bounced"}, host, near});
         plans.push_back({Pattern::words, path, {"blocks", "kernel", "bounced"}, host, words});
         plans.push_back({Pattern::odd, path, {"blocks", "kernel", "bounced"}, host, odd});

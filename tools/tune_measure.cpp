@@ -41,19 +41,6 @@ bool done_by(const char *method, const std::string &before)
     return done.substr(0, end) == name;
 }
 
-double timed_by(const char *method, const std::vector<heddle_move> &moves)
-{
-    const Forced forced(method);
-    return timed(moves);
-}
-
-bool can(const char *method, const std::vector<heddle_move> &moves)
-{
-    const std::string before = information();
-    timed_by(method, moves);
-    return done_by(method, before);
-}
-
 } // namespace
 
 double timed(const std::vector<heddle_move> &moves)
@@ -68,9 +55,12 @@ double timed(const std::vector<heddle_move> &moves)
 std::optional<Measurement> time_by(const char *method, const std::vector<heddle_move> &moves,
                                    const TrialOptions &options)
 {
-    if (!can(method, moves))
+    const Forced forced(method);
+    const std::string before = information();
+    timed(moves);
+    if (!done_by(method, before))
         return std::nullopt;
-    return measure_trials([&] { return timed_by(method, moves); }, options);
+    return measure_trials([&] { return timed(moves); }, options);
 }
 
 Bench::Bench()
@@ -119,25 +109,6 @@ std::optional<Measurement> Bench::time(const Layout &layout, Path path, const ch
     return time_by(method, moves(layout, path, copies), options);
 }
 
-std::vector<std::optional<Measurement>> Bench::time_in_turn(
-    const Layout &layout, Path path, const std::vector<const char *> &methods,
-    const TrialOptions &options)
-{
-    const auto all = moves(layout, path, 1);
-    std::vector<size_t> able;
-    std::vector<std::function<double()>> calls;
-    for (size_t m = 0; m < methods.size(); ++m)
-        if (const char *const method = methods[m]; can(method, all)) {
-            able.push_back(m);
-            calls.emplace_back([&all, method] { return timed_by(method, all); });
-        }
-    const std::vector<Measurement> measured = measure_in_turn(calls, options);
-    std::vector<std::optional<Measurement>> times(methods.size());
-    for (size_t i = 0; i < able.size(); ++i)
-        times[able[i]] = measured[i];
-    return times;
-}
-
 std::string Bench::chosen(const Layout &layout, Path path)
 {
     const std::string before = information();
@@ -150,7 +121,10 @@ std::string Bench::chosen(const Layout &layout, Path path)
 double Bench::once(const Layout &layout, Path path, const char *method)
 {
     const auto all = moves(layout, path, 1);
-    return method ? timed_by(method, all) : timed(all);
+    if (!method)
+        return timed(all);
+    const Forced forced(method);
+    return timed(all);
 }
 
 std::optional<double> Bench::expected(const Layout &layout, Path path, const char *method)

@@ -32,10 +32,6 @@ public:
     // Throws where a transfer fails.
     std::optional<Measurement> time(const Layout &layout, Path path, const char *method,
                                     const TrialOptions &options, int copies = 1);
-    // The same for each of the methods, which take turns.
-    std::vector<std::optional<Measurement>> time_in_turn(const Layout &layout, Path path,
-                                                         const std::vector<const char *> &methods,
-                                                         const TrialOptions &options);
     // The method that is chosen where none is forced, by its name.
     std::string chosen(const Layout &layout, Path path);
     // Seconds of one call: by `method`, or as chosen where it is null.

@@ -101,9 +101,9 @@ void add_grids(Bench &bench, const GridPlan &plan, const TuneOptions &options, J
             if (!fits(plan.pattern, bytes, block))
                 continue;
             const Layout layout = layout_of(plan.pattern, plan.path, bytes, block);
-            const auto all = bench.time_in_turn(layout, plan.path, plan.methods, options.trials);
             for (size_t m = 0; m < plan.methods.size(); ++m) {
-                const auto &measured = all[m];
+                const auto measured =
+                    bench.time(layout, plan.path, plan.methods[m], options.trials);
                 if (!measured)
                     continue;
                 // as if it were the whole amount

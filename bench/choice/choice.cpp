@@ -71,54 +71,34 @@ std::vector<Case> all_cases(int64_t most_bytes)
     return cases;
 }
 
-// What was chosen for a case, and the samples of each method that can do it.
-struct Samples {
-    std::string chosen;
-    std::map<std::string, std::vector<double>> of;
-};
-
-// What takes far too long is no rival.
-Samples rivals(Bench &bench, const Case &of, const Layout &layout)
-{
-    Samples samples{bench.chosen(layout, of.path), {}};
-    TrialOptions once;
-    once.samples = 5;
-    once.most_trials = 1;
-    for (const char *const method : modelled_methods)
-        if (const auto can = bench.time(layout, of.path, method, once))
-            if (can->median < 0.1)
-                samples.of[method];
-    return samples;
-}
-
 // All methods and the choice in turn, in another order each time. So nothing that changes with time
 // favours one, nor what another one leaves in the processor's caches (a write to lines that the
 // processor has just written takes half as long again). What was
 // chosen is a method that is forced, too: its samples are those of both.
-void add_samples(Bench &bench, const Case &of, int rounds, unsigned pass, Samples &samples)
+Result measure(Bench &bench, const Case &of, int rounds)
 {
     const Layout layout = layout_of(of.pattern, of.path, of.bytes, of.block, of.spread);
-    if (pass == 0)
-        samples = rivals(bench, of, layout);
+    Result result{of, bench.chosen(layout, of.path), "", {}, 1};
+    TrialOptions once;
+    once.samples = 5;
+    once.most_trials = 1;
+    std::map<std::string, std::vector<double>> samples;
+    for (const char *const method : modelled_methods)
+        if (const auto can = bench.time(layout, of.path, method, once))
+            if (can->median < 0.1) // what takes far too long is no rival
+                samples[method];
     std::vector<std::string> turns{""}; // the choice
-    for (const auto &[method, times] : samples.of) {
+    for (const auto &[method, times] : samples)
         turns.push_back(method);
-        bench.once(layout, of.path, method.c_str()); // warms up
-    }
-    std::mt19937 random(pass + 1);
+    std::mt19937 random(1);
     for (int i = 0; i < rounds; ++i) {
         std::shuffle(turns.begin(), turns.end(), random);
         for (const std::string &turn : turns)
-            samples.of[turn.empty() ? samples.chosen : turn].push_back(
+            samples[turn.empty() ? result.chosen : turn].push_back(
                 bench.once(layout, of.path, turn.empty() ? nullptr : turn.c_str()));
     }
-}
-
-Result result_of(const Case &of, const Samples &samples)
-{
-    Result result{of, samples.chosen, "", {}, 1};
     double least = 0;
-    for (const auto &[method, times] : samples.of) {
+    for (const auto &[method, times] : samples) {
         const double time = result.seconds[method] = median_of(times);
         if (result.best.empty() || time < least) {
             least = time;
@@ -127,23 +107,6 @@ Result result_of(const Case &of, const Samples &samples)
     }
     result.ratio = result.seconds[result.chosen] / least;
     return result;
-}
-
-// The samples of a case come from several passes over all cases: what disturbs the machine for a
-// second spoils those of one pass.
-std::vector<Samples> measure(Bench &bench, const std::vector<Case> &cases, int rounds, int passes)
-{
-    std::vector<Samples> all(cases.size());
-    for (int pass = 0; pass < passes; ++pass) {
-        const int its_rounds = rounds * (pass + 1) / passes - rounds * pass / passes;
-        for (size_t i = 0; i < cases.size(); ++i) {
-            if (i % 50 == 0)
-                std::fprintf(stderr, "pass %d of %d, case %zu of %zu\n", pass + 1, passes, i + 1,
-                             cases.size());
-            add_samples(bench, cases[i], its_rounds, static_cast<unsigned>(pass), all[i]);
-        }
-    }
-    return all;
 }
 
 Json as_json(const Result &result)
@@ -188,15 +151,13 @@ int run(int argc, char **argv)
 {
     std::string out;
     int64_t most_bytes = int64_t{64} << 20;
-    int rounds = 15, passes = 3;
+    int rounds = 15;
     CLI::App app("Measures whether the method that Heddle chooses is the soonest.\n", "choice");
     app.footer("\nExit status: 0 measured, 2 something failed.");
     app.add_option("--out", out, "Write every case as JSON");
     app.add_option("--most", most_bytes, "No amounts above so many bytes (default 67108864)");
     app.add_option("--rounds", rounds, "Samples of each method (default 15)")
         ->check(CLI::Range(1, 1000));
-    app.add_option("--passes", passes, "Passes that those are taken in (default 3)")
-        ->check(CLI::Range(1, 100));
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError &error) {
@@ -206,9 +167,10 @@ int run(int argc, char **argv)
     std::vector<Result> results;
     Json all = Json::array();
     const std::vector<Case> cases = all_cases(most_bytes);
-    const std::vector<Samples> samples = measure(bench, cases, rounds, std::min(passes, rounds));
-    for (size_t i = 0; i < cases.size(); ++i) {
-        results.push_back(result_of(cases[i], samples[i]));
+    for (const Case &each : cases) {
+        if (results.size() % 50 == 0)
+            std::fprintf(stderr, "case %zu of %zu\n", results.size() + 1, cases.size());
+        results.push_back(measure(bench, each, rounds));
         all.push_back(as_json(results.back()));
     }
     print(results);

@@ -80,7 +80,7 @@ void the_soonest()
     using Name = std::string;
     same(Name(best(Pattern::strided, 30000, both)), Name("kernel"), "below the crossing");
     same(Name(best(Pattern::strided, 34000, both)), Name("blocks"), "above the crossing");
-    for (const Pattern like : {Pattern::runs, Pattern::near, Pattern::words, Pattern::unaligned})
+    for (const Pattern like : {Pattern::runs, Pattern::near, Pattern::words})
         same(Name(best(like, 30000, both)), Name("kernel"), "a pattern like it");
     same(Name(best(Pattern::strided, 30000, set_of(Method::blocks))), Name("blocks"),
          "what can be done");
@@ -88,10 +88,6 @@ void the_soonest()
          number(Method::count), "nothing is known");
     set(Method::blocks, 9.9e-6, 990e-6);
     same(Name(best(Pattern::strided, 30000, both)), Name("kernel"), "nearly equal");
-    const Methods stages = set_of(Method::kernel) | set_of(Method::staged);
-    set(Method::staged, 8e-6, 990e-6);
-    same(Name(best(Pattern::strided, 1000, stages)), Name("kernel"), "not 3 us sooner");
-    same(Name(best(Pattern::strided, 1000000, stages)), Name("staged"), "10 us sooner");
 }
 
 /* What is compiled in is what the files say. */
@@ -432,16 +428,9 @@ void patterns_are_told_apart()
     };
     is(24, 72, true, Pattern::near);
     is(24, 504, true, Pattern::near);
-    is(24, 512, true, Pattern::unaligned);
-    is(32, 512, true, Pattern::strided);
-    is(8, 520, true, Pattern::strided);
-    is(32, 520, true, Pattern::unaligned);
-    is(384, 504, true, Pattern::unaligned);
-    is(24, 72, false, Pattern::unaligned);
-    is(32, 72, false, Pattern::strided);
-    is(16, 72, false, Pattern::strided);
-    is(96, 200, false, Pattern::strided);
-    is(112, 200, false, Pattern::unaligned);
+    is(24, 512, true, Pattern::strided);
+    is(384, 504, true, Pattern::strided);
+    is(24, 72, false, Pattern::strided);
     is(12, 72, true, Pattern::words);
 }
 

@@ -14,7 +14,6 @@ namespace heddle::gpu::model {
 enum class Pattern : uint8_t {
     dense,
     strided,    // blocks at constant strides, in words of eight bytes and more
-    unaligned,  // the same, in host memory across sectors
     words,      // the same, in words of four bytes
     odd,        // the same, in shorter words
     near,       // short strided ones in host memory, at strides of less than near_stride_bytes
@@ -23,16 +22,12 @@ enum class Pattern : uint8_t {
     transposed, // neighbours in memory are far apart in pack order
     count
 };
-inline constexpr const char *pattern_names[] = {"dense", "strided", "unaligned", "words",     "odd",
-                                                "near",  "records", "runs",      "transposed"};
+inline constexpr const char *pattern_names[] = {"dense", "strided", "words", "odd",
+                                                "near",  "records", "runs",  "transposed"};
 static_assert(std::size(pattern_names) == static_cast<size_t>(Pattern::count));
 // Over the link to the host a kernel reads near blocks in fewer pieces than there are blocks.
 // Their tables are of blocks that begin `near_spread` lengths apart.
 inline constexpr int64_t near_stride_bytes = 512, near_spread = 3;
-// A copy engine takes longer for rows that lie across sectors of the host's memory, packed or in a
-// layout. Rows of 48, 64, 80, 96, 112 and 128 bytes take it 1.7, 1.5, 2.3, 2.3, 2.8 and 2.5 ns on
-// two H100s (12 MB packed in the host's memory).
-inline constexpr int64_t sector_bytes = 32;
 
 // Which way the data go. "Host" is pinned memory.
 enum class Path : uint8_t {

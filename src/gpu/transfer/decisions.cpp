@@ -121,15 +121,6 @@ bool is_of_host_layout(Path path)
     return path == Path::from_host_layout || path == Path::to_host_layout;
 }
 
-// Whether in the host's memory, where blocks lie packed or in their layout, each begins and ends
-// with a sector, or several share one.
-bool is_aligned(const Side &side, Path path)
-{
-    const int64_t pitch = is_of_host_layout(path) ? side.dim[0].stride : side.block;
-    const int64_t part = std::min(side.block, model::sector_bytes);
-    return model::sector_bytes % part == 0 && side.block % part == 0 && pitch % part == 0;
-}
-
 Pattern pattern_of(const Move &m, const Work &work, const Side &side, Path path)
 {
     if (m.from.dense() && m.to.dense())
@@ -149,9 +140,7 @@ Pattern pattern_of(const Move &m, const Work &work, const Side &side, Path path)
         return side.word < 4 ? Pattern::odd : Pattern::words;
     const bool is_near = std::abs(side.dim[0].stride) < model::near_stride_bytes &&
                          model::near_spread * side.block <= model::near_stride_bytes;
-    if (is_near && is_of_host_layout(path))
-        return Pattern::near;
-    return is_aligned(side, path) ? Pattern::strided : Pattern::unaligned;
+    return is_near && is_of_host_layout(path) ? Pattern::near : Pattern::strided;
 }
 
 } // namespace
