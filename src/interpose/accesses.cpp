@@ -67,22 +67,12 @@ std::vector<PublicCopyPtr> Window::copies()
     return copies_;
 }
 
-int Window::publish()
+int Window::at_all(int (PublicCopy::*does)())
 {
     int error = MPI_SUCCESS;
     if (has_copies())
         for (const PublicCopyPtr &each : copies())
-            if (const int own = each->publish(); error == MPI_SUCCESS)
-                error = own;
-    return error;
-}
-
-int Window::collect()
-{
-    int error = MPI_SUCCESS;
-    if (has_copies())
-        for (const PublicCopyPtr &each : copies())
-            if (const int own = each->collect(); error == MPI_SUCCESS)
+            if (const int own = (each.get()->*does)(); error == MPI_SUCCESS)
                 error = own;
     return error;
 }

@@ -107,8 +107,8 @@ public:
     // False where the window is in host memory.
     bool has_copies() const { return has_copies_.load(); }
     // All are tried. The first error class is returned.
-    int publish();
-    int collect();
+    int publish() { return at_all(&PublicCopy::publish); }
+    int collect() { return at_all(&PublicCopy::collect); }
     // PublicCopy::place_result of that in which the buffer lies.
     int place_result(void *&buffer, int64_t count, MPI_Datatype type);
     // Of a window that is not dynamic.
@@ -147,6 +147,7 @@ private:
     void forget_ended();
 
     std::vector<PublicCopyPtr> copies();
+    int at_all(int (PublicCopy::*does)());
 
     const MPI_Win win_;
     void *const base_;
