@@ -24,7 +24,6 @@ public:
     // What MPI gets, and what the program has.
     void *at() const { return public_.get(); }
     void *base() const { return private_; }
-    int64_t bytes() const { return bytes_; }
 
     // To the public copy: what was stored into the device memory. To the device memory: what was
     // put into the public copy. A byte that neither changed is not written, for a kernel may be

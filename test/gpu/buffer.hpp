@@ -71,6 +71,14 @@ void transfer_all(Way way, const std::vector<heddle_move> &moves, int device = 0
 void need_devices(int n = 1);
 void need_simulation();
 
+/* Switches of the simulated device, until it goes. */
+class Switched {
+public:
+    explicit Switched(const std::string &switches) { Machine::get().configure(switches.c_str()); }
+    Switched(const Switched &) = delete;
+    ~Switched() { Machine::get().reset(); }
+};
+
 /* Runs this very program anew with other environment variables (name, value).
  * Its exit status and output. */
 struct Ended {

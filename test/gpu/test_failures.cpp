@@ -16,14 +16,6 @@
 namespace gpu {
 namespace {
 
-/* The switches hold for one test only. */
-class Switched {
-public:
-    explicit Switched(const std::string &switches) { Machine::get().configure(switches.c_str()); }
-    Switched(const Switched &) = delete;
-    ~Switched() { Machine::get().reset(); }
-};
-
 /* More than a chunk of what goes through the host. */
 constexpr int64_t large = (int64_t{2} << 20) + 65536;
 

@@ -59,12 +59,6 @@ void every_length()
         all_of(doubles);
 }
 
-struct Switched {
-    explicit Switched(const char *switches) { Machine::get().configure(switches); }
-    Switched(const Switched &) = delete;
-    ~Switched() { Machine::get().reset(); }
-};
-
 /* An engine that does not begin a copy is done without. */
 void refused()
 {

@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <array>
-#include <sched.h>
 
 namespace heddle::gpu {
 
@@ -47,6 +46,21 @@ struct BounceBuffer {
     }
 };
 
+// A chunk's half: with the packed data as its target, where it fills, or else as its source. The
+// operator is for the half that meets the target.
+Move half_of(Move chunk, const End &packed, bool fills)
+{
+    (fills ? chunk.to : chunk.from) = packed;
+    if (fills)
+        chunk.op = HEDDLE_OP_REPLACE;
+    return chunk;
+}
+
+void run_on_host(const Move &half)
+{
+    host_move(half.from, half.to, half.bytes, half.op, half.basic);
+}
+
 // One end's half of a chunk.
 class Half {
 public:
@@ -70,22 +84,19 @@ public:
         return e == HEDDLE_ERR_NO_MEMORY ? device_->memory.take_apart(bytes, slab_) : e;
     }
 
-    // `chunk` with the bounce as its target, or as its source.
-    Error begin(const BounceBuffer &bounce, Move chunk, bool fills)
+    Error begin(const BounceBuffer &bounce, const Move &chunk, bool fills)
     {
         char *const at = slab_ ? slab_.at() : bounce.host();
         const Memory memory{slab_ ? MemoryKind::device : MemoryKind::pinned,
                             device_ ? device_->ordinal() : -1, nullptr, 0};
-        (fills ? chunk.to : chunk.from) = packed_end(at, chunk.bytes, memory);
-        if (fills)
-            chunk.op = HEDDLE_OP_REPLACE; // the operator is for the half that meets the target
+        Move half = half_of(chunk, packed_end(at, chunk.bytes, memory), fills);
         if (!device_) {
-            host_move(chunk.from, chunk.to, chunk.bytes, chunk.op, chunk.basic);
+            run_on_host(half);
             return HEDDLE_SUCCESS;
         }
-        chunk.device = device_;
-        Direct direct(&chunk, Method::kernel);
-        if (const Error e = make_work(chunk, direct.work))
+        half.device = device_;
+        Direct direct(&half, Method::kernel);
+        if (const Error e = make_work(half, direct.work))
             return e;
         Backend &backend = device_->backend();
         const auto bytes = static_cast<size_t>(chunk.bytes);
@@ -177,12 +188,7 @@ public:
                 if (const Error other = do_without(e, ended); ended)
                     return other;
         }
-        while (!ended) {
-            if (const Error e = progress(ended); ended)
-                return e;
-            sched_yield();
-        }
-        return HEDDLE_SUCCESS;
+        return Task::wait();
     }
 
 private:
@@ -218,11 +224,11 @@ private:
         const End packed = packed_end(slab.at(), move_.bytes,
                                       Memory{MemoryKind::pinned, device.ordinal(), nullptr, 0});
         if (!from_)
-            host_move(move_.from, packed, move_.bytes, HEDDLE_OP_REPLACE, move_.basic);
+            run_on_host(half_of(move_, packed, true));
         if (const Error e = run_half(device, move_, packed))
             return e;
         if (from_)
-            host_move(packed, move_.to, move_.bytes, move_.op, move_.basic);
+            run_on_host(half_of(move_, packed, false));
         return HEDDLE_SUCCESS;
     }
 
@@ -259,14 +265,11 @@ private:
         return HEDDLE_SUCCESS;
     }
 
-    // The device's half, with the packed data as its target, or as its source.
+    // The device's half.
     Error run_half(Device &device, const Move &whole, const End &packed)
     {
-        Move half = whole;
+        Move half = half_of(whole, packed, from_ != nullptr);
         half.device = &device;
-        (from_ ? half.to : half.from) = packed;
-        if (from_)
-            half.op = HEDDLE_OP_REPLACE; // the operator is for the half that meets the target
         Direct direct(&half, Method::kernel);
         if (const Error e = make_work(half, direct.work))
             return e;

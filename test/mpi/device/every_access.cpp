@@ -309,16 +309,11 @@ static const Place places[] = {
     {"host to dynamic device", gpu::Kind::device, gpu::Kind::pageable, true},
 };
 
-/* With gaps, MPI_Rput and MPI_Rget of MPICH 4.0 are over too early (docs/upstream.md). */
 static bool is_over_too_early(const Call &call, const Shape &shape)
 {
-#if defined(HEDDLE_TEST_INTERPOSED) && defined(MPICH_NUMVERSION) && MPICH_NUMVERSION < 40100000
-    return (call.name == std::string("Rput") || call.name == std::string("Rget")) &&
+    return ends_requests_early &&
+           (call.name == std::string("Rput") || call.name == std::string("Rget")) &&
            (shape.origin != contiguous || shape.target != contiguous);
-#else
-    (void)call, (void)shape;
-    return false;
-#endif
 }
 
 /* Both ranks do the same to each other. */

@@ -124,15 +124,9 @@ static void catch_up(Sync sync, MPI_Win window)
     }
 }
 
-/* MPI_Rput and MPI_Rget of MPICH 4.0 are over too early where types have gaps
- * (docs/upstream.md). */
 static bool is_over_too_early(Access access)
 {
-#if defined(HEDDLE_TEST_INTERPOSED) && defined(MPICH_NUMVERSION) && MPICH_NUMVERSION < 40100000
-    return access == Access::rput || access == Access::rget;
-#else
-    return access > Access::rget_accumulate;
-#endif
+    return ends_requests_early && (access == Access::rput || access == Access::rget);
 }
 
 static MPI_Win window_on(const Buffer &memory, const Layout &layout, MPI_Comm comm)
