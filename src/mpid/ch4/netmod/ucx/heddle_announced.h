@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Long one-sided operations whose target takes part: on other nodes, and on memory that does not
- * export; and short puts and gets amid others. An active message announces one. Its data go between the ports as a long message's do:
- * in chunks through pinned memory, or as else the two ends can. The announcement has the envelope
- * with it, so nothing is matched. A window counts them as MPICH counts its own operations, and so
- * every synchronization waits for them.
+ * export; and short puts and gets amid others. An active message announces one. Its data go between
+ * the ports as a long message's do: in chunks through pinned memory, or as else the two ends can.
+ * The announcement has the envelope with it, so nothing is matched. A window counts them as MPICH
+ * counts its own operations, and so every synchronization waits for them.
  *
  *    origin                                    target
  *      == put, its envelope ==============>      receive into the window
