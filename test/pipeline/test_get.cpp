@@ -321,16 +321,21 @@ TEST_CASE("what was withdrawn may be truncated, refused, or never received", "[g
 /* Whether it is pushed before its receiver says so, at the same time, or not at all. */
 TEST_CASE("nothing is kept of what its receiver does not want", "[get]")
 {
-    for (const bool fails : {true, false}) /* the receive, or it is refused */
+    enum class How { fails, takes_no_bytes, is_refused };
+    for (const How how : {How::fails, How::takes_no_bytes, How::is_refused})
         for (const int64_t timeout : {at_once, for_ever})
             for (int turns = 0; turns < 40; ++turns) {
                 const Switched on("reset delay_us=20");
                 Patient network(timeout);
-                Exchange exchange(network, network.a, network.b, contiguous(), 1);
+                Plan made = contiguous();
+                made.capacity = how == How::takes_no_bytes ? 0 : bytes;
+                Exchange exchange(network, network.a, network.b, made, 1);
                 REQUIRE(exchange.get());
                 for (int i = 0; i < turns; ++i)
                     network.progress(network.a);
-                if (fails) {
+                if (how == How::takes_no_bytes) {
+                    exchange.receive();
+                } else if (how == How::fails) {
                     network.fails = [](Network::When when, size_t, size_t) {
                         return when == Network::When::placed ? int{HEDDLE_ERR_PEER}
                                                              : HEDDLE_SUCCESS;
