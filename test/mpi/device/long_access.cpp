@@ -352,6 +352,36 @@ static void keeps_order()
     window.verify("accumulates in order");
 }
 
+/* A short one whose type at the target takes more bytes than a header holds, and a long one
+ * that fetches. */
+static void keeps_order_behind_long_types(gpu::Kind kind)
+{
+    const int n = 40000, few = 4000;
+    std::vector<int> at;
+    for (int i = 0; i < few; ++i)
+        at.push_back(3 * i + i * 7 % 5 % 2);
+    MPI_Datatype type;
+    MPI_Type_create_indexed_block(few, 1, at.data(), MPI_BYTE, &type);
+    const Layout layout = contiguous(n, in_bytes),
+                 scattered("scattered", {at.begin(), at.end()}, type, in_bytes);
+    Buffer window(kind, layout), origin(gpu::Kind::device, layout),
+        result(gpu::Kind::device, layout);
+    Window w(window, layout);
+    origin.fill(rank);
+    window.fill(90);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_lock(MPI_LOCK_SHARED, next(), 0, w.win);
+    MPI_Accumulate(origin.at(), few, MPI_BYTE, next(), 0, 1, type, MPI_REPLACE, w.win);
+    MPI_Get_accumulate(nullptr, 0, MPI_BYTE, result.at(), n, MPI_BYTE, next(), 0, n, MPI_BYTE,
+                       MPI_NO_OP, w.win);
+    MPI_Win_unlock(next(), w.win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    result.expect(90, 0, n);
+    for (int i = 0; i < few; ++i)
+        result.put(at[static_cast<size_t>(i)], Buffer::value(rank, i));
+    result.verify("what a short accumulate of a long type left");
+}
+
 /* All to all targets at the same time, long ones and short ones. */
 static void is_atomic()
 {
@@ -487,6 +517,12 @@ int main(int argc, char **argv)
             {"requests", requests},
             {"threads", threads},
             {"keeps order", keeps_order},
+            {"keeps order behind long types",
+             [] {
+                 for (const gpu::Kind kind : {gpu::Kind::device, gpu::Kind::pageable})
+                     for (int turn = 0; turn < 10; ++turn)
+                         keeps_order_behind_long_types(kind);
+             }},
             {"is atomic", is_atomic},
             {"other elements", other_elements},
             {"attaches", attaches},

@@ -129,6 +129,8 @@ bool MPIDI_UCX_may_announce(const MPIR_Win *win, int rank, MPI_Aint bytes, bool 
 bool MPIDI_UCX_announce_candidate(const struct MPIDI_UCX_candidate *c, int *mpi_errno);
 /* Waits for the updates at a target that were announced. MPI's error. */
 int MPIDI_UCX_wait_for_updates(MPIR_Win *win, int rank);
+/* Waits for MPICH's own accumulates at a target. MPI's error. */
+int MPIDI_UCX_wait_for_messages(MPIR_Win *win, int rank);
 
 /* ---- heddle_win_long.c: MPI's operations ----------------------------------------------------- */
 

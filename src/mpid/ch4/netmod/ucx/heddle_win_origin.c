@@ -379,21 +379,50 @@ static bool is_full(const struct pause *p)
     return n >= MOST_AT_A_TARGET;
 }
 
+/* Or until the target has ended, which is an error. */
 static int wait_while(bool (*holds)(const struct pause *p), MPIR_Win *win, int rank)
 {
     int mpi_errno = MPI_SUCCESS;
     const struct pause p = {win, MPIDI_UCX_get_win_vni(win), rank};
     MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(p.vni).lock);
-    MPIDIU_PROGRESS_WHILE(holds(&p), MPIDI_WIN(win, am_vci));
+    MPIDIU_PROGRESS_WHILE(holds(&p) && !MPIDI_UCX_member_has_ended(win->comm_ptr, rank),
+                          MPIDI_WIN(win, am_vci));
+    if (holds(&p))
+        mpi_errno = MPIDI_UCX_member_error(rank);
 fn_fail:
     MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(p.vni).lock);
     return mpi_errno;
 }
 
+static bool is_ordered(const MPIR_Win *win)
+{
+    return MPIDIG_WIN(win, info_args).accumulate_ordering != 0;
+}
+
 int MPIDI_UCX_wait_for_updates(MPIR_Win *win, int rank)
 {
-    return MPIDIG_WIN(win, info_args).accumulate_ordering == 0 ? MPI_SUCCESS
-                                                               : wait_while(has_updates, win, rank);
+    return is_ordered(win) ? wait_while(has_updates, win, rank) : MPI_SUCCESS;
+}
+
+static bool has_messages(const struct pause *p)
+{
+    const MPIDIG_win_target_t *target = MPIDIG_win_target_find(p->win, p->rank);
+    return MPIR_cc_get(MPIDIG_WIN(p->win, remote_acc_cmpl_cnts)) != 0 ||
+           (target != NULL && MPIR_cc_get(target->remote_acc_cmpl_cnts) != 0);
+}
+
+int MPIDI_UCX_wait_for_messages(MPIR_Win *win, int rank)
+{
+    return wait_while(has_messages, win, rank);
+}
+
+/* MPICH tells a long type to the target before it sends the data: these may come after what was
+ * announced later. */
+static int wait_for_earlier(MPIR_Win *win, int rank)
+{
+    const int mpi_errno = MPIDI_UCX_wait_for_updates(win, rank);
+    return mpi_errno == MPI_SUCCESS && is_ordered(win) ? MPIDI_UCX_wait_for_messages(win, rank)
+                                                       : mpi_errno;
 }
 
 /* ---- whatever it is -------------------------------------------------------------------------- */
@@ -404,7 +433,7 @@ bool MPIDI_UCX_announce_candidate(const struct MPIDI_UCX_candidate *c, int *mpi_
         return false;
     *mpi_errno = check(c);
     if (*mpi_errno == MPI_SUCCESS && is_update(c))
-        *mpi_errno = MPIDI_UCX_wait_for_updates(c->at->win, c->at->rank);
+        *mpi_errno = wait_for_earlier(c->at->win, c->at->rank);
     if (*mpi_errno == MPI_SUCCESS)
         *mpi_errno = wait_while(is_full, c->at->win, c->at->rank);
     if (*mpi_errno == MPI_SUCCESS)

@@ -56,28 +56,6 @@ static int begin(struct update *u)
     return is_candidate(u) ? lock_target(u) : MPI_SUCCESS;
 }
 
-/* Whether active messages to the target are on their way. */
-static bool is_under_way(MPIR_Win *win, int rank)
-{
-    const MPIDIG_win_target_t *target = MPIDIG_win_target_find(win, rank);
-    return MPIR_cc_get(MPIDIG_WIN(win, remote_acc_cmpl_cnts)) != 0 ||
-           (target != NULL && MPIR_cc_get(target->remote_acc_cmpl_cnts) != 0);
-}
-
-static int wait_for_messages(MPIR_Win *win, int rank)
-{
-    int mpi_errno = MPI_SUCCESS;
-    const int vci = MPIDI_WIN(win, am_vci);
-    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(vci).lock);
-    MPIDIU_PROGRESS_WHILE(
-        is_under_way(win, rank) && !MPIDI_UCX_member_has_ended(win->comm_ptr, rank), vci);
-    if (is_under_way(win, rank))
-        mpi_errno = MPIDI_UCX_member_error(rank);
-fn_fail:
-    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(vci).lock);
-    return mpi_errno;
-}
-
 /* `mpi_errno`: of the operation, which is over, or has been handed to active messages. */
 static int end(struct update *u, int mpi_errno)
 {
@@ -89,7 +67,7 @@ static int end(struct update *u, int mpi_errno)
         heddle_import_release(u->target.import);
         heddle_access_count(HEDDLE_ACCESS_DIRECT, u->at.count * size);
     } else if (mpi_errno == MPI_SUCCESS) {
-        mpi_errno = wait_for_messages(u->at.win, u->at.rank);
+        mpi_errno = MPIDI_UCX_wait_for_messages(u->at.win, u->at.rank);
     }
     MPIDI_UCX_update_end(u->at.win, u->at.rank);
     return mpi_errno;
