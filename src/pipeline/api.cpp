@@ -96,9 +96,18 @@ void end_rtr(uint64_t sender, uint64_t after)
 Sender *begin(Port &port, heddle_message_path path, uint64_t previous, bool is_batched,
               const Request &request)
 {
-    if (path == HEDDLE_PATH_PUT)
+    switch (path) {
+    case HEDDLE_PATH_PUT:
         return send_put(port, request, previous, is_batched);
-    return path > HEDDLE_PATH_PUT ? send_message(port, request, path) : nullptr;
+    case HEDDLE_PATH_GET:
+        return send_get(port, request);
+    case HEDDLE_PATH_SELF:
+        return send_self(port, request);
+    case HEDDLE_PATH_RENDEZVOUS:
+        return send_rndv(port, request);
+    default:
+        return nullptr;
+    }
 }
 
 Error start(Port &port, const heddle_message_description &asked, const Request &request,
@@ -148,6 +157,20 @@ bool fits(const Envelope &envelope, const heddle_rtr *rtr, SlotState state, int6
            envelope.process == rtr->sender && envelope.bytes <= capacity;
 }
 
+// Its receiver; `rtr`: the one that is of use to a put, or to nobody any more.
+std::unique_ptr<Receiver> make_receiver(Port &port, const Envelope &envelope,
+                                        const Request &request, const Slot &rtr)
+{
+    if (envelope.kind == EnvelopeKind::put)
+        return receive_put(port, envelope, request, rtr);
+    end_rtr(rtr);
+    Sender *const own = port.find_own(envelope.message, envelope.process);
+    if (own && own->can_give())
+        return receive_self(port, envelope, request, *own);
+    return envelope.kind == EnvelopeKind::get ? receive_get(port, envelope, request)
+                                              : receive_rndv(port, envelope, request);
+}
+
 Error receive(Port &port, const Envelope &envelope, const heddle_rtr *rtr, const Request &request)
 {
     const Slot its = rtr ? find_rtr(rtr->sender, rtr->after) : Slot();
@@ -157,12 +180,7 @@ Error receive(Port &port, const Envelope &envelope, const heddle_rtr *rtr, const
             end_rtr(its);
         return HEDDLE_ERR_FORMAT;
     }
-    if (envelope.kind == EnvelopeKind::put) {
-        port.begin(receive_put(port, envelope, request, its));
-    } else {
-        end_rtr(its);
-        port.begin(receive_message(port, envelope, request));
-    }
+    port.begin(make_receiver(port, envelope, request, its));
     return HEDDLE_SUCCESS;
 }
 
