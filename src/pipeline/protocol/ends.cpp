@@ -204,7 +204,26 @@ bool Sender::makes_sense(const Header &answer, bool anew) const
         return false;
     if (anew)
         return !is_answered() || answer.mode == Mode::value;
-    return answer.chunk == chunk_bytes_ && answer.mode == mode_ && answer.from == other_;
+    return answer.bytes == wanted_ && answer.chunk == chunk_bytes_ && answer.mode == mode_ &&
+           answer.from == other_;
+}
+
+Error Sender::answered(const Header &answer)
+{
+    const bool anew = !is_answered() || answer.round > round_;
+    if (failed() || is_over() || (!anew && answer.round < round_)) // all was read already
+        return HEDDLE_SUCCESS;
+    if (!makes_sense(answer, anew))
+        return HEDDLE_ERR_FORMAT;
+    take_answer(answer, anew);
+    port_.ready(*this);
+    return HEDDLE_SUCCESS;
+}
+
+void Sender::failing()
+{
+    if (other_)
+        tell(Kind::failed);
 }
 
 void Sender::give(int64_t bytes)

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The receiver's end of a get: reads the data where they lie, and marks the slot (slots.hpp). If
 // that cannot be, or they were withdrawn while they were read, it unpacks what its sender pushes.
-// Its answers only tell the sender that it was matched, or ask for something: the sender goes its
-// way whatever becomes of them.
+// Its answers only ask for something: the sender goes its way whatever becomes of them.
 #include "pipeline/counters.hpp"
 #include "pipeline/protocol/reading_recv.hpp"
 #include "pipeline/protocol/select.hpp"

@@ -69,7 +69,11 @@ public:
             return HEDDLE_ERR_FORMAT;
         switch (header.kind) {
         case Kind::answer:
-            return answer(header);
+            if (!is_withdrawn())
+                return answered(header);
+            note_answer();
+            other_ = header.from;
+            return HEDDLE_SUCCESS;
         case Kind::returned: // it has what was pushed
             if (!is_withdrawn())
                 return HEDDLE_ERR_FORMAT;
@@ -119,36 +123,19 @@ private:
         port_.ready(*this);
     }
 
-    Error answer(const Header &header)
-    {
-        if (is_withdrawn()) {
-            note_answer();
-            other_ = header.from;
-        }
-        if (failed() || is_withdrawn() || is_over()) // all was read already
-            return HEDDLE_SUCCESS;
-        const bool anew = !is_answered() || header.round > round_;
-        if (!anew && header.round < round_)
-            return HEDDLE_SUCCESS;
-        if (!makes_sense(header, anew))
-            return HEDDLE_ERR_FORMAT;
-        if (anew)
-            take_answer(header);
-        port_.ready(*this);
-        return HEDDLE_SUCCESS;
-    }
-
     // Who cannot read gets the bytes at once. Others are told how to open the memory that they lie
     // in, if they ask; if that fails, all is pushed.
-    void take_answer(const Header &header)
+    void take_answer(const Header &answer, bool anew) override
     {
+        if (!anew)
+            return;
         note_answer();
-        other_ = header.from;
-        chunk_bytes_ = header.chunk;
-        mode_ = header.mode;
-        round_ = header.round;
+        other_ = answer.from;
+        chunk_bytes_ = answer.chunk;
+        mode_ = answer.mode;
+        round_ = answer.round;
         if (mode_ == Mode::reference && (own_ || is_packed())) {
-            asked_place_ = header.granted > 0 ? header.bytes : 0;
+            asked_place_ = answer.bytes;
             return tell_place();
         }
         port_.peer(peer_).gets = {BackOff::most, BackOff::most};
@@ -179,9 +166,9 @@ private:
     {
         if (state_ == State::withdrawn) // its receiver gets it nevertheless
             return;
-        if (other_)
-            tell(Kind::failed);
-        else if (state_ == State::lost || needs_copy_) // who has the envelope waits for that
+        Sender::failing();
+        if (!other_ && (state_ == State::lost || needs_copy_)) // who has the envelope waits for
+                                                               // that
             push_failure();
     }
 

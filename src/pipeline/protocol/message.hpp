@@ -184,13 +184,16 @@ public:
     void drop_chunks() override;
 
 protected:
+    void failing() override;
     bool is_answered() const { return match_ != Match::unknown; }
     bool is_moving() const { return match_ == Match::moving; }
     // Its receiver has all that it wants.
     bool is_over() const { return is_answered() && done_ == wanted_; }
     void note_answer() { match_ = std::max(match_, Match::answered); }
-    // Whether an answer can be met; `anew`: it begins a round.
-    bool makes_sense(const Header &answer, bool anew) const;
+    // FORMAT where it cannot be met.
+    Error answered(const Header &answer);
+    // `anew`: the first one, or of a higher round. Otherwise it only grants more.
+    virtual void take_answer(const Header &, bool) {}
 
     // Into the chunk's block.
     Error pack(Chunk &chunk);
@@ -220,6 +223,8 @@ private:
         moving    // and, of this port, moves the bytes
     };
     const uint64_t key_;
+    bool makes_sense(const Header &answer, bool anew) const;
+
     Match match_ = Match::unknown;
     const gpu::ProfilerSpan span_{"heddle send", buffer_.bytes()};
 };

@@ -82,7 +82,7 @@ public:
             return HEDDLE_ERR_FORMAT;
         switch (header.kind) {
         case Kind::answer:
-            return answer(header);
+            return answered(header);
         case Kind::returned:
             return returned(header);
         case Kind::failed:
@@ -125,20 +125,11 @@ public:
 private:
     bool packs() const { return !own_ && !buffer_.direct(); }
 
-    Error answer(const Header &header)
+    void take_answer(const Header &answer, bool anew) override
     {
-        if (failed() || is_over()) // all was read already
-            return HEDDLE_SUCCESS;
-        const bool anew = !is_answered() || header.round > round_;
-        if (!anew && header.round < round_)
-            return HEDDLE_SUCCESS;
-        if (!makes_sense(header, anew) || (!anew && header.bytes != wanted_))
-            return HEDDLE_ERR_FORMAT;
         if (anew)
-            begin_round(header);
-        granted_ = std::max(granted_, header.granted);
-        port_.ready(*this);
-        return HEDDLE_SUCCESS;
+            begin_round(answer);
+        granted_ = std::max(granted_, answer.granted);
     }
 
     // Begins, or begins anew. What runs for an earlier round is thrown away when it has ended; what
@@ -164,11 +155,8 @@ private:
         round_ = header.round;
         granted_ = begun_ = next_ = done_ = 0;
         if (was_packed_early) {
-            Chunk &first = chunks_.front();
-            first.round = round_;
-            if (header.granted == 0 && first.state == Chunk::State::moved)
-                first.state = Chunk::State::exported; // it is being read
-            next_ = first.bytes;
+            chunks_.front().round = round_;
+            next_ = chunks_.front().bytes;
             begun_ = 1;
         }
         slot_ = GetSlot();
@@ -283,12 +271,6 @@ private:
         done_ += chunk.bytes;
         erase(chunk);
         port_.ready(*this);
-    }
-
-    void failing() override
-    {
-        if (other_)
-            tell(Kind::failed);
     }
 
     int64_t granted_ = 0; // chunks, as answers count them
