@@ -9,7 +9,6 @@
 #include "pipeline/protocol/port.hpp"
 #include "pipeline/protocol/rtr.hpp"
 #include "pipeline/protocol/select.hpp"
-#include "pipeline/remote.hpp"
 
 #include <heddle_message.h>
 
@@ -390,10 +389,8 @@ int64_t heddle_message_chunk(int64_t bytes)
     Limits limits;
     int64_t chunk = bytes;
     guard([&] {
-        if (const Error e = find_limits({}, limits))
-            return e;
-        chunk = chunk_of(Mode::value, bytes, limits.chunk_between_nodes);
-        return Error{HEDDLE_SUCCESS};
+        if (!find_limits({}, limits))
+            chunk = chunk_of(Mode::value, bytes, limits.chunk_between_nodes);
     });
     return chunk;
 }
@@ -401,10 +398,7 @@ int64_t heddle_message_chunk(int64_t bytes)
 int64_t heddle_message_whole(void)
 {
     int64_t most = 0;
-    guard([&] {
-        most = most_as_a_whole();
-        return Error{HEDDLE_SUCCESS};
-    });
+    guard([&] { most = most_as_a_whole(); });
     return most;
 }
 

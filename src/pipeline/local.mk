@@ -43,6 +43,5 @@ pipeline_sources = \
     src/pipeline/protocol/transfers.hpp \
     src/pipeline/protocol/unexpected.hpp \
     src/pipeline/remote.cpp \
-    src/pipeline/remote.hpp \
     src/pipeline/wire.cpp \
     src/pipeline/wire.hpp
