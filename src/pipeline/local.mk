@@ -27,7 +27,6 @@ pipeline_sources = \
     src/pipeline/protocol/get_recv.cpp \
     src/pipeline/protocol/get_send.cpp \
     src/pipeline/protocol/message.hpp \
-    src/pipeline/protocol/peers.hpp \
     src/pipeline/protocol/port.cpp \
     src/pipeline/protocol/port.hpp \
     src/pipeline/protocol/put.cpp \

@@ -20,7 +20,7 @@ public:
         if (since_ == Clock::time_point())
             since_ = now;
         // Its caller may free the buffer once it is copied: so nothing reads that then.
-        if (state_ == State::waiting && !is_moving() && now - since_ >= timeout())
+        if (state_ == State::waiting && !is_moving() && (needs_copy_ || now - since_ >= timeout()))
             make_copy();
         return true;
     }
@@ -30,10 +30,10 @@ public:
         chunk.state = Chunk::State::moved;
         state_ = State::kept;
         if (!failed() && !is_moving() && !is_over()) {
-            if (error)
-                cannot_copy(error);
-            else
+            if (!error)
                 withdraw(chunk);
+            else if (needs_copy_)
+                fail(error);
         }
         erase_chunks(Chunk::State::moved);
         port_.ready(*this);
@@ -65,11 +65,11 @@ protected:
     {
         return std::chrono::microseconds(port_.limits().timeout);
     }
-    virtual void cannot_copy(Error) {}
     // The copy takes the buffer's place, unless that was read after all.
     virtual void withdraw(Chunk &copy) = 0;
 
     State state_ = State::waiting;
+    bool needs_copy_ = false; // a get: its receiver can do nothing but wait for that
     Bytes copy_ = no_bytes();
 
 private:
@@ -82,7 +82,8 @@ private:
             }))
             return;
         state_ = State::kept;
-        cannot_copy(HEDDLE_ERR_NO_MEMORY);
+        if (needs_copy_)
+            fail(HEDDLE_ERR_NO_MEMORY);
     }
 
     Clock::time_point since_; // its first look

@@ -5,7 +5,6 @@
 #include "pipeline/counters.hpp"
 #include "pipeline/peer_memory/process.hpp"
 #include "pipeline/protocol/port.hpp"
-#include "pipeline/protocol/select.hpp"
 
 #include <algorithm>
 #include <atomic>

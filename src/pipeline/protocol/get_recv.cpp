@@ -4,7 +4,6 @@
 // Its answers only ask for something: the sender goes its way whatever becomes of them.
 #include "pipeline/counters.hpp"
 #include "pipeline/protocol/reading_recv.hpp"
-#include "pipeline/protocol/select.hpp"
 
 namespace heddle::pipeline {
 

@@ -184,15 +184,7 @@ private:
 
     Clock::duration timeout() const override
     {
-        if (needs_copy_)
-            return {};
         return EagerSend::timeout() * (slot_->state() == SlotState::busy ? for_readers : 1);
-    }
-
-    void cannot_copy(Error error) override
-    {
-        if (needs_copy_)
-            fail(error);
     }
 
     void withdraw(Chunk &copy) override
@@ -232,7 +224,6 @@ private:
         static_cast<void>(port_.send(peer_, id(), with));
     }
 
-    bool needs_copy_ = false; // for the copy: its receiver can do nothing but wait for it
     int64_t asked_place_ = 0; // bytes of which the receiver asks where they lie
 };
 

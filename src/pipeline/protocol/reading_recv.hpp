@@ -4,7 +4,6 @@
 #pragma once
 
 #include "pipeline/protocol/port.hpp"
-#include "pipeline/protocol/select.hpp"
 
 #include <algorithm>
 #include <utility>

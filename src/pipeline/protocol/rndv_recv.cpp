@@ -3,7 +3,6 @@
 // them as they come. Or it reads all at once.
 #include "pipeline/counters.hpp"
 #include "pipeline/protocol/reading_recv.hpp"
-#include "pipeline/protocol/select.hpp"
 
 #include <algorithm>
 #include <cassert>

@@ -214,21 +214,18 @@ private:
     {
         if (failed() || !may_begin())
             return false;
-        if (error && mode_ != Mode::value)
-            return decline(), false;
+        if (error && mode_ != Mode::value) {
+            // There is nothing to export. What was exported before comes back as ever; the answer
+            // is by value.
+            granted_ = 0;
+            send(header(Kind::declined));
+            return false;
+        }
         if (!error)
             error = pack(begin_chunk(std::move(block)));
         if (error)
             fail(error);
         return may_begin();
-    }
-
-    // There is nothing to export. What was exported before comes back as ever; the answer is by
-    // value.
-    void decline()
-    {
-        granted_ = 0;
-        send(header(Kind::declined));
     }
 
     void send_moved()
