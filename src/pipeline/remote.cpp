@@ -111,9 +111,11 @@ const gpu::Source source([](gpu::Counts &counts) {
                            "one-sided operations from or to device memory by the way they took");
 });
 
-// A handle for what `fill` makes of it.
-template <class Handle, class F> int make_handle(Handle **handle, F &&fill)
+// A handle for what `fill` makes of it, if the arguments are right.
+template <class Handle, class F> int make_handle(bool are_right, Handle **handle, F &&fill)
 {
+    if (!are_right || !handle)
+        return HEDDLE_ERR_ARG;
     return gpu::answer([&] {
         auto made = std::make_unique<Handle>();
         const Error e = fill(*made);
@@ -158,9 +160,7 @@ void heddle_piece_give_back(const heddle_piece *piece)
 int heddle_import_open(const heddle_exported *exported, const heddle_buffer *near,
                        heddle_import **import)
 {
-    if (!exported || !import)
-        return HEDDLE_ERR_ARG;
-    return make_handle(import, [&](Import &made) {
+    return make_handle(exported, import, [&](Import &made) {
         Exported its;
         std::memcpy(static_cast<void *>(&its), exported->internal, sizeof its);
         return import_memory(its, near, made);
@@ -173,9 +173,7 @@ void heddle_import_release(heddle_import *import) { delete import; }
 
 int heddle_shared_make(int64_t bytes, heddle_shared_name *name, heddle_shared **shared)
 {
-    if (bytes <= 0 || !name || !shared)
-        return HEDDLE_ERR_ARG;
-    return make_handle(shared, [&](SharedMemory &made) -> Error {
+    return make_handle(bytes > 0 && name, shared, [&](SharedMemory &made) -> Error {
         if (const Error e = made.make(static_cast<size_t>(bytes), "heddle-window"))
             return e;
         const SharedName its = made.name();
@@ -187,9 +185,7 @@ int heddle_shared_make(int64_t bytes, heddle_shared_name *name, heddle_shared **
 
 int heddle_shared_open(const heddle_shared_name *name, heddle_shared **shared)
 {
-    if (!name || !shared)
-        return HEDDLE_ERR_ARG;
-    return make_handle(shared, [&](SharedMemory &made) {
+    return make_handle(name, shared, [&](SharedMemory &made) {
         SharedName its;
         std::memcpy(&its, name->internal, sizeof its);
         return made.open(its);

@@ -585,7 +585,10 @@ TEST_CASE("a packed get that cannot be copied is read where it was packed", "[ge
     Patient network(at_once);
     const Counts counts;
     Exchange exchange(network, network.a, network.b, scattered(), 1);
+    const auto executed = [] { return gpu::Machine::get().count("execute"); };
+    const int64_t before = executed();
     REQUIRE(get_packed(exchange));
+    network.run_sender([&] { return executed() == before + 2; });
     for (int i = 0; i < 1000; ++i)
         network.progress(network.a);
     CHECK(!exchange.sent.over);
