@@ -167,8 +167,8 @@ private:
         if (state_ == State::withdrawn) // its receiver gets it nevertheless
             return;
         Sender::failing();
-        if (!other_ && (state_ == State::lost || needs_copy_)) // who has the envelope waits for
-                                                               // that
+        // Who has the envelope waits for what is pushed.
+        if (!other_ && (state_ == State::lost || needs_copy_))
             push_failure();
     }
 
