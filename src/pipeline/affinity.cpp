@@ -27,7 +27,6 @@ int heddle_affinity_node(int device)
     guard([&] {
         if (const gpu::Backend *const backend = backend_with(device))
             node = gpu::node_for_warnings(*backend, device);
-        return HEDDLE_SUCCESS;
     });
     return node;
 }
@@ -38,6 +37,5 @@ void heddle_affinity_far_nic(int device, const char *nic, int node, const char *
         const gpu::Backend *const backend = backend_with(device);
         if (backend && nic && near_ones)
             gpu::warn_of_far_nic(*backend, device, {nic, node, near_ones});
-        return HEDDLE_SUCCESS;
     });
 }

@@ -9,7 +9,6 @@
 #include "pipeline/protocol/port.hpp"
 #include "pipeline/protocol/rtr.hpp"
 #include "pipeline/protocol/select.hpp"
-#include "pipeline/remote.hpp"
 
 #include <heddle_message.h>
 
@@ -26,29 +25,40 @@ struct heddle_port : Port {
 
 namespace {
 
-// What `f` does to a port, which may be null.
-template <class F> int with(heddle_port *port, F &&f)
+// What `f` does, if the arguments are right.
+template <class F> int checked(bool are_right, F &&f)
 {
-    if (!port)
-        return HEDDLE_ERR_ARG;
-    const int e = guard([&] { return f(*port); });
-    port->update_active();
-    return e;
+    return are_right ? guard(std::forward<F>(f)) : HEDDLE_ERR_ARG;
 }
 
-// What `f` does with an envelope's contents.
-template <class F> int with_envelope(const void *bytes, F &&f)
+// What it does to a port, which may be null.
+template <class F> int with(heddle_port *port, bool are_right, F &&f)
+{
+    const int e = checked(port && are_right, [&] { return f(*port); });
+    if (port)
+        port->update_active();
+    return e;
+}
+template <class F> int with(heddle_port *port, F &&f)
+{
+    return with(port, true, std::forward<F>(f));
+}
+
+// What it does with the contents of an envelope, or of a header for a port.
+template <class F> int with_envelope(const void *bytes, bool are_right, F &&f)
 {
     Envelope envelope;
-    if (!bytes)
+    if (!bytes || !are_right)
         return HEDDLE_ERR_ARG;
     const Error e = read_envelope(bytes, envelope);
     return e ? e.code() : f(envelope);
 }
-
-template <class F> int with_header(heddle_port *port, const void *bytes, size_t size, F &&f)
+template <class F>
+int with_header(heddle_port *port, const void *bytes, size_t size, bool are_right, F &&f)
 {
     Header header;
+    if (!are_right)
+        return HEDDLE_ERR_ARG;
     const Error e = read_header(bytes, size, header);
     return e ? e.code() : with(port, [&](Port &p) { return f(p, header); });
 }
@@ -96,9 +106,18 @@ void end_rtr(uint64_t sender, uint64_t after)
 Sender *begin(Port &port, heddle_message_path path, uint64_t previous, bool is_batched,
               const Request &request)
 {
-    if (path == HEDDLE_PATH_PUT)
+    switch (path) {
+    case HEDDLE_PATH_PUT:
         return send_put(port, request, previous, is_batched);
-    return path > HEDDLE_PATH_PUT ? send_message(port, request, path) : nullptr;
+    case HEDDLE_PATH_GET:
+        return send_get(port, request);
+    case HEDDLE_PATH_SELF:
+        return send_self(port, request);
+    case HEDDLE_PATH_RENDEZVOUS:
+        return send_rndv(port, request);
+    default:
+        return nullptr;
+    }
 }
 
 Error start(Port &port, const heddle_message_description &asked, const Request &request,
@@ -148,6 +167,20 @@ bool fits(const Envelope &envelope, const heddle_rtr *rtr, SlotState state, int6
            envelope.process == rtr->sender && envelope.bytes <= capacity;
 }
 
+// Its receiver; `rtr`: the one that is of use to a put, or to nobody any more.
+std::unique_ptr<Receiver> make_receiver(Port &port, const Envelope &envelope,
+                                        const Request &request, const Slot &rtr)
+{
+    if (envelope.kind == EnvelopeKind::put)
+        return receive_put(port, envelope, request, rtr);
+    end_rtr(rtr);
+    Sender *const own = port.find_own(envelope.message, envelope.process);
+    if (own && own->can_give())
+        return receive_self(port, envelope, request, *own);
+    return envelope.kind == EnvelopeKind::get ? receive_get(port, envelope, request)
+                                              : receive_rndv(port, envelope, request);
+}
+
 Error receive(Port &port, const Envelope &envelope, const heddle_rtr *rtr, const Request &request)
 {
     const Slot its = rtr ? find_rtr(rtr->sender, rtr->after) : Slot();
@@ -157,12 +190,7 @@ Error receive(Port &port, const Envelope &envelope, const heddle_rtr *rtr, const
             end_rtr(its);
         return HEDDLE_ERR_FORMAT;
     }
-    if (envelope.kind == EnvelopeKind::put) {
-        port.begin(receive_put(port, envelope, request, its));
-    } else {
-        end_rtr(its);
-        port.begin(receive_message(port, envelope, request));
-    }
+    port.begin(make_receiver(port, envelope, request, its));
     return HEDDLE_SUCCESS;
 }
 
@@ -211,18 +239,14 @@ void heddle_port_done(heddle_port *port, void *token, int error)
 int heddle_port_arrived(heddle_port *port, const void *header, size_t header_bytes,
                         const void *data, size_t bytes)
 {
-    if (bytes && !data)
-        return HEDDLE_ERR_ARG;
-    return with_header(port, header, header_bytes,
+    return with_header(port, header, header_bytes, !bytes || data,
                        [&](Port &p, const Header &h) { return p.arrived(h, data, bytes); });
 }
 
 int heddle_port_place(heddle_port *port, const void *header, size_t header_bytes, size_t bytes,
                       void **where, void **token)
 {
-    if (!where || !token)
-        return HEDDLE_ERR_ARG;
-    return with_header(port, header, header_bytes,
+    return with_header(port, header, header_bytes, where && token,
                        [&](Port &p, const Header &h) { return p.place(h, bytes, where, token); });
 }
 
@@ -241,9 +265,7 @@ void heddle_port_lost(heddle_port *port, const void *peer, int error)
 
 int heddle_port_unmatched(heddle_port *port, heddle_unmatched *oldest)
 {
-    if (!is_sized(oldest, sizeof *oldest))
-        return HEDDLE_ERR_ARG;
-    return with(port, [&](Port &p) {
+    return with(port, is_sized(oldest, sizeof *oldest), [&](Port &p) {
         const Sender *const found = p.unmatched();
         if (!found)
             return HEDDLE_ERR_RANGE;
@@ -262,10 +284,8 @@ void heddle_process_self(heddle_process *self)
 
 int heddle_process_ended(const heddle_process *process, int *ended)
 {
-    if (!process || !ended)
-        return HEDDLE_ERR_ARG;
-    *ended = 0;
-    return guard([&] {
+    return checked(process && ended, [&] {
+        *ended = 0;
         *ended = process->node && process->node == process_id().node && has_ended(process->name);
         if (*ended)
             close_imports(process->name);
@@ -276,9 +296,7 @@ int heddle_process_ended(const heddle_process *process, int *ended)
 
 int heddle_buffer_describe(const heddle_side *side, int64_t bytes, heddle_buffer *buffer)
 {
-    if (!side || !buffer)
-        return HEDDLE_ERR_ARG;
-    return guard([&]() -> Error {
+    return checked(side && buffer, [&]() -> Error {
         Buffer made;
         if (const Error e = Buffer::make(*side, bytes, made))
             return e;
@@ -324,15 +342,11 @@ int heddle_message_start(heddle_port *port, const heddle_message_description *de
 {
     heddle_message_description asked{};
     heddle_message_result its{};
-    Request request;
-    if (!read_sized(description, asked) || !asked.ended || !is_sized(result, sizeof its) ||
-        !read_buffer(asked.from, request.buffer))
+    if (!read_sized(description, asked) || !asked.ended || !is_sized(result, sizeof its))
         return HEDDLE_ERR_ARG;
-    request.peer = asked.peer;
-    request.key = asked.key;
-    request.ended = asked.ended;
-    request.argument = asked.argument;
-    const int e = with(port, [&](Port &p) { return start(p, asked, request, its); });
+    Request request{asked.peer, {}, asked.key, asked.ended, asked.argument};
+    const int e = with(port, read_buffer(asked.from, request.buffer),
+                       [&](Port &p) { return start(p, asked, request, its); });
     if (!e)
         write_sized(its, result);
     return e;
@@ -345,9 +359,7 @@ int heddle_message_abandon(heddle_port *port, uint64_t message, int error)
 
 int heddle_envelope_read(const void *envelope, heddle_envelope_info *info)
 {
-    if (!is_sized(info, sizeof *info))
-        return HEDDLE_ERR_ARG;
-    return with_envelope(envelope, [&](const Envelope &e) {
+    return with_envelope(envelope, is_sized(info, sizeof *info), [&](const Envelope &e) {
         const bool next = e.waits && e.node && e.node == process_id().node;
         const heddle_rtr rtr{next ? e.process : 0, next ? e.message : 0};
         write_sized({0, e.bytes, e.number, rtr}, info);
@@ -360,9 +372,8 @@ int heddle_message_receive(heddle_port *port, void *peer, const void *envelope,
                            heddle_message_ended ended, void *argument)
 {
     Request request{peer, {}, 0, ended, argument};
-    if (!ended || !read_buffer(to, request.buffer))
-        return HEDDLE_ERR_ARG;
-    return with_envelope(envelope, [&](const Envelope &e) {
+    const bool are_right = ended && read_buffer(to, request.buffer);
+    return with_envelope(envelope, are_right, [&](const Envelope &e) {
         return with(port, [&](Port &p) { return receive(p, e, rtr, request); });
     });
 }
@@ -372,10 +383,8 @@ int64_t heddle_message_chunk(int64_t bytes)
     Limits limits;
     int64_t chunk = bytes;
     guard([&] {
-        if (const Error e = find_limits({}, limits))
-            return e;
-        chunk = chunk_of(Mode::value, bytes, limits.chunk_between_nodes);
-        return Error{HEDDLE_SUCCESS};
+        if (!find_limits({}, limits))
+            chunk = chunk_of(Mode::value, bytes, limits.chunk_between_nodes);
     });
     return chunk;
 }
@@ -383,10 +392,7 @@ int64_t heddle_message_chunk(int64_t bytes)
 int64_t heddle_message_whole(void)
 {
     int64_t most = 0;
-    guard([&] {
-        most = most_as_a_whole();
-        return Error{HEDDLE_SUCCESS};
-    });
+    guard([&] { most = most_as_a_whole(); });
     return most;
 }
 
@@ -398,11 +404,9 @@ void heddle_message_count_whole(int received, int64_t bytes)
 
 int heddle_message_refuse(heddle_port *port, void *peer, const void *envelope, int error)
 {
-    if (!envelope)
-        return HEDDLE_ERR_ARG;
-    Envelope e;
-    const bool is_readable = !read_envelope(envelope, e);
-    return with(port, [&](Port &p) {
+    return with(port, envelope, [&](Port &p) {
+        Envelope e;
+        const bool is_readable = !read_envelope(envelope, e);
         if (e.kind == EnvelopeKind::get)
             p.unexpected().drop(e.message); // nobody asks for what came of it, or comes
         if (e.kind == EnvelopeKind::put && is_readable)
@@ -420,17 +424,15 @@ int heddle_message_refuse(heddle_port *port, void *peer, const void *envelope, i
 int heddle_rtr_post(heddle_port *port, const heddle_rtr *rtr, const heddle_buffer *to, int *posted)
 {
     Buffer buffer;
-    if (!rtr || !posted || !read_buffer(to, buffer))
-        return HEDDLE_ERR_ARG;
-    *posted = 0;
-    return with(port, [&](Port &p) { *posted = post_rtr(p.limits(), *rtr, buffer); });
+    return with(port, rtr && posted && read_buffer(to, buffer), [&](Port &p) {
+        *posted = 0;
+        *posted = post_rtr(p.limits(), *rtr, buffer);
+    });
 }
 
 int heddle_rtr_withdraw(const heddle_rtr *rtr, int *in_use)
 {
-    if (!rtr || !in_use)
-        return HEDDLE_ERR_ARG;
-    return guard([&] {
+    return checked(rtr && in_use, [&] {
         const Slot its = find_rtr(rtr->sender, rtr->after);
         *in_use = its && !its.change(SlotState::open, SlotState::none);
     });
@@ -438,7 +440,5 @@ int heddle_rtr_withdraw(const heddle_rtr *rtr, int *in_use)
 
 int heddle_rtr_end(const heddle_rtr *rtr)
 {
-    if (!rtr)
-        return HEDDLE_ERR_ARG;
-    return guard([&] { end_rtr(rtr->sender, rtr->after); });
+    return checked(rtr, [&] { end_rtr(rtr->sender, rtr->after); });
 }

@@ -1,22 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The C API for collectives that go straight between the buffers of several processes: vectors that
 // are combined in their order, and how many went so.
-#include "pipeline/remote.hpp"
-
 #include "engine/operators.hpp"
 #include "engine/plan.hpp"
 #include "engine/predefined.hpp"
 #include "gpu/api/transfer.hpp"
-#include "gpu/core/counters.hpp"
 #include "gpu/core/error_detail.hpp"
 #include "gpu/core/log.hpp"
 #include "gpu/memory/location.hpp"
 #include "gpu/memory/pointer_cache.hpp"
 #include "gpu/transfer/task.hpp"
+#include "pipeline/counters.hpp"
+#include "pipeline/peer_memory/imports.hpp"
 #include "pipeline/protocol/buffer.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <span>
 
 using namespace heddle;
@@ -142,26 +140,17 @@ template <class Launches> int fold_by(const heddle_fold *fold, Launches launches
     });
 }
 
-/* In the order of heddle_collective_way. */
-struct Way {
-    const char *number_is, *bytes_are, *text;
-    std::atomic<int64_t> number{0};
-    std::atomic<int64_t> bytes{0};
-};
-Way ways[] = {{"by_message", "bytes_by_message", "by messages"},
-              {"direct", "bytes_direct", "direct"},
-              {"by_channel", "bytes_by_channel", "by channels"},
-              {"packed", "bytes_packed", "direct, packed first"}};
+// In the order of heddle_collective_way.
+WayCount ways[] = {{"by_message", "bytes_by_message"},
+                   {"direct", "bytes_direct"},
+                   {"by_channel", "bytes_by_channel"},
+                   {"packed", "bytes_packed"}};
+constexpr const char *way_names[] = {"by messages", "direct", "by channels",
+                                     "direct, packed first"};
 
 const gpu::Source source([](gpu::Counts &counts) {
-    const auto tell = [&](const char *name, const std::atomic<int64_t> &value) {
-        counts.push_back({"collectives", name, "collectives on device memory by the way they took",
-                          value.load(std::memory_order_relaxed)});
-    };
-    for (const Way &way : ways) {
-        tell(way.number_is, way.number);
-        tell(way.bytes_are, way.bytes);
-    }
+    for (const WayCount &each : ways)
+        each.tell(counts, "collectives", "collectives on device memory by the way they took");
 });
 
 } // namespace
@@ -184,15 +173,10 @@ int heddle_fold_begin(const heddle_fold *fold, heddle_request **request)
 
 void heddle_collective_count(const char *name, int way, int64_t bytes, const char *reason)
 {
-    const auto add = [bytes](Way &its) {
-        its.number.fetch_add(1, std::memory_order_relaxed);
-        its.bytes.fetch_add(bytes, std::memory_order_relaxed);
-    };
-    const Way &its = ways[way];
-    add(ways[way]);
+    ways[way].add(bytes);
     if (way == HEDDLE_COLLECTIVE_PACKED)
-        add(ways[HEDDLE_COLLECTIVE_DIRECT]);
+        ways[HEDDLE_COLLECTIVE_DIRECT].add(bytes);
     if (gpu::logs(gpu::Topic::policy))
         gpu::log_line(gpu::Topic::policy, "%s of %lld bytes: %s: %s", name,
-                      static_cast<long long>(bytes), its.text, reason);
+                      static_cast<long long>(bytes), way_names[way], reason);
 }

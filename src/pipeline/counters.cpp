@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "pipeline/counters.hpp"
 
-#include "gpu/core/counters.hpp"
-
 namespace heddle::pipeline {
 
 namespace {
@@ -57,6 +55,18 @@ void count(Counter counter, int64_t by)
 int64_t counted(Counter counter)
 {
     return values[static_cast<size_t>(counter)].load(std::memory_order_relaxed);
+}
+
+void WayCount::add(int64_t bytes_of_one)
+{
+    number.fetch_add(1, std::memory_order_relaxed);
+    bytes.fetch_add(bytes_of_one, std::memory_order_relaxed);
+}
+
+void WayCount::tell(gpu::Counts &counts, const char *group, const char *description) const
+{
+    counts.push_back({group, number_is, description, number.load(std::memory_order_relaxed)});
+    counts.push_back({group, bytes_are, description, bytes.load(std::memory_order_relaxed)});
 }
 
 } // namespace heddle::pipeline

@@ -2,6 +2,7 @@
 // What the messages of all ports did, for heddle_info.
 #pragma once
 
+#include "gpu/core/counters.hpp"
 #include "pipeline/wire.hpp"
 
 #include <array>
@@ -49,5 +50,14 @@ constexpr Counter counter_of(Counter by_value, Mode mode)
 }
 void count(Counter counter, int64_t by = 1);
 int64_t counted(Counter counter);
+
+// Operations that went one way, and their bytes.
+struct WayCount {
+    const char *number_is, *bytes_are;
+    std::atomic<int64_t> number{0}, bytes{0};
+
+    void add(int64_t bytes_of_one);
+    void tell(gpu::Counts &counts, const char *group, const char *description) const;
+};
 
 } // namespace heddle::pipeline

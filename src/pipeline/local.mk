@@ -22,22 +22,25 @@ pipeline_sources = \
     src/pipeline/peer_memory/staging.hpp \
     src/pipeline/protocol/buffer.cpp \
     src/pipeline/protocol/buffer.hpp \
+    src/pipeline/protocol/eager_send.hpp \
     src/pipeline/protocol/ends.cpp \
+    src/pipeline/protocol/get_recv.cpp \
+    src/pipeline/protocol/get_send.cpp \
     src/pipeline/protocol/message.hpp \
-    src/pipeline/protocol/peers.hpp \
     src/pipeline/protocol/port.cpp \
     src/pipeline/protocol/port.hpp \
     src/pipeline/protocol/put.cpp \
+    src/pipeline/protocol/reading_recv.hpp \
     src/pipeline/protocol/rndv_recv.cpp \
     src/pipeline/protocol/rndv_send.cpp \
     src/pipeline/protocol/rtr.cpp \
     src/pipeline/protocol/rtr.hpp \
     src/pipeline/protocol/select.cpp \
     src/pipeline/protocol/select.hpp \
+    src/pipeline/protocol/self.cpp \
     src/pipeline/protocol/transfers.cpp \
     src/pipeline/protocol/transfers.hpp \
     src/pipeline/protocol/unexpected.hpp \
     src/pipeline/remote.cpp \
-    src/pipeline/remote.hpp \
     src/pipeline/wire.cpp \
     src/pipeline/wire.hpp

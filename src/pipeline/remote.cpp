@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The C API of other processes' memory. It stands on the same caches as gets and puts of messages
 // (exports.hpp, imports.hpp): what the one has opened serves the other.
-#include "pipeline/remote.hpp"
-
-#include "gpu/core/counters.hpp"
 #include "gpu/core/devices.hpp"
 #include "gpu/core/error_detail.hpp"
 #include "gpu/core/settings.hpp"
+#include "pipeline/counters.hpp"
 #include "pipeline/limits.hpp"
 #include "pipeline/peer_memory/exports.hpp"
 #include "pipeline/peer_memory/imports.hpp"
@@ -14,8 +12,8 @@
 #include "pipeline/peer_memory/process.hpp"
 #include "pipeline/protocol/buffer.hpp"
 
-#include <atomic>
 #include <cstring>
+#include <iterator>
 #include <memory>
 
 using namespace heddle;
@@ -101,25 +99,31 @@ Error import_memory(const Exported &exported, const heddle_buffer *near, Import 
     return importer.open(exported.handle, exported.bytes, import);
 }
 
-struct Accesses {
-    std::atomic<int64_t> number{0};
-    std::atomic<int64_t> bytes{0};
-};
-Accesses accesses[HEDDLE_ACCESS_IN_CHUNKS + 1];
+// In the order of heddle_access.
+WayCount accesses[] = {{"by_message", "bytes_by_message"},
+                       {"direct", "bytes_direct"},
+                       {"in_chunks", "bytes_in_chunks"}};
+static_assert(std::size(accesses) == HEDDLE_ACCESS_IN_CHUNKS + 1);
 
 const gpu::Source source([](gpu::Counts &counts) {
-    const auto tell = [&](const char *name, const std::atomic<int64_t> &value) {
-        counts.push_back({"windows", name,
-                          "one-sided operations from or to device memory by the way they took",
-                          value.load(std::memory_order_relaxed)});
-    };
-    tell("direct", accesses[HEDDLE_ACCESS_DIRECT].number);
-    tell("bytes_direct", accesses[HEDDLE_ACCESS_DIRECT].bytes);
-    tell("in_chunks", accesses[HEDDLE_ACCESS_IN_CHUNKS].number);
-    tell("bytes_in_chunks", accesses[HEDDLE_ACCESS_IN_CHUNKS].bytes);
-    tell("by_message", accesses[HEDDLE_ACCESS_BY_MESSAGE].number);
-    tell("bytes_by_message", accesses[HEDDLE_ACCESS_BY_MESSAGE].bytes);
+    for (const int way : {HEDDLE_ACCESS_DIRECT, HEDDLE_ACCESS_IN_CHUNKS, HEDDLE_ACCESS_BY_MESSAGE})
+        accesses[way].tell(counts, "windows",
+                           "one-sided operations from or to device memory by the way they took");
 });
+
+// A handle for what `fill` makes of it, if the arguments are right.
+template <class Handle, class F> int make_handle(bool are_right, Handle **handle, F &&fill)
+{
+    if (!are_right || !handle)
+        return HEDDLE_ERR_ARG;
+    return gpu::answer([&] {
+        auto made = std::make_unique<Handle>();
+        const Error e = fill(*made);
+        if (!e)
+            *handle = made.release();
+        return e;
+    });
+}
 
 } // namespace
 
@@ -156,16 +160,10 @@ void heddle_piece_give_back(const heddle_piece *piece)
 int heddle_import_open(const heddle_exported *exported, const heddle_buffer *near,
                        heddle_import **import)
 {
-    if (!exported || !import)
-        return HEDDLE_ERR_ARG;
-    return gpu::answer([&]() -> Error {
+    return make_handle(exported, import, [&](Import &made) {
         Exported its;
         std::memcpy(static_cast<void *>(&its), exported->internal, sizeof its);
-        auto made = std::make_unique<heddle_import>();
-        const Error e = import_memory(its, near, *made);
-        if (!e)
-            *import = made.release();
-        return e;
+        return import_memory(its, near, made);
     });
 }
 
@@ -175,32 +173,22 @@ void heddle_import_release(heddle_import *import) { delete import; }
 
 int heddle_shared_make(int64_t bytes, heddle_shared_name *name, heddle_shared **shared)
 {
-    if (bytes <= 0 || !name || !shared)
-        return HEDDLE_ERR_ARG;
-    return gpu::answer([&]() -> Error {
-        auto made = std::make_unique<heddle_shared>();
-        if (const Error e = made->make(static_cast<size_t>(bytes), "heddle-window"))
+    return make_handle(bytes > 0 && name, shared, [&](SharedMemory &made) -> Error {
+        if (const Error e = made.make(static_cast<size_t>(bytes), "heddle-window"))
             return e;
-        const SharedName its = made->name();
+        const SharedName its = made.name();
         *name = {};
         std::memcpy(name->internal, &its, sizeof its);
-        *shared = made.release();
         return HEDDLE_SUCCESS;
     });
 }
 
 int heddle_shared_open(const heddle_shared_name *name, heddle_shared **shared)
 {
-    if (!name || !shared)
-        return HEDDLE_ERR_ARG;
-    return gpu::answer([&]() -> Error {
+    return make_handle(name, shared, [&](SharedMemory &made) {
         SharedName its;
         std::memcpy(&its, name->internal, sizeof its);
-        auto opened = std::make_unique<heddle_shared>();
-        const Error e = opened->open(its);
-        if (!e)
-            *shared = opened.release();
-        return e;
+        return made.open(its);
     });
 }
 
@@ -216,9 +204,6 @@ void heddle_shared_close(heddle_shared *shared) { delete shared; }
 
 void heddle_access_count(int access, int64_t bytes)
 {
-    if (access < 0 || access > HEDDLE_ACCESS_IN_CHUNKS)
-        return;
-    Accesses &its = accesses[access];
-    its.number.fetch_add(1, std::memory_order_relaxed);
-    its.bytes.fetch_add(bytes, std::memory_order_relaxed);
+    if (access >= 0 && access <= HEDDLE_ACCESS_IN_CHUNKS)
+        accesses[access].add(bytes);
 }

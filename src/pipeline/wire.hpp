@@ -110,7 +110,7 @@ struct Header {
                          // all
     int64_t chunk = 0;   // answer: bytes of a chunk
     int64_t granted = 0; // answer: how many chunks may be sent: by value in all, exported ones at a
-                         // time; 0: it reads already
+                         // time
     int32_t error = 0;   // refused; pushed: what there is instead of the bytes
     uint16_t round = 0;  // of answers
     uint16_t unused = 0;

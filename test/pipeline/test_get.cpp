@@ -584,6 +584,41 @@ TEST_CASE("a packed get into memory that cannot read it is copied", "[get]")
     }
 }
 
+TEST_CASE("a packed get that cannot be copied is read where it was packed", "[get]")
+{
+    const Switched on("reset fail=execute:2");
+    Patient network(at_once);
+    const Counts counts;
+    Exchange exchange(network, network.a, network.b, scattered(), 1);
+    const auto executed = [] { return gpu::Machine::get().count("execute"); };
+    const int64_t before = executed();
+    REQUIRE(get_packed(exchange));
+    network.run_sender([&] { return executed() == before + 2; });
+    for (int i = 0; i < 1000; ++i)
+        network.progress(network.a);
+    CHECK(!exchange.sent.over);
+    exchange.receive();
+    run(network, [&] { return exchange.over(); });
+    exchange.check();
+    CHECK(exchange.sent.error == HEDDLE_SUCCESS);
+    CHECK(counts.claimed.now() == 1);
+}
+
+TEST_CASE("a packed get ends if its receiver's port goes", "[get]")
+{
+    const Switched on("reset delay_us=5000");
+    Patient network(for_ever);
+    Exchange exchange(network, network.a, network.b, scattered(), 1);
+    REQUIRE(get_packed(exchange));
+    const auto packed = std::chrono::steady_clock::now() + std::chrono::milliseconds(50);
+    network.run_sender([&] { return std::chrono::steady_clock::now() > packed; });
+    exchange.receive(); /* it reads */
+    network.destroy(network.b);
+    run(network, [&] { return exchange.sent.over; });
+    CHECK(exchange.sent.calls == 1);
+    CHECK(exchange.received.error == HEDDLE_ERR_PEER);
+}
+
 TEST_CASE("a packed get may be truncated, refused, abandoned, or meet a failing device", "[get]")
 {
     for (int how = 0; how < 4; ++how)

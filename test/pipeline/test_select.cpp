@@ -4,7 +4,6 @@
  */
 #include "two.hpp"
 
-#include "pipeline/protocol/peers.hpp"
 #include "pipeline/protocol/select.hpp"
 
 #include <cstdio>

@@ -35,3 +35,6 @@ struct Importer {
 void close_imports(uint64_t process);
 
 } // namespace heddle::pipeline
+
+// For callers that access it without a message: windows of one-sided communication.
+struct heddle_import : heddle::pipeline::Import {};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "pipeline/peer_memory/staging.hpp"
 
+#include "engine/immortal.hpp"
 #include "gpu/core/settings.hpp"
 #include "pipeline/counters.hpp"
 #include "pipeline/limits.hpp"
@@ -20,15 +21,13 @@ constexpr auto alignment = std::align_val_t{4096};
 // What the host alone touches. Never destroyed: blocks may outlive static objects.
 gpu::SlabPool &ordinary_memory()
 {
-    static gpu::SlabPool &pool =
-        *std::make_unique<gpu::SlabPool>(
-             [](size_t bytes, void **at) {
-                 *at = ::operator new(bytes, alignment, std::nothrow);
-                 return *at ? HEDDLE_SUCCESS : HEDDLE_ERR_NO_MEMORY;
-             },
-             [](void *at) { ::operator delete(at, alignment); }, gpu::Settings::get().slab_limit)
-             .release();
-    return pool;
+    static Immortal<gpu::SlabPool> pool(
+        [](size_t bytes, void **at) {
+            *at = ::operator new(bytes, alignment, std::nothrow);
+            return *at ? HEDDLE_SUCCESS : HEDDLE_ERR_NO_MEMORY;
+        },
+        [](void *at) { ::operator delete(at, alignment); }, gpu::Settings::get().slab_limit);
+    return *pool;
 }
 
 } // namespace

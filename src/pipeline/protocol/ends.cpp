@@ -5,7 +5,6 @@
 #include "pipeline/counters.hpp"
 #include "pipeline/peer_memory/process.hpp"
 #include "pipeline/protocol/port.hpp"
-#include "pipeline/protocol/select.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -192,6 +191,40 @@ void Sender::refused(Error error)
     port_.ready(*this);
 }
 
+bool Sender::makes_sense(const Header &answer, bool anew) const
+{
+    const int64_t most = own_ && answer.mode == Mode::reference
+                             ? largest_chunk
+                             : most_of(answer.mode, port_.limits().chunk);
+    if (answer.round == no_round || answer.bytes > bytes() || answer.chunk < smallest_chunk ||
+        answer.chunk % smallest_chunk || answer.chunk > most ||
+        (answer.mode == Mode::reference && !envelope_.exports) ||
+        (answer.mode == Mode::shared && !envelope_.shares))
+        return false;
+    if (anew)
+        return !is_answered() || answer.mode == Mode::value;
+    return answer.bytes == wanted_ && answer.chunk == chunk_bytes_ && answer.mode == mode_ &&
+           answer.from == other_;
+}
+
+Error Sender::answered(const Header &answer)
+{
+    const bool anew = !is_answered() || answer.round > round_;
+    if (failed() || is_over() || (!anew && answer.round < round_)) // all was read already
+        return HEDDLE_SUCCESS;
+    if (!makes_sense(answer, anew))
+        return HEDDLE_ERR_FORMAT;
+    take_answer(answer, anew);
+    port_.ready(*this);
+    return HEDDLE_SUCCESS;
+}
+
+void Sender::failing()
+{
+    if (other_)
+        tell(Kind::failed);
+}
+
 void Sender::give(int64_t bytes)
 {
     match_ = Match::moving;
@@ -212,6 +245,74 @@ void Sender::drop_chunks()
 {
     match_ = std::min(match_, Match::answered);
     Message::drop_chunks();
+}
+
+Error Sender::pack(Chunk &chunk)
+{
+    return move(chunk, buffer_.data(chunk.offset),
+                packed(chunk.block.at(), chunk.bytes, chunk.block.memory()));
+}
+
+// ---- what is read where it lies ----
+
+bool Sender::can_stay(Mode mode) const
+{
+    return buffer_.can_stay(mode) && port_.limits().allow(mode) &&
+           can_export(*buffer_.device(), mode);
+}
+
+bool Sender::export_own()
+{
+    if (buffer_.dense() && bytes() > 0)
+        own_ = buffer_.export_own(port_.limits().in_place);
+    if (own_)
+        envelope_.at = own_->place;
+    return own_ && whole_chunk(bytes()) >= bytes();
+}
+
+Error Sender::add_early_chunk()
+{
+    mode_ = Mode::reference;
+    chunk_bytes_ = chunk_of(mode_, bytes(), port_.limits().chunk);
+    Block block;
+    const Error e = port_.early().take_spare(*this, block);
+    if (!e)
+        add_chunk(0, bytes_at(0), std::move(block)).round = no_round;
+    return e;
+}
+
+void Sender::begin_early_chunk()
+{
+    if (slot_)
+        envelope_.at = chunks_.front().block.handle().place;
+    // Or it begins with the port's progress.
+    static_cast<void>(caught([&] { port_.transfers().begin_last(); }));
+}
+
+void Sender::take_slot(SlotState state)
+{
+    slot_ = GetSlot(id(), state);
+    envelope_.slot = slot_.number();
+}
+
+bool Sender::see_read()
+{
+    const bool is_read = !failed() && slot_->state() == SlotState::done;
+    if (is_read)
+        was_read(bytes());
+    return is_read;
+}
+
+void Sender::was_read(int64_t bytes)
+{
+    std::erase_if(chunks_, [](const Chunk &each) { return each.state != Chunk::State::moving; });
+    slot_ = GetSlot();
+    note_answer();
+    wanted_ = done_ = bytes;
+    count(Counter::sent_by_reference);
+    count(Counter::sent_in_place, own_.has_value());
+    port_.peer(peer_).mode = Mode::reference;
+    port_.ready(*this);
 }
 
 // ---- receivers ----

@@ -163,7 +163,7 @@ public:
     Sender *as_sender() override { return this; }
     const Envelope &envelope() const { return envelope_; }
     // Sees whether its data were read, and nothing else. True if they were.
-    virtual bool see_read() { return false; }
+    bool see_read();
     bool is_get() const { return envelope_.kind == EnvelopeKind::get; }
     uint64_t key() const { return key_; }
     int64_t bytes() const { return envelope_.bytes; }
@@ -184,13 +184,37 @@ public:
     void drop_chunks() override;
 
 protected:
+    void failing() override;
     bool is_answered() const { return match_ != Match::unknown; }
     bool is_moving() const { return match_ == Match::moving; }
+    // Its receiver has all that it wants.
+    bool is_over() const { return is_answered() && done_ == wanted_; }
     void note_answer() { match_ = std::max(match_, Match::answered); }
+    // FORMAT where it cannot be met.
+    Error answered(const Header &answer);
+    // `anew`: the first one, or of a higher round. Otherwise it only grants more.
+    virtual void take_answer(const Header &, bool) {}
+
+    // Into the chunk's block.
+    Error pack(Chunk &chunk);
+
+    // ---- what its receiver reads where it lies ----
+
+    // Whether its chunks can stay, in that way.
+    bool can_stay(Mode mode) const;
+    // The buffer itself, if it is dense. Whether it can be read at once.
+    bool export_own();
+    // Adds a chunk, in exported memory, that no answer has asked for yet.
+    Error add_early_chunk();
+    // Once that is asked for: begins, and, if there is a slot, says where it will be.
+    void begin_early_chunk();
+    // By which it hears that all of it was read.
+    void take_slot(SlotState state);
+    virtual void was_read(int64_t bytes);
 
     Envelope envelope_;
     std::optional<MemoryHandle> own_; // the buffer itself is exported
-    GetSlot slot_;                    // by which it hears that all of it was read
+    GetSlot slot_;
 
 private:
     enum class Match : uint8_t {
@@ -199,6 +223,8 @@ private:
         moving    // and, of this port, moves the bytes
     };
     const uint64_t key_;
+    bool makes_sense(const Header &answer, bool anew) const;
+
     Match match_ = Match::unknown;
     const gpu::ProfilerSpan span_{"heddle send", buffer_.bytes()};
 };
@@ -225,12 +251,24 @@ private:
     const gpu::ProfilerSpan span_{"heddle receive", bytes_};
 };
 
-// ---- rendezvous and get: rndv_send.cpp, rndv_recv.cpp ----
+// ---- rendezvous: rndv_send.cpp, rndv_recv.cpp ----
 
-// Of the path RENDEZVOUS, GET or SELF. Null where it cannot be: nothing has happened.
-Sender *send_message(Port &port, const Request &request, heddle_message_path path);
-std::unique_ptr<Receiver> receive_message(Port &port, const Envelope &envelope,
-                                          const Request &request);
+Sender *send_rndv(Port &port, const Request &request);
+std::unique_ptr<Receiver> receive_rndv(Port &port, const Envelope &envelope,
+                                       const Request &request);
+
+// ---- get: get_send.cpp, get_recv.cpp ----
+
+// Null where it cannot be: nothing has happened.
+Sender *send_get(Port &port, const Request &request);
+std::unique_ptr<Receiver> receive_get(Port &port, const Envelope &envelope, const Request &request);
+
+// ---- self: self.cpp ----
+
+Sender *send_self(Port &port, const Request &request);
+// Of any sender of this port that can give.
+std::unique_ptr<Receiver> receive_self(Port &port, const Envelope &envelope, const Request &request,
+                                       Sender &sender);
 
 // ---- put: put.cpp ----
 

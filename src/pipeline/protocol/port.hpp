@@ -5,8 +5,8 @@
 
 #include "pipeline/limits.hpp"
 #include "pipeline/protocol/message.hpp"
-#include "pipeline/protocol/peers.hpp"
 #include "pipeline/protocol/rtr.hpp"
+#include "pipeline/protocol/select.hpp"
 #include "pipeline/protocol/transfers.hpp"
 #include "pipeline/protocol/unexpected.hpp"
 
@@ -140,7 +140,7 @@ private:
 
     const heddle_transport transport_;
     const Limits limits_;
-    Peers peers_;
+    std::map<const void *, Peer> peers_;
     Unexpected unexpected_;
     RemoteTypes remote_types_;
     std::array<Staging, 1 + modes + 1> staging_; // receiving, sending by mode, early

@@ -5,7 +5,6 @@
 #include "gpu/core/log.hpp"
 #include "pipeline/peer_memory/imports.hpp"
 #include "pipeline/peer_memory/process.hpp"
-#include "pipeline/protocol/peers.hpp"
 
 #include <cstdio>
 #include <string>
