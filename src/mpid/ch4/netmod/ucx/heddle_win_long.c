@@ -21,11 +21,15 @@ static bool is_one_of_many(const struct MPIDI_UCX_access *a)
 {
     if (!MPIDI_UCX_WIN(a->win).has_devices)
         return false;
+    const int vci = MPIDI_WIN(a->win, am_vci);
+    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(vci).lock);
     const MPIDIG_win_target_t *last =
         MPIDIG_win_target_find(a->win, MPIDI_UCX_WIN(a->win).last_target);
+    const bool is_under_way = MPIR_cc_get(MPIDIG_WIN(a->win, remote_cmpl_cnts)) > 0 ||
+                              (last != NULL && MPIR_cc_get(last->remote_cmpl_cnts) > 0);
     MPIDI_UCX_WIN(a->win).last_target = a->rank;
-    return MPIR_cc_get(MPIDIG_WIN(a->win, remote_cmpl_cnts)) > 0 ||
-           (last != NULL && MPIR_cc_get(last->remote_cmpl_cnts) > 0);
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(vci).lock);
+    return is_under_way;
 }
 
 bool MPIDI_UCX_announce_access(const struct MPIDI_UCX_access *a, bool is_get, int *mpi_errno)
