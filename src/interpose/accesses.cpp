@@ -24,6 +24,8 @@ std::atomic<int> concerned{0};
 
 const Access::Staged *Access::stage(const void *buffer, int64_t n, MPI_Datatype type)
 {
+    if (target_ == MPI_PROC_NULL) // nothing is moved
+        return nullptr;
     // Whether an MPI takes device memory for its messages says little of its windows.
     std::optional<Data> data = device_data_of_any_form(buffer, n, type);
     if (!data)

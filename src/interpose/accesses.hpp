@@ -8,7 +8,10 @@
 #include "interpose/operation.hpp"
 #include "interpose/public_copy.hpp"
 
+#include <algorithm>
 #include <atomic>
+#include <climits>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -38,9 +41,10 @@ public:
 
     // What MPI gets for a buffer that it reads, or one that it writes.
     template <class Int> Instances<Int> read(Instances<Int> given) { return stage(given, pack_); }
-    template <class Int> Instances<Int> written(Instances<Int> given)
+    // The latter by at most so many bytes.
+    template <class Int> Instances<Int> written(Instances<Int> given, int64_t bytes = INT64_MAX)
     {
-        return stage(given, unpack_);
+        return stage(given, unpack_, bytes);
     }
     const std::vector<heddle_move> &pack() const { return pack_; }
     const std::vector<heddle_move> &unpack() const { return unpack_; }
@@ -70,7 +74,8 @@ private:
     };
     // Null where the buffer is MPI's as it is.
     const Staged *stage(const void *buffer, int64_t n, MPI_Datatype type);
-    template <class Int> Instances<Int> stage(Instances<Int> given, std::vector<heddle_move> &moves)
+    template <class Int> Instances<Int> stage(Instances<Int> given, std::vector<heddle_move> &moves,
+                                              int64_t bytes = INT64_MAX)
     {
         const Staged *const staged = stage(given.buffer, given.count, given.type);
         if (!staged)
@@ -78,7 +83,7 @@ private:
         const heddle_side theirs = staged->data.side();
         const bool packs = &moves == &pack_;
         moves.push_back({packs ? theirs : staged->side, packs ? staged->side : theirs,
-                         staged->data.bytes(), HEDDLE_OP_REPLACE});
+                         std::min(bytes, staged->data.bytes()), HEDDLE_OP_REPLACE});
         return {staged->at, given.count, staged->type};
     }
 
@@ -93,7 +98,7 @@ private:
 
 using AccessPtr = std::shared_ptr<Access>;
 
-constexpr int any_target = -1;
+constexpr int any_target = INT_MIN; // no rank, nor MPI_PROC_NULL
 
 class Window {
 public:

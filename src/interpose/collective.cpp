@@ -98,7 +98,9 @@ std::vector<Data> staged_blocks(const std::vector<One<int64_t>> &blocks, bool is
     }
     std::vector<Data> all;
     for (const One<int64_t> &each : blocks) {
-        ShapePtr shape = is_ours ? shape_of(each.type) : nullptr;
+        // A block of nothing needs no type.
+        const bool is_empty = each.count == 0 && each.type == MPI_DATATYPE_NULL;
+        ShapePtr shape = is_ours ? shape_of(is_empty ? MPI_BYTE : each.type) : nullptr;
         if (!shape)
             return {};
         all.push_back({each.buffer, each.count, std::move(shape)});
@@ -130,6 +132,9 @@ Neighbours::Neighbours(MPI_Comm comm)
         targets = sources;
     } else if (topology == MPI_CART) {
         PMPI_Cartdim_get(comm, &sources);
+        std::vector<int> sizes(static_cast<size_t>(sources)), are_periodic(sizes), place(sizes);
+        PMPI_Cart_get(comm, sources, sizes.data(), are_periodic.data(), place.data());
+        may_lack_some = std::count(are_periodic.begin(), are_periodic.end(), 0) > 0;
         targets = sources *= 2;
     }
 }

@@ -91,6 +91,7 @@ struct Group {
 struct Neighbours {
     explicit Neighbours(MPI_Comm comm);
     int sources = 0, targets = 0;
+    bool may_lack_some = false; // at the edges of a grid, whose blocks MPI does not write
 };
 
 // ---- buffers as MPI gets them -------------------------------------------------------------------
@@ -282,6 +283,7 @@ int carry_out(const SidesPtr &sides, MPI_Comm comm, Call call, MPI_Request *requ
     const auto together = std::make_shared<Together>(comm);
     if (!sides->is_any_staged() && !together->is_watched()) {
         count(Count::passed);
+        publish_all();
         return call(request);
     }
     Steps steps = steps_of(sides, together, comm);

@@ -7,8 +7,9 @@ namespace heddle::interpose {
 
 namespace {
 
-// A buffer that is received into holds this process's own part, too, where the call is in place.
-Role received(bool in_place) { return in_place ? Role::both : Role::out; }
+// A buffer that is received into may hold what stays: this process's own part, where the call is in
+// place, or blocks of neighbours that there are not.
+Role received(bool keeps_some) { return keeps_some ? Role::both : Role::out; }
 Role sent(const void *buffer) { return buffer == MPI_IN_PLACE ? Role::none : Role::in; }
 
 template <auto down, class Int, class... Form>
@@ -104,10 +105,12 @@ int scatterv(const void *out, const Int *outs, const Displ *places, MPI_Datatype
         form...);
 }
 
-// `out_times` and `in_times`: to and from how many.
+// To and from how many; `keeps_some`: of what is received into, some blocks stay as they are.
 struct Times {
     int out, in;
+    bool keeps_some = false;
 };
+Times times_of(const Neighbours &all) { return {all.targets, all.sources, all.may_lack_some}; }
 
 // MPI_Allgather, MPI_Alltoall and their neighbour forms.
 template <auto down, class Int, class... Form>
@@ -116,7 +119,8 @@ int among_all(Times times, const void *out, Int outs, MPI_Datatype out_type, voi
 {
     const auto sides = std::make_shared<Sides>();
     const auto from = stage(sides->out, sent(out), out, times.out, outs, out_type);
-    const auto to = stage(sides->in, received(out == MPI_IN_PLACE), in, times.in, ins, in_type);
+    const auto to = stage(sides->in, received(out == MPI_IN_PLACE || times.keeps_some), in,
+                          times.in, ins, in_type);
     return carry_out(
         sides, comm,
         [=](auto... last) {
@@ -135,13 +139,13 @@ constexpr Staged staged_from_all = Staged::with_gaps;
 
 // MPI_Allgatherv and its neighbour form.
 template <auto down, class Int, class Displ, class... Form>
-int from_all(int sources, const void *out, Int outs, MPI_Datatype out_type, void *in,
+int from_all(Times times, const void *out, Int outs, MPI_Datatype out_type, void *in,
              const Int *ins, const Displ *places, MPI_Datatype in_type, MPI_Comm comm, Form... form)
 {
     const auto sides = std::make_shared<Sides>();
-    const auto mine = stage(sides->out, sent(out), out, 1, outs, out_type);
-    const auto all = stage(*sides, sides->in, received(out == MPI_IN_PLACE), sources,
-                           Many<Int, Displ>{in, ins, places, in_type}, staged_from_all);
+    const auto mine = stage(sides->out, sent(out), out, times.out, outs, out_type);
+    const auto all = stage(*sides, sides->in, received(out == MPI_IN_PLACE || times.keeps_some),
+                           times.in, Many<Int, Displ>{in, ins, places, in_type}, staged_from_all);
     return carry_out(
         sides, comm,
         [=](auto... last) {
@@ -156,9 +160,9 @@ template <auto down, class Blocks, class... Form>
 int exchange_blocks(Times times, Blocks out, Blocks in, MPI_Comm comm, Form... form)
 {
     const auto sides = std::make_shared<Sides>();
-    const bool in_place = out.buffer == MPI_IN_PLACE;
+    const bool keeps_some = out.buffer == MPI_IN_PLACE || times.keeps_some;
     const Blocks from = stage(*sides, sides->out, sent(out.buffer), times.out, out);
-    const Blocks to = stage(*sides, sides->in, received(in_place), times.in, in);
+    const Blocks to = stage(*sides, sides->in, received(keeps_some), times.in, in);
     return carry_out(
         sides, comm,
         [=](auto... last) {
@@ -185,8 +189,9 @@ template <auto down, class Int, class... Form>
 int neighbor_allgather(const void *out, Int outs, MPI_Datatype out_type, void *in, Int ins,
                        MPI_Datatype in_type, MPI_Comm comm, Form... form)
 {
-    return among_all<down>({1, Neighbours(comm).sources}, out, outs, out_type, in, ins, in_type,
-                           comm, form...);
+    const Neighbours all(comm);
+    return among_all<down>({1, all.sources, all.may_lack_some}, out, outs, out_type, in, ins,
+                           in_type, comm, form...);
 }
 
 template <auto down, class Int, class... Form>
@@ -201,20 +206,20 @@ template <auto down, class Int, class... Form>
 int neighbor_alltoall(const void *out, Int outs, MPI_Datatype out_type, void *in, Int ins,
                       MPI_Datatype in_type, MPI_Comm comm, Form... form)
 {
-    const Neighbours all(comm);
-    return among_all<down>({all.targets, all.sources}, out, outs, out_type, in, ins, in_type, comm,
+    return among_all<down>(times_of(Neighbours(comm)), out, outs, out_type, in, ins, in_type, comm,
                            form...);
 }
 
 template <auto down, class... Arguments> int allgatherv(MPI_Comm comm, Arguments... arguments)
 {
-    return from_all<down>(Group(comm).peers, arguments...);
+    return from_all<down>({1, Group(comm).peers}, arguments...);
 }
 
 template <auto down, class... Arguments>
 int neighbor_allgatherv(MPI_Comm comm, Arguments... arguments)
 {
-    return from_all<down>(Neighbours(comm).sources, arguments...);
+    const Neighbours all(comm);
+    return from_all<down>({1, all.sources, all.may_lack_some}, arguments...);
 }
 
 template <auto down, class Blocks, class... Form>
@@ -227,8 +232,7 @@ int alltoall_blocks(Blocks out, Blocks in, MPI_Comm comm, Form... form)
 template <auto down, class Blocks, class... Form>
 int neighbor_alltoall_blocks(Blocks out, Blocks in, MPI_Comm comm, Form... form)
 {
-    const Neighbours all(comm);
-    return exchange_blocks<down>({all.targets, all.sources}, out, in, comm, form...);
+    return exchange_blocks<down>(times_of(Neighbours(comm)), out, in, comm, form...);
 }
 
 } // namespace

@@ -173,6 +173,7 @@ int MPI_Waitany(int n, MPI_Request *all, int *index, MPI_Status *status)
 {
     if (passes_down() || n <= 0)
         return PMPI_Waitany(n, all, index, status);
+    flush();
     int flag = 0, result = MPI_SUCCESS;
     for (Patience patience; !flag && result == MPI_SUCCESS; patience.wait())
         result = MPI_Testany(n, all, index, &flag, status);
@@ -196,6 +197,7 @@ int MPI_Waitsome(int n, MPI_Request *all, int *found, int *indices, MPI_Status *
 {
     if (passes_down() || n <= 0)
         return PMPI_Waitsome(n, all, found, indices, statuses);
+    flush();
     int result = MPI_SUCCESS;
     *found = 0;
     for (Patience patience; *found == 0 && result == MPI_SUCCESS; patience.wait())

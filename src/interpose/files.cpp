@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Files. Data of device memory go through host memory whole, as dense instances of the program's
 // elements.
+#include "interpose/contents.hpp"
 #include "interpose/operation.hpp"
 #include "interpose/public_copy.hpp"
 #include "interpose/report.hpp"
@@ -34,12 +35,16 @@ struct Piece {
 // Dense stand-ins of mixed types are bytes, which nothing converts.
 bool is_converted(MPI_File file, const Piece &piece)
 {
+    if (piece.data.shape->info().basic != HEDDLE_MIXED)
+        return false;
     char representation[MPI_MAX_DATAREP_STRING] = "";
     MPI_Offset displacement = 0;
-    MPI_Datatype element, view;
-    PMPI_File_get_view(file, &displacement, &element, &view, representation);
-    return std::strcmp(representation, "native") != 0 &&
-           piece.data.shape->info().basic == HEDDLE_MIXED;
+    MPI_Datatype types[2]; // element and view, which the MPI may have made for this call
+    PMPI_File_get_view(file, &displacement, &types[0], &types[1], representation);
+    for (MPI_Datatype &each : types)
+        if (!is_given(each))
+            PMPI_Type_free(&each);
+    return std::strcmp(representation, "native") != 0;
 }
 
 // What keeps a piece from being moved: an error class, or MPI_SUCCESS.

@@ -270,6 +270,7 @@ public:
     void flush()
     {
         note_thread();
+        free_what_waits(); // a program of blocking calls comes by nothing else
         if (packing_count_.load() == 0 && with_rest_count_.load() == 0)
             return;
         const std::lock_guard lock(mutex_);

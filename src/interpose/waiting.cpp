@@ -62,9 +62,18 @@ extern "C" {
 
 // ---- Communicators, processes and topologies ----
 int MPI_Barrier(MPI_Comm comm) { return flushed<PMPI_Barrier>(comm); }
+int MPI_Ibarrier(MPI_Comm comm, MPI_Request *request)
+{
+    flush();
+    return PMPI_Ibarrier(comm, request);
+}
 int MPI_Buffer_detach(void *buffer_addr, int *size)
 {
     return flushed<PMPI_Buffer_detach>(buffer_addr, size);
+}
+int MPI_Comm_set_info(MPI_Comm comm, MPI_Info info)
+{
+    return flushed<PMPI_Comm_set_info>(comm, info);
 }
 int MPI_Comm_accept(const char *port_name, MPI_Info info, int root, MPI_Comm comm,
                     MPI_Comm *newcomm)
@@ -129,6 +138,20 @@ int MPI_Cart_sub(MPI_Comm comm, const int remain_dims[], MPI_Comm *newcomm)
     return flushed<PMPI_Cart_sub>(comm, remain_dims, newcomm);
 }
 #if MPI_VERSION >= 4
+int MPI_Buffer_detach_c(void *buffer_addr, MPI_Count *size)
+{
+    return flushed<PMPI_Buffer_detach_c>(buffer_addr, size);
+}
+int MPI_Win_allocate_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm,
+                       void *baseptr, MPI_Win *win)
+{
+    return flushed<PMPI_Win_allocate_c>(size, disp_unit, info, comm, baseptr, win);
+}
+int MPI_Win_allocate_shared_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm,
+                              void *baseptr, MPI_Win *win)
+{
+    return flushed<PMPI_Win_allocate_shared_c>(size, disp_unit, info, comm, baseptr, win);
+}
 int MPI_Comm_create_from_group(MPI_Group group, const char *stringtag, MPI_Info info,
                                MPI_Errhandler errhandler, MPI_Comm *newcomm)
 {
@@ -194,6 +217,16 @@ int MPI_File_open(MPI_Comm comm, const char *filename, int amode, MPI_Info info,
     return flushed<PMPI_File_open>(comm, filename, amode, info, fh);
 }
 int MPI_File_close(MPI_File *fh) { return flushed<PMPI_File_close>(fh); }
+int MPI_Win_set_info(MPI_Win win, MPI_Info info) { return flushed<PMPI_Win_set_info>(win, info); }
+int MPI_File_set_info(MPI_File fh, MPI_Info info) { return flushed<PMPI_File_set_info>(fh, info); }
+int MPI_File_set_atomicity(MPI_File fh, int flag)
+{
+    return flushed<PMPI_File_set_atomicity>(fh, flag);
+}
+int MPI_File_seek_shared(MPI_File fh, MPI_Offset offset, int whence)
+{
+    return flushed<PMPI_File_seek_shared>(fh, offset, whence);
+}
 int MPI_File_set_size(MPI_File fh, MPI_Offset size)
 {
     return flushed<PMPI_File_set_size>(fh, size);

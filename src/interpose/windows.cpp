@@ -213,8 +213,10 @@ int detach(Window &window, MPI_Win win, const PublicCopyPtr &copy)
 
 // ---- operations ---------------------------------------------------------------------------------
 
-// Where MPI writes a result: staging memory, or the public copy of this window itself.
-template <class Int> Instances<Int> result_in(Access &access, MPI_Win win, Instances<Int> given)
+// Where MPI writes a result of at most so many bytes: staging memory, or the public copy of this
+// window itself.
+template <class Int> Instances<Int> result_in(Access &access, MPI_Win win, Instances<Int> given,
+                                              int64_t bytes = INT64_MAX)
 {
     const WindowPtr window = copied_window(win);
     void *place = given.buffer;
@@ -222,7 +224,15 @@ template <class Int> Instances<Int> result_in(Access &access, MPI_Win win, Insta
         access.fail(window->place_result(place, given.count, given.type));
     if (place != given.buffer)
         return {place, given.count, given.type};
-    return access.written(given);
+    return access.written(given, bytes);
+}
+
+// What the target has may be less than what the origin has room for.
+template <class Int> int64_t bytes_of(Int n, MPI_Datatype type)
+{
+    MPI_Count bytes = 0;
+    PMPI_Type_size_x(type, &bytes);
+    return int64_t{n} * bytes;
 }
 
 // What the MPI gets for the target's part.
@@ -341,7 +351,8 @@ using namespace heddle::interpose;
             return PMPI_Get##Suffix(buffer, n, type, AT_TARGET, win);                              \
         const auto access = std::make_shared<Access>(target);                                      \
         const auto at = FOUND(Int);                                                                \
-        const auto to = result_in(*access, win, Instances<Int>{buffer, n, type});                  \
+        const auto to =                                                                            \
+            result_in(*access, win, Instances<Int>{buffer, n, type}, bytes_of(there, there_type)); \
         return begin(win, access,                                                                  \
                      [=] { return PMPI_Get##Suffix(to.buffer, to.count, to.type, AT, win); });     \
     }                                                                                              \
@@ -352,7 +363,8 @@ using namespace heddle::interpose;
             return PMPI_Rget##Suffix(buffer, n, type, AT_TARGET, win, request);                    \
         const auto access = std::make_shared<Access>(target);                                      \
         const auto at = FOUND(Int);                                                                \
-        const auto to = result_in(*access, win, Instances<Int>{buffer, n, type});                  \
+        const auto to =                                                                            \
+            result_in(*access, win, Instances<Int>{buffer, n, type}, bytes_of(there, there_type)); \
         return begin(win, access, request, [=](MPI_Request *inner) {                               \
             return PMPI_Rget##Suffix(to.buffer, to.count, to.type, AT, win, inner);                \
         });                                                                                        \
