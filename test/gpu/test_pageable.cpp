@@ -5,6 +5,9 @@
  */
 #include "buffer.hpp"
 #include "case.hpp"
+#include "types.hpp"
+
+#include <cstring>
 
 namespace gpu {
 namespace {
@@ -99,9 +102,77 @@ void one_copy()
          "unpacked, long");
 }
 
+/* `bytes` bytes between a device and the host, where all doubles are meant or every second one. */
+struct Pair {
+    Pair(int64_t n, bool pack, Layouts layouts)
+        : bytes(n),
+          packs(pack),
+          gaps(hvector(bytes / 8, 16, bytes_of(8))),
+          spread{layouts == Layouts::device, layouts == Layouts::host},
+          ends{made(Kind::device, spread[0], 1), made(Kind::pageable, spread[1], 2)}
+    {
+    }
+
+    Buffer made(Kind kind, bool is_spread, uint64_t seed) const
+    {
+        return Buffer({kind, 0}, static_cast<size_t>(is_spread ? 2 * bytes : bytes), seed);
+    }
+    int transfer(Way way) const
+    {
+        const auto side = [&](bool host) {
+            return spread[host] ? side_of(ends[host].at(), 1, gaps)
+                                : bytes_at(ends[host].at(), bytes);
+        };
+        return gpu::transfer(way, {{side(!packs), side(packs), bytes, HEDDLE_OP_REPLACE}});
+    }
+    void check(const std::string &where)
+    {
+        const auto at = [&](bool host, size_t i) {
+            return ends[host].expected.data() + (spread[host] ? 2 * i : i);
+        };
+        for (size_t i = 0; i < static_cast<size_t>(bytes); i += 8)
+            std::memcpy(at(packs, i), at(!packs, i), 8);
+        ends[packs].check(where);
+    }
+
+    int64_t bytes;
+    bool packs;
+    oracle::Type gaps;
+    bool spread[2]; /* of the device, of the host */
+    Buffer ends[2];
+};
+
+/* An engine does not have to take the later copies. What was combined before is not combined
+ * again. */
+void refused_later()
+{
+    need_devices();
+    need_simulation();
+    constexpr int64_t bytes = int64_t{20} << 20;
+    for (const bool packs : {true, false}) {
+        Pair pair(bytes, packs, Layouts::device);
+        const Switched switched("reset fail=copy:2");
+        same(pair.transfer(Way::blocking), int{HEDDLE_SUCCESS}, packs ? "packed" : "unpacked");
+        same(Machine::get().count("copy"), int64_t{2}, "copies until one is refused");
+        pair.check(packs ? "packed" : "unpacked");
+    }
+    oracle::Type gaps = oracle::Type::from(
+        [](auto **t) {
+            return heddle_type_vector(bytes / 8, 1, 2, heddle_type_predefined(HEDDLE_INT64), t);
+        },
+        "vector");
+    gaps.commit();
+    const Buffer from({Kind::pageable, 0}, bytes, 1), to({Kind::device, 0}, 2 * bytes, 2);
+    const Switched switched("reset fail=copy:2");
+    same(transfer(Way::blocking,
+                  {{bytes_at(from.at(), bytes), side_of(to.at(), 1, gaps), bytes, HEDDLE_OP_SUM}}),
+         int{HEDDLE_ERR_DEVICE}, "with an operator");
+}
+
 const AddTests tests{{"pageable memory: every length", every_length},
                      {"inside: pageable memory, every length", every_length},
                      {"pageable memory: refused", refused},
+                     {"pageable memory: refused later", refused_later},
                      {"pageable memory: little memory", little_memory},
                      {"pageable memory: one copy", one_copy}};
 
