@@ -169,7 +169,81 @@ void refused_later()
          int{HEDDLE_ERR_DEVICE}, "with an operator");
 }
 
+/* Pins a half of a buffer, while it is there. */
+class HalfPinned {
+public:
+    HalfPinned(const Buffer &buffer, bool first)
+        : at_(buffer.at(first ? 0 : buffer.size() / 2)),
+          pinned_(Machine::get().pin(at_, buffer.size() / 2))
+    {
+    }
+    HalfPinned(const HalfPinned &) = delete;
+    ~HalfPinned()
+    {
+        if (pinned_)
+            Machine::get().unpin(at_);
+    }
+    bool pinned() const { return pinned_; }
+
+private:
+    std::byte *at_;
+    bool pinned_;
+};
+
+/* Of host memory a part may be pinned. A kernel would write behind that, and a copy is refused. */
+void pinned_in_part()
+{
+    need_devices();
+    const auto attempt = [](int64_t bytes, bool packs, Layouts layouts, bool first, Way way) {
+        const std::string where =
+            text(packs ? "packed" : "unpacked", ", layouts ", static_cast<int>(layouts), ", the ",
+                 first ? "first" : "second", " half pinned, ", bytes, " bytes, ", to_text(way));
+        Pair pair(bytes, packs, layouts);
+        {
+            const HalfPinned half(pair.ends[1], first);
+            same(half.pinned(), true, "pinned, ", where);
+            same(pair.transfer(way), int{HEDDLE_SUCCESS}, where, ": ", heddle_error_detail());
+        }
+        pair.check(where);
+    };
+    for (const int64_t bytes : {int64_t{64} << 10, int64_t{3} << 20})
+        for (const bool packs : {true, false})
+            for (const Layouts layouts : {Layouts::dense, Layouts::device, Layouts::host})
+                for (const bool first : {true, false})
+                    for (const Way way : {Way::blocking, Way::begun})
+                        attempt(bytes, packs, layouts, first, way);
+}
+
+/* Nor does a kernel write behind it by an absolute address. */
+void pinned_in_part_by_address()
+{
+    need_devices();
+    constexpr size_t bytes = 64 << 10;
+    Buffer one({Kind::pageable, 0}, bytes, 1), other({Kind::pageable, 0}, 8, 2);
+    const Buffer device({Kind::device, 0}, bytes + 8, 3);
+    const int64_t lengths[] = {bytes, 8};
+    const int64_t displs[] = {reinterpret_cast<intptr_t>(one.at()),
+                              reinterpret_cast<intptr_t>(other.at())};
+    oracle::Type both = oracle::Type::from(
+        [&](auto **t) {
+            return heddle_type_hindexed(2, lengths, displs, heddle_type_predefined(HEDDLE_BYTE), t);
+        },
+        "hindexed");
+    both.commit();
+    {
+        const HalfPinned half(one, true);
+        transfer_all(Way::blocking, {{bytes_at(device.at(), bytes + 8), side_of(nullptr, 1, both),
+                                      bytes + 8, HEDDLE_OP_REPLACE}});
+    }
+    std::memcpy(one.expected.data(), device.expected.data(), bytes);
+    std::memcpy(other.expected.data(), device.expected.data() + bytes, 8);
+    one.check("the first block");
+    other.check("the second block");
+}
+
 const AddTests tests{{"pageable memory: every length", every_length},
+                     {"pageable memory: pinned in part", pinned_in_part},
+                     {"pageable memory: pinned in part, by address", pinned_in_part_by_address},
                      {"inside: pageable memory, every length", every_length},
                      {"pageable memory: refused", refused},
                      {"pageable memory: refused later", refused_later},
