@@ -76,6 +76,7 @@ test_gpu_gpu_SOURCES = \
     test/gpu/test_long_lists.cpp \
     test/gpu/test_members.cpp \
     test/gpu/test_memory.cpp \
+    test/gpu/test_no_memory.cpp \
     test/gpu/test_operators.cpp \
     test/gpu/test_pageable.cpp \
     test/gpu/test_repeated.cpp \

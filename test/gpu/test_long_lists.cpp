@@ -240,6 +240,37 @@ void where_it_fails()
     }
 }
 
+/* Run by the next test: there are no pinned slabs. A copy of pinned arrays runs when the next one
+ * fails, and has ended when the memory that it writes is given back. */
+void inside_nothing_runs_on()
+{
+    need_devices();
+    need_simulation();
+    Rng rng(10);
+    const Buffer user({Kind::device, 0}, size_t{1} << 20, 1),
+        packed({Kind::device, 0}, size_t{1} << 20, 2);
+    for (const char *switches :
+         {"", "reset exhaust=allocate_pinned:1+ delay_us=20000 fail=copy:2"}) {
+        const Blocks blocks = made(40000, 1, 6, rng);
+        const Type type = blocks.type();
+        Machine::get().configure(switches);
+        same(transfer(Way::blocking,
+                      {{side_of(user.at(), 1, type), bytes_at(packed.at(), blocks.bytes),
+                        blocks.bytes, HEDDLE_OP_REPLACE}}),
+             int{*switches ? HEDDLE_ERR_DEVICE : HEDDLE_SUCCESS}, "with switches ", switches);
+    }
+    same(Machine::get().count("copy"), int64_t{2}, "copies");
+    same(Machine::get().count("execute"), int64_t{1}, "copies that have ended");
+}
+
+void nothing_runs_on()
+{
+    need_devices();
+    need_simulation();
+    self_succeeds({"--only-named", "--named", "inside: nothing runs on"},
+                  {{"HEDDLE_SIM", "exhaust=allocate_pinned:1+"}});
+}
+
 /* Without room for the list the image alone serves. */
 void without_room()
 {
@@ -262,6 +293,8 @@ const AddTests tests{{"long lists: of all lengths", of_all_lengths},
                      {"long lists: pinned once", pinned_once},
                      {"long lists: pinned for types alone", pinned_for_types_alone},
                      {"long lists: where it fails", where_it_fails},
+                     {"inside: nothing runs on", inside_nothing_runs_on},
+                     {"long lists: nothing runs on", nothing_runs_on},
                      {"long lists: without room", without_room}};
 
 } // namespace

@@ -48,17 +48,19 @@ int heddle_counter_read(int64_t index, heddle_counter *counter)
         return HEDDLE_ERR_ARG;
     return guard([&] {
         const gpu::Counts counts = gpu::all_counts();
-        static const std::vector<std::string> names = [&] {
+        // Callers may keep a name for as long as the process lives.
+        static Immortal<std::vector<std::string>> names([&] {
             std::vector<std::string> made;
             for (const gpu::Count &count : counts)
                 made.push_back(std::string(count.group) + "_" + count.name);
             return made;
-        }();
+        }());
         const auto i = static_cast<size_t>(index);
         if (index < 0 || i >= counts.size())
             return HEDDLE_ERR_RANGE;
-        write_sized({0, names[i].c_str(), counts[i].description, counts[i].value, counts[i].level},
-                    counter);
+        write_sized(
+            {0, (*names)[i].c_str(), counts[i].description, counts[i].value, counts[i].level},
+            counter);
         return HEDDLE_SUCCESS;
     });
 }

@@ -14,16 +14,22 @@ constexpr size_t largest_step = size_t{4} << 20;
 
 Upload::~Upload()
 {
-    if (!slabs_.empty())
+    if (begun_)
         static_cast<void>(wait());
 }
 
-Error Upload::begin() { return device_.upload_stream(stream_); }
+Error Upload::begin()
+{
+    const Error e = device_.upload_stream(stream_);
+    begun_ = !e;
+    return e;
+}
 
 Error Upload::wait()
 {
     const Error e = device_.backend().stream_synchronize(device_.ordinal(), stream_);
     slabs_.clear();
+    begun_ = false;
     return e;
 }
 

@@ -33,6 +33,7 @@ private:
     Device &device_;
     const bool on_host_;
     Stream stream_ = nullptr;
+    bool begun_ = false;      // the stream may be busy, also where it reads no slab
     std::vector<Slab> slabs_; // that copies read
 };
 

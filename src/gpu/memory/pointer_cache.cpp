@@ -11,6 +11,11 @@ namespace {
 // pageable: to take it for that costs time alone.)
 constexpr uintptr_t page = 4096;
 
+uintptr_t page_of(const char *address, uint64_t further = 0)
+{
+    return (reinterpret_cast<uintptr_t>(address) + further) / page;
+}
+
 class Walk {
 public:
     using Sink = std::function<bool(int64_t, const Memory &)>;
@@ -92,7 +97,9 @@ private:
 
     bool dense(int64_t lo, int64_t hi, int64_t displ)
     {
-        return sink_(hi - lo, map_.at(address(displ, lo)));
+        const char *const low = address(displ, lo);
+        map_.at(low);
+        return sink_(hi - lo, map_.all(low, low, static_cast<uint64_t>(hi - lo)));
     }
 
     // Bytes lo to hi of instances of node k, `bytes` packed bytes each, the first at `displ`,
@@ -129,6 +136,19 @@ void MemoryMap::ask(const char *address)
         m.base = reinterpret_cast<char *>(reinterpret_cast<uintptr_t>(address) / page * page);
         m.size = page;
     }
+}
+
+// The driver is asked for the range only where it may end within: pages are pinned as a whole.
+const Memory &MemoryMap::all(const char *address, const char *low, uint64_t bytes)
+{
+    static constexpr Memory pageable{};
+    Memory &m = last_[latest_];
+    const uintptr_t first = page_of(address);
+    if (m.kind != MemoryKind::pinned || (page_of(low) == first && page_of(low, bytes - 1) == first))
+        return m;
+    if (!m.base)
+        m = backend_->query(address, true);
+    return !m.base || holds(m, low, bytes) ? m : pageable;
 }
 
 void visit_memory(const End &end, int64_t bytes, MemoryMap &map,

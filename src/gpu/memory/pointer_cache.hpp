@@ -27,6 +27,9 @@ public:
             ask(address);
         return last_[latest_];
     }
+    // What at(address) has just answered, if that holds for all of `bytes` bytes from `low` on.
+    // Memory that is pinned in part is pageable: kernels reach the pinned part alone.
+    const Memory &all(const char *address, const char *low, uint64_t bytes);
     // What the next addresses may name.
     void expect(const Known &known)
     {

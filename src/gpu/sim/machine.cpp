@@ -357,6 +357,10 @@ Error Machine::copy(int device, Stream stream, const Layers &copy, Done *done)
         return report(device_fault("sim: copy: a pitch below the width"));
     if (copy.layers > 1 && (copy.to_rows < copy.rows || copy.from_rows < copy.rows))
         return report(device_fault("sim: copy: layers that overlap"));
+    if (copy.rows * copy.layers == 1 && copy.width > 0 &&
+        (memories_.is_pinned_in_part(copy.from, copy.width) ||
+         memories_.is_pinned_in_part(copy.to, copy.width))) // CUDA takes none either
+        return report(device_fault("sim: copy: memory of which a part is pinned"));
     auto run = [this, device, copy]() -> Fault {
         if (Fault error = switches_.enter(Call::execute))
             return error;

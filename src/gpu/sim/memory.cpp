@@ -253,6 +253,16 @@ std::optional<Range> Memories::find(uintptr_t address) const
     return block ? std::optional<Range>(*block) : std::nullopt;
 }
 
+bool Memories::is_pinned_in_part(const void *ptr, size_t bytes) const
+{
+    const uintptr_t first = address_of(ptr);
+    for (const uintptr_t address : {first, first + bytes - 1})
+        if (const auto range = find(address);
+            range && range->kind == MemoryKind::pinned && !range->holds(first, bytes))
+            return true;
+    return false;
+}
+
 std::byte *Memories::look(const void *ptr, size_t bytes) const
 {
     const uintptr_t address = address_of(ptr);

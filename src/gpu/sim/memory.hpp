@@ -89,6 +89,8 @@ public:
     Fault add_registered(int device, void *ptr, size_t bytes);
 
     std::optional<Range> find(uintptr_t address) const;
+    // Whether one end of the range lies in pinned memory, and not all of it.
+    bool is_pinned_in_part(const void *ptr, size_t bytes) const;
     // Its real place where the whole range lies in one allocation or in none, else null.
     std::byte *look(const void *ptr, size_t bytes) const;
 

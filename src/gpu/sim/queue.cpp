@@ -104,10 +104,11 @@ Fault Queues::put(int device, Stream stream, Operation operation, SimDone *done)
             return device_fault("sim: a completion object of another device");
         if (done->state == DoneState::pending)
             return device_fault("sim: a completion object is in use");
-        done->state = DoneState::pending;
     }
+    found->items.push_back({std::move(operation), done, order_ + 1}); // may throw
     found->last_put = ++order_;
-    found->items.push_back({std::move(operation), done, order_});
+    if (done)
+        done->state = DoneState::pending;
     changed_.notify_all();
     return {};
 }

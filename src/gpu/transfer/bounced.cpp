@@ -184,7 +184,7 @@ public:
             const Error e = run_in_turn(ended);
             if (ended)
                 return e;
-            if (touched_)
+            if (touched_ && e == HEDDLE_ERR_NO_MEMORY)
                 if (const Error other = do_without(e, ended); ended)
                     return other;
         }
@@ -198,7 +198,8 @@ private:
         return move_.from.dense() && move_.to.dense() && move_.op == HEDDLE_OP_REPLACE;
     }
 
-    // Between a device and the host, by a caller that waits. `ended`: nothing is left to do.
+    // Between a device and the host, by a caller that waits. `ended`: nothing is left to do. What
+    // an engine refuses the host can do, from the start: to write data twice does no harm.
     Error run_in_turn(bool &ended)
     {
         Error e = HEDDLE_ERR_NO_MEMORY;
@@ -209,7 +210,8 @@ private:
             e = run_by_engine(refused);
         else if (move_.bytes <= chunk())
             e = run_by_host();
-        ended = e != HEDDLE_ERR_NO_MEMORY && !(refused && !touched_);
+        const bool again = refused && (!touched_ || move_.op == HEDDLE_OP_REPLACE);
+        ended = e != HEDDLE_ERR_NO_MEMORY && !again;
         return e;
     }
 

@@ -3,6 +3,7 @@
 
 #include "engine/predefined.hpp"
 #include "engine/reduce.hpp"
+#include "gpu/image/extents.hpp"
 
 #include <algorithm>
 
@@ -38,10 +39,25 @@ struct Piece {
 // Only absolute addresses can lead into several allocations.
 bool in_one_piece(const End &end) { return end.buf || end.dense(); }
 
+// The memory of an end in one piece: of what is moved where that is dense, else of all instances.
+const Memory &memory_of(const End &end, int64_t bytes, MemoryMap &map)
+{
+    const char *const base = end.base();
+    const Memory &first = map.at(base);
+    if (first.kind != MemoryKind::pinned)
+        return first;
+    if (end.dense())
+        return map.all(base, end.address(), static_cast<uint64_t>(bytes));
+    const auto &b = end.type->bounds;
+    const Reach reach = Reach{b.true_lb, b.true_ub}.repeated(end.count, end.plan->extent);
+    return map.all(base, end.displaced(reach.low),
+                   static_cast<uint64_t>(reach.high) - static_cast<uint64_t>(reach.low));
+}
+
 std::vector<Piece> pieces_of(const End &end, int64_t bytes, const Backend &backend, MemoryMap &map)
 {
     if (in_one_piece(end))
-        return {{bytes, map.at(end.base())}};
+        return {{bytes, memory_of(end, bytes, map)}};
     std::vector<Piece> pieces;
     visit_memory(end, bytes, map, [&](int64_t n, const Memory &m) {
         if (!pieces.empty() && pieces.back().memory.add(m, backend))
@@ -132,8 +148,8 @@ Error check_move(const heddle_move &asked, Move &move)
 
 void place_move(Move &move, Devices *devices, MemoryMap &map)
 {
-    move.from.memory.be(map.at(move.from.base()));
-    move.to.memory.be(map.at(move.to.base()));
+    move.from.memory.be(memory_of(move.from, move.bytes, map));
+    move.to.memory.be(memory_of(move.to, move.bytes, map));
     if (devices)
         choose_device(move, devices);
 }

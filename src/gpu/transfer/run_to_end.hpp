@@ -26,25 +26,44 @@ template <class Launches> Error run_to_end(Device &device, Launches launches)
     return failed ? failed : ended;
 }
 
-// Waits for what was launched; it has no other stages.
+// Waits for what is launched on a stream; it has no other stages. It is made before the launch:
+// where there is no memory for it, nothing runs. The destructor waits for what may still run.
 class Launched : public Task {
 public:
-    Launched(DoneRef done, Device &device) : done_(std::move(done)), device_(device)
+    Launched(DoneRef done, Device &device, Stream stream)
+        : done_(std::move(done)), device_(device), stream_(stream)
     {
         ++device_.running;
     }
-    ~Launched() override { --device_.running; }
+    ~Launched() override
+    {
+        --device_.running;
+        if (!ended_)
+            static_cast<void>(device_.backend().stream_synchronize(device_.ordinal(), stream_));
+    }
+    // Null: there is no memory for one.
+    Done *done() const { return done_.get(); }
+
     Error progress(bool &ended) override
     {
         const Error e = done_.test(ended);
+        ended_ = !e && ended;
         ended = ended || e;
         return e;
     }
-    Error wait() override { return done_.wait(); }
+    Error wait() override
+    {
+        const Error e = done() ? done_.wait()
+                               : device_.backend().stream_synchronize(device_.ordinal(), stream_);
+        ended_ = !e;
+        return e;
+    }
 
 private:
     DoneRef done_;
     Device &device_;
+    const Stream stream_;
+    bool ended_ = false;
 };
 
 // Launches by `launches(done)` on that stream, and adds the task that waits for it.
@@ -55,14 +74,13 @@ Error begin_launches(Device &device, Stream stream, Tasks &tasks, Launches launc
     const Error without = done.acquire(device);
     if (without && without != HEDDLE_ERR_NO_MEMORY)
         return without;
-    const Error failed = launches(done.get());
-    if (failed || without) {
-        // A part of it may run, and its types and buffers are the caller's again when this returns.
-        // Without a completion object its end must also be waited for here.
-        const Error ended = device.backend().stream_synchronize(device.ordinal(), stream);
-        return failed ? failed : ended;
-    }
-    tasks.add(std::make_unique<Launched>(std::move(done), device));
+    auto task = std::make_unique<Launched>(std::move(done), device, stream);
+    tasks.make_room();
+    if (const Error e = launches(task->done())) // a part of it may run: the task waits for that
+        return e;
+    if (without)
+        return task->wait();
+    tasks.add(std::move(task));
     return HEDDLE_SUCCESS;
 }
 

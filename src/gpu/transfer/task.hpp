@@ -35,6 +35,12 @@ public:
         assert(task);
         tasks_.push_back(std::move(task));
     }
+    // The next add() needs no memory then.
+    void make_room()
+    {
+        if (tasks_.size() == tasks_.capacity())
+            tasks_.reserve(2 * tasks_.size() + 1);
+    }
     bool empty() const { return tasks_.empty(); }
     size_t size() const { return tasks_.size(); }
     // Progress of the first `n`; the first error of those that ended.
