@@ -21,6 +21,7 @@ using Context = void *;
 constexpr unsigned attach_global = 1;       /* CU_MEM_ATTACH_GLOBAL */
 constexpr unsigned host_portable = 1;       /* CU_MEMHOSTALLOC_PORTABLE */
 constexpr unsigned non_blocking_stream = 1; /* CU_STREAM_NON_BLOCKING */
+constexpr int global_capture = 0;           /* CU_STREAM_CAPTURE_MODE_GLOBAL */
 
 struct Driver {
     Result (*init)(unsigned);
@@ -41,6 +42,9 @@ struct Driver {
     Result (*stream_create)(void **, unsigned);
     Result (*stream_destroy)(void *);
     Result (*stream_synchronize)(void *);
+    Result (*begin_capture)(void *, int);
+    Result (*end_capture)(void *, void **);
+    Result (*graph_destroy)(void *);
     Result (*alloc_async)(Address *, size_t, void *);
     Result (*free_async)(Address, void *);
 };
@@ -163,6 +167,22 @@ public:
         check(driver_.free_async(reinterpret_cast<Address>(memory), stream), "cuMemFreeAsync");
     }
 
+    bool begin_capture(int device, void *stream) override
+    {
+        use(device);
+        check(driver_.begin_capture(stream, global_capture), "cuStreamBeginCapture");
+        return true;
+    }
+    bool end_capture(int device, void *stream) override
+    {
+        use(device);
+        void *graph = nullptr;
+        if (driver_.end_capture(stream, &graph) != 0)
+            return false;
+        check(driver_.graph_destroy(graph), "cuGraphDestroy");
+        return true;
+    }
+
     bool in_use(int device) override
     {
         unsigned flags = 0;
@@ -262,6 +282,9 @@ std::unique_ptr<Machine> open_cuda()
     find(driver.stream_create, "cuStreamCreate");
     find(driver.stream_destroy, "cuStreamDestroy_v2");
     find(driver.stream_synchronize, "cuStreamSynchronize");
+    find(driver.begin_capture, "cuStreamBeginCapture_v2");
+    find(driver.end_capture, "cuStreamEndCapture");
+    find(driver.graph_destroy, "cuGraphDestroy");
     find(driver.alloc_async, "cuMemAllocAsync");
     find(driver.free_async, "cuMemFreeAsync");
     int devices = 0;

@@ -58,6 +58,12 @@ public:
         release({Kind::device, device}, memory, bytes);
     }
 
+    /* Captures what comes on a stream into a graph, in the mode in which CUDA forbids most to all
+     * threads. False where a device has no graphs. */
+    virtual bool begin_capture(int, void *) { return false; }
+    /* Ends it, by the same thread. Whether nothing spoiled it. */
+    virtual bool end_capture(int, void *) { return false; }
+
     /* Whether this process uses the device: it has a context there, or has asked the simulated one
      * for something. */
     virtual bool in_use(int) { return false; }

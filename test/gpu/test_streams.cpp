@@ -631,6 +631,98 @@ void released_types_free_nothing()
     same(Machine::get().count("free") - freed, int64_t{0}, "of them freed");
 }
 
+/* A transfer of each kind, with a type that nobody used before. What it needs is there already, for
+ * the test's own allocations would spoil a capture. */
+class Kinds {
+public:
+    Kinds(int device, int64_t seed) : device_(device), type_(irregular(seed, 30000))
+    {
+        const auto room = static_cast<size_t>(type_.info().true_lb + type_.info().true_extent);
+        from_.emplace_back(Place{Kind::device, device}, room, 1);
+        for (const Kind kind : {Kind::device, Kind::pinned, Kind::pageable})
+            to_.emplace_back(Place{kind, device}, room, 2);
+    }
+    void transfer()
+    {
+        for (Buffer &to : to_) {
+            const int64_t all = static_cast<int64_t>(to.expected.size()), size = type_.info().size;
+            /* the copy engine's, which is seen to end by an event */
+            move({bytes_at(from_[0].at(), all), bytes_at(to.at(), all), all, {}});
+            std::copy(from_[0].expected.begin(), from_[0].expected.end(), to.expected.begin());
+            /* a kernel's, and an upload */
+            move({side_of(from_[0].at(), 1, type_), bytes_at(to.at(), size), size, {}});
+            expect_moved(from_[0], type_, to, bytes_of(size), HEDDLE_OP_REPLACE);
+        }
+    }
+    void check() const
+    {
+        for (const Buffer &to : to_)
+            to.check("a transfer beside a capture, device ", device_);
+    }
+
+private:
+    static void move(const heddle_move &one)
+    {
+        heddle_request *request = nullptr;
+        succeeds(heddle_transfer_begin(&one, 1, &request),
+                 "begins beside a capture: ", heddle_error_detail());
+        for (int done = 0; !done;)
+            succeeds(heddle_test(&request, &done),
+                     "ends beside a capture: ", heddle_error_detail());
+    }
+
+    int device_;
+    Type type_;
+    std::deque<Buffer> from_, to_;
+};
+
+/* A program captures a stream of its own into a graph, in this thread or in another one. Until then
+ * this thread has used nothing that the engine would have to make. */
+void transfers_do_not_spoil_a_capture()
+{
+    need_devices();
+    Machine &machine = Machine::get();
+    for (int device = 0; device < machine.devices(); ++device)
+        for (const bool by_another : {false, true}) {
+            Kinds kinds(device, 7000 + 2 * device + by_another);
+            void *stream = machine.make_stream(device);
+            bool captures = false, valid = false;
+            std::atomic<bool> begun{false}, moved{false};
+            const auto capture = [&](auto &&meanwhile) {
+                captures = machine.begin_capture(device, stream);
+                begun = true;
+                meanwhile();
+                valid = captures && machine.end_capture(device, stream);
+            };
+            if (by_another) {
+                std::jthread other([&] {
+                    capture([&] {
+                        while (!moved)
+                            std::this_thread::yield();
+                    });
+                });
+                while (!begun)
+                    std::this_thread::yield();
+                try {
+                    kinds.transfer();
+                } catch (...) {
+                    moved = true;
+                    throw;
+                }
+                moved = true;
+            } else {
+                capture([&] { kinds.transfer(); });
+            }
+            machine.end_stream(device, stream);
+            kinds.check();
+            if (!captures)
+                throw Skip("the device has no graphs");
+            same(valid, true,
+                 text("whether a capture ends well ",
+                      by_another ? "in another thread" : "in this thread", ", device ", device));
+        }
+}
+
 const AddTests tests{{"a stream keeps its order", a_stream_keeps_its_order},
                      {"kernels keep their order", kernels_keep_their_order},
                      {"many requests at once", many_requests_at_once},
@@ -643,7 +735,8 @@ const AddTests tests{{"a stream keeps its order", a_stream_keeps_its_order},
                      {"later calls are quiet", later_calls_are_quiet},
                      {"a new type waits for nobody", a_new_type_waits_for_nobody},
                      {"between strides", between_strides},
-                     {"released types free nothing", released_types_free_nothing}};
+                     {"released types free nothing", released_types_free_nothing},
+                     {"transfers do not spoil a capture", transfers_do_not_spoil_a_capture}};
 
 } // namespace
 } // namespace gpu

@@ -68,6 +68,7 @@ Error CudaBackend::done_test(Done *done, bool *reached)
 {
     CudaDone &c = *as_cuda(done);
     if (c.by_event) {
+        const BesideCaptures beside;
         const CUresult e = cuEventQuery(c.event);
         *reached = e == CUDA_SUCCESS;
         return e == CUDA_ERROR_NOT_READY ? Error{HEDDLE_SUCCESS} : check("cuEventQuery", e);

@@ -13,6 +13,25 @@
 
 namespace heddle::gpu::cuda {
 
+// While it lives, the calling thread may do what CUDA forbids while any thread captures a stream
+// into a graph: allocate, or ask for an event. Such a call would fail, and spoil the program's
+// capture. Nothing that Heddle calls goes into a graph.
+class BesideCaptures {
+public:
+    BesideCaptures() : exchanged_(cuThreadExchangeStreamCaptureMode(&mode_) == CUDA_SUCCESS) {}
+    BesideCaptures(const BesideCaptures &) = delete;
+    BesideCaptures &operator=(const BesideCaptures &) = delete;
+    ~BesideCaptures()
+    {
+        if (exchanged_)
+            cuThreadExchangeStreamCaptureMode(&mode_);
+    }
+
+private:
+    CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED; // then what the thread had
+    bool exchanged_;
+};
+
 // Makes a device's primary context the current one for as long as it lives. By the driver's
 // interface: cudaSetDevice to go back would create a context on a device that the caller never
 // used.
@@ -29,6 +48,7 @@ public:
     Error enter(CUcontext context);
 
 private:
+    const BesideCaptures beside_captures_;
     CUcontext before_ = nullptr;
     bool changed_ = false;
 };
