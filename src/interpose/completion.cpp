@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MPI_Wait, MPI_Test and their kind. Statuses, inactive requests and the rest stay the MPI's: it is
 // given the outer requests of our operations among the program's others.
+#include "interpose/newer_calls.hpp"
 #include "interpose/operation.hpp"
 #include "interpose/persistent.hpp"
 #include "interpose/public_copy.hpp"
 
+#include <numeric>
 #include <vector>
 
 using namespace heddle::interpose;
@@ -14,7 +16,8 @@ namespace {
 // The requests of one call, as MPI is to see them.
 class Requests {
 public:
-    Requests(int n, MPI_Request *requests) : program_(requests), down_(requests, requests + n)
+    Requests(int n, const MPI_Request *requests)
+        : down_(requests, requests + n), was_seen_(down_.size())
     {
         for (MPI_Request &each : down_) {
             each = active_request(each);
@@ -36,16 +39,25 @@ public:
 
     // The program's handles become what MPI has made of them. A poll that completed nothing, again
     // and again, compares no windows.
-    void give_back(bool any_is_complete = true)
+    void give_back(MPI_Request *program, bool any_is_complete = true)
     {
         for (size_t i = 0; i < down_.size(); ++i) {
-            const bool is_active_persistent = key_of(handed_[i]) != key_of(program_[i]);
+            const bool is_active_persistent = key_of(handed_[i]) != key_of(program[i]);
             if (!is_active_persistent)
-                program_[i] = down_[i];
+                program[i] = down_[i];
             else if (is_complete(i))
-                end_activity(program_[i]);
+                end_activity(program[i]);
         }
         if (any_is_complete)
+            collect_all();
+    }
+
+    // MPI says that these are complete, and keeps them. It is asked again and again, too.
+    void see_complete(const std::vector<size_t> &which)
+    {
+        for (const size_t i : which)
+            was_seen_[i] = true;
+        if (!which.empty())
             collect_all();
     }
 
@@ -72,22 +84,23 @@ public:
         }
         return MPI_ERR_IN_STATUS;
     }
-    int join_all(int result, MPI_Status *statuses) const
+    int join_all(int result, MPI_Status *statuses) const { return join(result, all(), statuses); }
+
+    std::vector<size_t> all() const
     {
         std::vector<size_t> all(down_.size());
-        for (size_t i = 0; i < all.size(); ++i)
-            all[i] = i;
-        return join(result, all, statuses);
+        std::iota(all.begin(), all.end(), size_t{0});
+        return all;
     }
 
 private:
     bool is_complete(size_t i) const
     {
-        return handed_[i] != MPI_REQUEST_NULL && down_[i] == MPI_REQUEST_NULL;
+        return handed_[i] != MPI_REQUEST_NULL && (was_seen_[i] || down_[i] == MPI_REQUEST_NULL);
     }
 
-    MPI_Request *const program_;
     std::vector<MPI_Request> down_, handed_;
+    std::vector<bool> was_seen_;
     std::vector<OperationPtr> operations_;
 };
 
@@ -120,7 +133,7 @@ int MPI_Wait(MPI_Request *request, MPI_Status *status)
     Requests requests(1, request);
     requests.finish_ours();
     const int result = PMPI_Wait(requests.down(), status);
-    requests.give_back();
+    requests.give_back(request);
     return either(result, requests.error(0));
 }
 
@@ -131,7 +144,7 @@ int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
     progress();
     Requests requests(1, request);
     const int result = PMPI_Test(requests.down(), flag, status);
-    requests.give_back(result != MPI_SUCCESS || *flag);
+    requests.give_back(request, result != MPI_SUCCESS || *flag);
     return either(result, requests.error(0));
 }
 
@@ -142,7 +155,7 @@ int MPI_Waitall(int n, MPI_Request *all, MPI_Status *statuses)
     Requests requests(n, all);
     requests.finish_ours();
     const int result = PMPI_Waitall(n, requests.down(), statuses);
-    requests.give_back();
+    requests.give_back(all);
     return requests.join_all(result, statuses);
 }
 
@@ -153,7 +166,7 @@ int MPI_Testall(int n, MPI_Request *all, int *flag, MPI_Status *statuses)
     progress();
     Requests requests(n, all);
     const int result = PMPI_Testall(n, requests.down(), flag, statuses);
-    requests.give_back(result != MPI_SUCCESS || *flag);
+    requests.give_back(all, result != MPI_SUCCESS || *flag);
     return requests.join_all(result, statuses);
 }
 
@@ -164,7 +177,7 @@ int MPI_Testany(int n, MPI_Request *all, int *index, int *flag, MPI_Status *stat
     progress();
     Requests requests(n, all);
     const int result = PMPI_Testany(n, requests.down(), index, flag, status);
-    requests.give_back(result != MPI_SUCCESS || *flag);
+    requests.give_back(all, result != MPI_SUCCESS || *flag);
     const bool is_one = *flag && *index != MPI_UNDEFINED;
     return is_one ? either(result, requests.error(static_cast<size_t>(*index))) : result;
 }
@@ -187,7 +200,7 @@ int MPI_Testsome(int n, MPI_Request *all, int *found, int *indices, MPI_Status *
     progress();
     Requests requests(n, all);
     const int result = PMPI_Testsome(n, requests.down(), found, indices, statuses);
-    requests.give_back(result != MPI_SUCCESS || *found != 0);
+    requests.give_back(all, result != MPI_SUCCESS || *found != 0);
     if (*found == MPI_UNDEFINED)
         return result;
     return requests.join(result, indices_of(*found, indices), statuses);
@@ -216,6 +229,47 @@ int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
     if (result != MPI_SUCCESS || *flag)
         collect_all();
     return operation && *flag ? either(result, operation->error()) : result;
+}
+
+int MPI_Request_get_status_all(int n, const MPI_Request *all, int *flag, MPI_Status *statuses)
+{
+    if (passes_down() || n <= 0)
+        return PMPI_Request_get_status_all(n, all, flag, statuses);
+    progress();
+    Requests requests(n, all);
+    const int result = PMPI_Request_get_status_all(n, requests.down(), flag, statuses);
+    requests.see_complete(*flag ? requests.all() : std::vector<size_t>());
+    return requests.join_all(result, statuses);
+}
+
+int MPI_Request_get_status_any(int n, const MPI_Request *all, int *index, int *flag,
+                               MPI_Status *status)
+{
+    if (passes_down() || n <= 0)
+        return PMPI_Request_get_status_any(n, all, index, flag, status);
+    progress();
+    Requests requests(n, all);
+    const int result = PMPI_Request_get_status_any(n, requests.down(), index, flag, status);
+    if (!*flag || *index == MPI_UNDEFINED)
+        return result;
+    const auto found = static_cast<size_t>(*index);
+    requests.see_complete({found});
+    return either(result, requests.error(found));
+}
+
+int MPI_Request_get_status_some(int n, const MPI_Request *all, int *found, int *indices,
+                                MPI_Status *statuses)
+{
+    if (passes_down() || n <= 0)
+        return PMPI_Request_get_status_some(n, all, found, indices, statuses);
+    progress();
+    Requests requests(n, all);
+    const int result = PMPI_Request_get_status_some(n, requests.down(), found, indices, statuses);
+    if (*found == MPI_UNDEFINED)
+        return result;
+    const std::vector<size_t> complete = indices_of(*found, indices);
+    requests.see_complete(complete);
+    return requests.join(result, complete, statuses);
 }
 
 int MPI_Cancel(MPI_Request *request)

@@ -31,6 +31,7 @@ interpose_sources = \
     src/interpose/lifetime.cpp \
     src/interpose/message.cpp \
     src/interpose/message.hpp \
+    src/interpose/newer_calls.hpp \
     src/interpose/operation.cpp \
     src/interpose/operation.hpp \
     src/interpose/packing.cpp \

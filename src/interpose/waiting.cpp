@@ -2,6 +2,7 @@
 // Calls that may wait for other processes, and move no data of the program's. What is being packed
 // goes to MPI first: the other process may wait for that (operation.hpp).
 #include "interpose/held.hpp"
+#include "interpose/newer_calls.hpp"
 #include "interpose/operation.hpp"
 #include "interpose/peers.hpp"
 #include "interpose/persistent.hpp"
@@ -16,6 +17,13 @@ namespace {
 template <auto down, class... Arguments> int flushed(Arguments... arguments)
 {
     const CollectsAtEnd collects;
+    flush();
+    return down(arguments...);
+}
+
+// For those that wait for nothing.
+template <auto down, class... Arguments> int begun(Arguments... arguments)
+{
     flush();
     return down(arguments...);
 }
@@ -64,12 +72,26 @@ extern "C" {
 int MPI_Barrier(MPI_Comm comm) { return flushed<PMPI_Barrier>(comm); }
 int MPI_Ibarrier(MPI_Comm comm, MPI_Request *request)
 {
-    flush();
-    return PMPI_Ibarrier(comm, request);
+    return begun<PMPI_Ibarrier>(comm, request);
 }
 int MPI_Buffer_detach(void *buffer_addr, int *size)
 {
     return flushed<PMPI_Buffer_detach>(buffer_addr, size);
+}
+int MPI_Buffer_flush() { return flushed<PMPI_Buffer_flush>(); }
+int MPI_Buffer_iflush(MPI_Request *request) { return begun<PMPI_Buffer_iflush>(request); }
+int MPI_Comm_detach_buffer(MPI_Comm comm, void *buffer, int *size)
+{
+    return flushed<PMPI_Comm_detach_buffer>(comm, buffer, size);
+}
+int MPI_Comm_detach_buffer_c(MPI_Comm comm, void *buffer, MPI_Count *size)
+{
+    return flushed<PMPI_Comm_detach_buffer_c>(comm, buffer, size);
+}
+int MPI_Comm_flush_buffer(MPI_Comm comm) { return flushed<PMPI_Comm_flush_buffer>(comm); }
+int MPI_Comm_iflush_buffer(MPI_Comm comm, MPI_Request *request)
+{
+    return begun<PMPI_Comm_iflush_buffer>(comm, request);
 }
 int MPI_Comm_set_info(MPI_Comm comm, MPI_Info info)
 {
@@ -138,6 +160,22 @@ int MPI_Cart_sub(MPI_Comm comm, const int remain_dims[], MPI_Comm *newcomm)
     return flushed<PMPI_Cart_sub>(comm, remain_dims, newcomm);
 }
 #if MPI_VERSION >= 4
+int MPI_Session_detach_buffer(MPI_Session session, void *buffer, int *size)
+{
+    return flushed<PMPI_Session_detach_buffer>(session, buffer, size);
+}
+int MPI_Session_detach_buffer_c(MPI_Session session, void *buffer, MPI_Count *size)
+{
+    return flushed<PMPI_Session_detach_buffer_c>(session, buffer, size);
+}
+int MPI_Session_flush_buffer(MPI_Session session)
+{
+    return flushed<PMPI_Session_flush_buffer>(session);
+}
+int MPI_Session_iflush_buffer(MPI_Session session, MPI_Request *request)
+{
+    return begun<PMPI_Session_iflush_buffer>(session, request);
+}
 int MPI_Buffer_detach_c(void *buffer_addr, MPI_Count *size)
 {
     return flushed<PMPI_Buffer_detach_c>(buffer_addr, size);
