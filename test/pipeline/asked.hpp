@@ -16,7 +16,7 @@ namespace pipeline_test {
 /* Buffers of either end. */
 class Buffers {
 public:
-    static constexpr int64_t size = 1 << 20;
+    static constexpr int64_t size = 4 << 20;
     /* close: blocks of 8 bytes, a byte apart; nothing is looked at there. */
     enum class Kind { dense, strided, close, host };
 
