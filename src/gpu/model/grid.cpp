@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 namespace heddle::gpu::model {
 namespace {
@@ -21,6 +22,15 @@ bool ascends(const std::vector<int64_t> &axis)
 {
     return !axis.empty() && axis[0] > 0 &&
            std::adjacent_find(axis.begin(), axis.end(), std::greater_equal<>()) == axis.end();
+}
+
+// The bytes of all lines that a block touches on average, by its own: packed blocks begin at all
+// multiples of what it has in common with a line.
+double log_touched(int64_t block)
+{
+    constexpr int64_t line = 64;
+    return std::log2(static_cast<double>(block + line - std::gcd(block, line)) /
+                     static_cast<double>(block));
 }
 
 // Where a value lies on an axis: behind which entry, and how far on to the next one.
@@ -55,23 +65,29 @@ Grid::Grid(const std::vector<int64_t> &bytes, const std::vector<int64_t> &blocks
            const std::vector<double> &seconds)
     : log_bytes_(logarithms(bytes)), log_blocks_(logarithms(blocks))
 {
+    for (const int64_t each : blocks)
+        log_touched_.push_back(log_touched(each));
     log_seconds_.reserve(seconds.size());
     for (const double each : seconds)
         log_seconds_.push_back(std::log2(each));
 }
 
-double Grid::at(int64_t bytes, int64_t block) const
+double Grid::at(int64_t bytes, int64_t block, Rows rows) const
 {
     if (empty())
         return std::numeric_limits<double>::infinity();
+    block = std::max<int64_t>(block, 1);
     const double log_bytes = std::log2(static_cast<double>(std::max<int64_t>(bytes, 1)));
-    const double log_block = std::log2(static_cast<double>(std::max<int64_t>(block, 1)));
-    const Position row = position(log_bytes_, log_bytes), column = position(log_blocks_, log_block);
-    const auto along = [&](size_t r) {
-        return std::lerp(log_at(r, column.low), log_at(r, column.high), column.part);
+    const double touched = rows == Rows::in_lines ? log_touched(block) : 0;
+    const auto of_column = [&](size_t c) {
+        const double as_much =
+            rows == Rows::in_lines ? log_bytes + touched - log_touched_[c] : log_bytes;
+        const Position row = position(log_bytes_, as_much);
+        const double beyond = std::max(0.0, as_much - log_bytes_.back());
+        return std::lerp(log_at(row.low, c), log_at(row.high, c), row.part) + beyond;
     };
-    const double beyond = std::max(0.0, log_bytes - log_bytes_.back());
-    return std::exp2(std::lerp(along(row.low), along(row.high), row.part) + beyond);
+    const Position column = position(log_blocks_, std::log2(static_cast<double>(block)));
+    return std::exp2(std::lerp(of_column(column.low), of_column(column.high), column.part));
 }
 
 void Grid::scale(double factor)

@@ -8,6 +8,11 @@
 
 namespace heddle::gpu::model {
 
+// What makes rows of different lengths comparable: their bytes, or, where packed rows are read over
+// the host's link, the lines of 64 bytes that they touch. The copy engine takes 1.3 to 1.5 ns for
+// each of those, whatever a row's length (docs/notes/measured.md).
+enum class Rows { in_bytes, in_lines };
+
 class Grid {
 public:
     Grid() = default;
@@ -22,8 +27,9 @@ public:
     bool empty() const { return log_seconds_.empty(); }
     // Seconds for so much in such blocks. Between entries it is bilinear in the logarithms (papers
     // 002 and 004 interpolate linearly; times span four decades). Above the largest amount time
-    // grows as the amount does; beyond the table's other edges it is the edge's.
-    double at(int64_t bytes, int64_t block) const;
+    // grows as the amount does; beyond the table's other edges it is the edge's. Two lengths of
+    // blocks are compared where `rows` of them are as much.
+    double at(int64_t bytes, int64_t block, Rows rows = Rows::in_bytes) const;
 
     // Each time divided into a constant part, that of the least amount, and the rest. Multiplies
     // the rest (for tables of a GPU that was not measured).
@@ -35,7 +41,8 @@ private:
         return log_seconds_[row * log_blocks_.size() + column];
     }
 
-    std::vector<double> log_bytes_, log_blocks_, log_seconds_; // to the base of 2
+    // All to the base of 2. What is touched is a part of a block's own bytes, above 1.
+    std::vector<double> log_bytes_, log_blocks_, log_touched_, log_seconds_;
 };
 
 } // namespace heddle::gpu::model

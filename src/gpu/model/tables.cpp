@@ -8,12 +8,21 @@ namespace heddle::gpu::model {
 
 namespace {
 
-// What takes several rows or stages must be so much sooner than one kernel. Amid other transfers it
-// loses more than alone, as it was measured. Over five measurements of 700 cases on H100s the
-// choice is within 1.05 of the best in 1 to 2 % more of them so.
-constexpr double of_parts = 1.03;
+// Whether the copy engine reads packed rows over the host's link.
+bool reads_rows(Method method, Path path)
+{
+    return method == Method::blocks && path == Path::from_host;
+}
 
-bool has_parts(Method method) { return method == Method::blocks || method == Method::staged; }
+// What a method is expected to take amid other transfers, where some lose more than alone, as they
+// were measured: rows that are read two parts in a hundred, and stages the time between their two
+// steps, which is 6 us or none, whatever the order of calls (docs/notes/measured.md).
+double amid_others(Method method, Path path, double seconds)
+{
+    if (method == Method::staged)
+        return seconds + 3e-6;
+    return reads_rows(method, path) ? 1.02 * seconds : seconds;
+}
 
 // What stands for a pattern that has no table.
 Pattern like(Pattern pattern)
@@ -39,7 +48,8 @@ double Tables::expected(Method method, const Question &question) const
 {
     for (Pattern p = question.pattern; p != Pattern::count; p = like(p))
         if (const Grid &found = grid(method, p, question.path); !found.empty())
-            return found.at(question.bytes, question.block);
+            return found.at(question.bytes, question.block,
+                            reads_rows(method, question.path) ? Rows::in_lines : Rows::in_bytes);
     return std::numeric_limits<double>::infinity();
 }
 
@@ -51,7 +61,7 @@ Method Tables::best(const Question &question, Methods among) const
         const auto method = static_cast<Method>(m);
         if (!(among & set_of(method)))
             continue;
-        const double time = expected(method, question) * (has_parts(method) ? of_parts : 1);
+        const double time = amid_others(method, question.path, expected(method, question));
         if (time < least) {
             least = time;
             best = method;
