@@ -110,9 +110,12 @@ void rows_touch_lines()
     about(grid.at(1 << 14, 112, Rows::in_lines), 16e-6 * 160 / 112, "between whole lines");
     about(grid.at(1 << 14, 96, Rows::in_lines), 16e-6 * 128 / 96, "half lines");
     about(grid.at(1 << 14, 112), 16e-6, "in bytes");
+    about(grid.at(1 << 8, 112, Rows::in_lines), 1e-6 * 160 / 112, "below the least amount");
     const Grid shorter({1 << 10, 1 << 20}, {8, 64}, {1e-6, 1e-6, 1024e-6, 1024e-6});
     about(shorter.at(1 << 14, 16, Rows::in_lines),
           std::exp2((std::log2(8e-6) * 2 + std::log2(64e-6)) / 3), "below a line");
+    about(shorter.at(1 << 10, 16, Rows::in_lines),
+          std::exp2((std::log2(0.5e-6) * 2 + std::log2(4e-6)) / 3), "a column that goes on");
 
     Tables tables;
     for (const Path path : {Path::to_host, Path::from_host})

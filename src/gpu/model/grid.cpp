@@ -77,14 +77,20 @@ double Grid::at(int64_t bytes, int64_t block, Rows rows) const
     if (empty())
         return std::numeric_limits<double>::infinity();
     block = std::max<int64_t>(block, 1);
-    const double log_bytes = std::log2(static_cast<double>(std::max<int64_t>(bytes, 1)));
+    const double log_bytes =
+        std::max(std::log2(static_cast<double>(std::max<int64_t>(bytes, 1))), log_bytes_.front());
     const double touched = rows == Rows::in_lines ? log_touched(block) : 0;
     const auto of_column = [&](size_t c) {
         const double as_much =
             rows == Rows::in_lines ? log_bytes + touched - log_touched_[c] : log_bytes;
         const Position row = position(log_bytes_, as_much);
-        const double beyond = std::max(0.0, as_much - log_bytes_.back());
-        return std::lerp(log_at(row.low, c), log_at(row.high, c), row.part) + beyond;
+        const double beyond = std::max(0.0, as_much - log_bytes_.back()),
+                     below = std::min(0.0, as_much - log_bytes_.front());
+        const double slope = below < 0 && log_bytes_.size() > 1
+                                 ? (log_at(1, c) - log_at(0, c)) / (log_bytes_[1] - log_bytes_[0])
+                                 : 0;
+        return std::lerp(log_at(row.low, c), log_at(row.high, c), row.part) + beyond +
+               below * slope;
     };
     const Position column = position(log_blocks_, std::log2(static_cast<double>(block)));
     return std::exp2(std::lerp(of_column(column.low), of_column(column.high), column.part));

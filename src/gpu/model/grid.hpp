@@ -28,7 +28,8 @@ public:
     // Seconds for so much in such blocks. Between entries it is bilinear in the logarithms (papers
     // 002 and 004 interpolate linearly; times span four decades). Above the largest amount time
     // grows as the amount does; beyond the table's other edges it is the edge's. Two lengths of
-    // blocks are compared where `rows` of them are as much.
+    // blocks are compared where `rows` of them are as much; a column goes on below its least amount
+    // for that, as between its first two.
     double at(int64_t bytes, int64_t block, Rows rows = Rows::in_bytes) const;
 
     // Each time divided into a constant part, that of the least amount, and the rest. Multiplies

@@ -6,10 +6,13 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <numeric>
 #include <thread>
 
 namespace heddle::gpu::sim {
 namespace {
+
+constexpr int64_t line_bytes = 64; // of host memory
 
 std::chrono::nanoseconds time_of(int64_t bytes, int64_t mb_per_second)
 {
@@ -74,9 +77,13 @@ Effort effort_of(const Work &work, const Ends &ends, const Speeds &speeds)
 
 Effort effort_of(const Layers &copy, const Ends &ends, const Speeds &speeds)
 {
-    const auto rows = static_cast<int64_t>(copy.rows * copy.layers);
-    Effort effort = to_move(static_cast<int64_t>(copy.width) * rows, ends, speeds.copy_ns, speeds);
-    effort.pieces_ns = rows > 1 ? rows * speeds.row_ns : 0;
+    const auto rows = static_cast<int64_t>(copy.rows * copy.layers),
+               width = static_cast<int64_t>(copy.width);
+    Effort effort = to_move(width * rows, ends, speeds.copy_ns, speeds);
+    const bool reads_packed = ends.from == Where::elsewhere && copy.from_pitch == copy.width;
+    const int64_t touched = // bytes in lines, those before and behind a row included
+        reads_packed ? width + line_bytes - std::gcd(width, line_bytes) : line_bytes;
+    effort.pieces_ns = rows > 1 ? rows * touched * speeds.row_ns / line_bytes : 0;
     return effort;
 }
 

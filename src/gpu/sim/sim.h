@@ -57,7 +57,9 @@ extern "C" {
  *   link_mb=N          MB/s (10^6 bytes) each way between a device and all memory that is not its
  *                      own. Kernels and copies that go the same way share it.
  *   memory_mb=N        MB/s of a device's memory, bytes read and written
- *   row_ns=N           a copy takes N nanoseconds more for each of its rows, if it has several
+ *   row_ns=N           a copy takes N nanoseconds more for each of its rows, if it has several; of
+ *                      packed rows that it reads over the link, for each line of 64 bytes that
+ *                      they touch
  *   block_ns=N         a kernel takes N nanoseconds more for each block or run of a layout
  *   peer_mb=N          MB/s each way between devices, also to what is imported; 0: as link_mb
  *   peer_ns=N          a kernel or copy takes N nanoseconds more to begin there
