@@ -14,9 +14,9 @@ bool reads_rows(Method method, Path path)
     return method == Method::blocks && path == Path::from_host;
 }
 
-// What a method is expected to take amid other transfers, where some lose more than alone, as they
-// were measured: rows that are read two parts in a hundred, and stages the time between their two
-// steps, which is 6 us or none, whatever the order of calls (docs/notes/measured.md).
+// What a method is expected to take amid other transfers. It was measured alone, and some lose:
+// rows that are read two parts in a hundred, and stages the time between their two steps. That is
+// 6 us or none, whatever the order of calls (docs/notes/measured.md).
 double amid_others(Method method, Path path, double seconds)
 {
     if (method == Method::staged)
