@@ -16,12 +16,13 @@ namespace pipeline_test {
 /* Buffers of either end. */
 class Buffers {
 public:
-    static constexpr int64_t size = 4 << 20;
-    /* close: blocks of 8 bytes, a byte apart; nothing is looked at there. */
+    static constexpr int64_t size = 1 << 20, most_close = 4 << 20;
+    /* close: blocks of 8 bytes, a byte apart, up to most_close in all; nothing is looked at there.
+     */
     enum class Kind { dense, strided, close, host };
 
     explicit Buffers(gpu::Place device)
-        : device_(device, size),
+        : device_(device, most_close / 8 * 9),
           host_({}, size),
           every_other_(oracle::build(*blocks(device, size / 2).type).commit()),
           close_(oracle::build(
@@ -36,7 +37,7 @@ public:
         if (kind == Kind::strided)
             return {device_.at(), std::min(bytes, size / 2) / 8, every_other_.get(), 0};
         if (kind == Kind::close)
-            return {device_.at(), std::min(bytes, size / 9 * 8) / 8, close_.get(), 0};
+            return {device_.at(), bytes / 8, close_.get(), 0};
         return {(kind == Kind::host ? host_ : device_).at(), bytes,
                 heddle_type_predefined(HEDDLE_BYTE), 0};
     }
