@@ -24,8 +24,8 @@ bool ascends(const std::vector<int64_t> &axis)
            std::adjacent_find(axis.begin(), axis.end(), std::greater_equal<>()) == axis.end();
 }
 
-// The bytes of all lines that a block touches on average, by its own: packed blocks begin at all
-// multiples of what it has in common with a line.
+// The bytes of all lines that a packed block touches, on average, in units of its own length. Such
+// blocks begin at all multiples of the divisor that they have in common with a line.
 double log_touched(int64_t block)
 {
     constexpr int64_t line = 64;

@@ -42,7 +42,7 @@ private:
         return log_seconds_[row * log_blocks_.size() + column];
     }
 
-    // All to the base of 2. What is touched is a part of a block's own bytes, above 1.
+    // All to the base of 2. log_touched_: what a block touches, in units of its own length.
     std::vector<double> log_bytes_, log_blocks_, log_touched_, log_seconds_;
 };
 
