@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 
@@ -75,21 +76,50 @@ int check(const Options &options, Job *job)
     return found.median <= as_it_was ? 0 : 1;
 }
 
+// What --out names. It is found out before anything is measured whether that can be written. A file
+// that is there stays until the whole table is.
+class Output {
+public:
+    explicit Output(const std::string &name) : name_(name)
+    {
+        if (name == "-")
+            return;
+        if (!std::filesystem::exists(name) || std::filesystem::is_regular_file(name))
+            half_ = name + ".half";
+        file_.open(half_.empty() ? name : half_);
+        if (!file_)
+            throw std::runtime_error(name + " cannot be written");
+    }
+    Output(const Output &) = delete;
+    ~Output()
+    {
+        if (!half_.empty())
+            std::remove(half_.c_str());
+    }
+    void write(const nlohmann::ordered_json &table)
+    {
+        std::ostream &out = name_ == "-" ? std::cout : file_;
+        write_table(out, table);
+        if (!out.flush() || (!half_.empty() && std::rename(half_.c_str(), name_.c_str()) != 0))
+            throw std::runtime_error(name_ + " cannot be written");
+        half_.clear();
+    }
+
+private:
+    const std::string name_;
+    std::string half_; // what is written first; empty: the name itself
+    std::ofstream file_;
+};
+
 int measure(const Options &options, Job *job)
 {
     const Shown shown;
+    Output output(options.out);
     Bench bench;
     const auto table = tune(bench, job, options.tune, shown);
-    std::ofstream file;
-    if (options.out != "-") {
-        file.open(options.out);
-        if (!file)
-            throw std::runtime_error(options.out + " cannot be written");
-    }
-    std::ostream &out = options.out == "-" ? std::cout : file;
-    write_table(out, table);
-    if (!out.flush())
-        throw std::runtime_error(options.out + " cannot be written");
+    output.write(table);
+    if (table.at("grids").empty())
+        shown("HEDDLE_TUNING ignores a table without patterns; measure one, too: --only dense,...");
     const auto &failed = table.at("not_iid");
     shown(std::to_string(table.at("entries").get<int64_t>()) + " entries, " +
           std::to_string(table.at("trials").get<int64_t>()) + " trials; " +

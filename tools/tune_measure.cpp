@@ -79,7 +79,7 @@ char *Bench::buffer(bool on_device, size_t which, int64_t bytes)
         buffer.at = on_device ? memory_->on_device(size, 0) : memory_->pinned(size);
         buffer.bytes = buffer.at ? static_cast<int64_t>(size) : 0;
         if (!buffer.at)
-            throw std::runtime_error("there is not enough memory");
+            throw std::runtime_error("there is not enough memory; name a smaller --most");
     }
     return static_cast<char *>(buffer.at);
 }

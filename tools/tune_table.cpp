@@ -286,6 +286,22 @@ struct Entry {
     double us;
 };
 
+// The least, a middle and the largest of so many.
+std::vector<size_t> least_middle_largest(size_t count)
+{
+    std::vector<size_t> some{0, (count - 1) / 2, count - 1};
+    some.erase(std::unique(some.begin(), some.end()), some.end());
+    return count ? some : std::vector<size_t>();
+}
+
+int64_t positive(const Json &amount)
+{
+    const auto value = amount.get<int64_t>();
+    if (value < 1)
+        throw std::runtime_error("the table has an amount or a block of " + std::to_string(value));
+    return value;
+}
+
 // A few of each grid: every third block of the least, a middle and the largest amount.
 std::vector<Entry> some_entries(const Json &table, const TuneOptions &options)
 {
@@ -296,9 +312,10 @@ std::vector<Entry> some_entries(const Json &table, const TuneOptions &options)
         const auto pattern = static_cast<Pattern>(index_of(pattern_names, grid.at("pattern")));
         const auto path = static_cast<Path>(index_of(path_names, grid.at("path")));
         const size_t rows = grid.at("bytes").size(), columns = grid.at("blocks").size();
-        for (size_t r = 0; r < rows; r += std::max<size_t>((rows - 1) / 2, 1))
+        for (const size_t r : least_middle_largest(rows))
             for (size_t c = 0; c < columns; c += 3) {
-                const int64_t bytes = grid.at("bytes").at(r), block = grid.at("blocks").at(c);
+                const int64_t bytes = positive(grid.at("bytes").at(r)),
+                              block = positive(grid.at("blocks").at(c));
                 if (bytes <= options.most_bytes && fits(pattern, bytes, block))
                     entries.push_back({grid.at("method"), pattern, path, bytes, block,
                                        grid.at("us").at(r).at(c)});
@@ -309,12 +326,11 @@ std::vector<Entry> some_entries(const Json &table, const TuneOptions &options)
 
 using Compared = std::function<void(double now, double then, const std::string &where)>;
 
-// The least, a middle and the largest amount of an entry, each with its place there.
+// Some amounts of an entry, each with its place there.
 template <class Each> void for_some_amounts(const Json &entry, Each each)
 {
-    const size_t sizes = entry.at("bytes").size();
-    for (size_t i = 0; i < sizes; i += std::max<size_t>((sizes - 1) / 2, 1))
-        each(entry.at("bytes").at(i).get<int64_t>(), i);
+    for (const size_t i : least_middle_largest(entry.at("bytes").size()))
+        each(positive(entry.at("bytes").at(i)), i);
 }
 
 void compare_messages(Job &job, const Json &table, const TuneOptions &options,
@@ -324,7 +340,7 @@ void compare_messages(Job &job, const Json &table, const TuneOptions &options,
     for (const Json &entry : table.value(messages_name, Json::array())) {
         const auto where = static_cast<Where>(index_of(where_names, entry.at("where")));
         for_some_amounts(entry, [&](int64_t bytes, size_t i) {
-            if (job.reaches(where) && bytes > 0 && bytes <= most)
+            if (job.reaches(where) && bytes <= most)
                 compared(1e6 * job.time(where, bytes, options.trials).median, entry.at("us").at(i),
                          words(where, bytes));
         });

@@ -231,6 +231,7 @@ void tables_without_sense()
     refuses("\"grids\"", "\"together_most_bytes\": -1, \"grids\"", "no number of bytes");
     refuses("1.5", "\"long\"", "grid 0");
     refuses("[[1.5], [2]]", "[1.5, 2]", "grid 0");
+    refuses("[8], \"us\": [[1.5], [2]]", "[8, 16], \"us\": [[1.5, 2, 3], [2]]", "grid 0");
     same(read_tables("/nonexistent", tables), std::string("it cannot be read"), "no file");
     same(read_tables("/tmp", tables), std::string("it cannot be read"), "a folder");
     std::string warning;

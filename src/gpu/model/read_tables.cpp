@@ -39,12 +39,12 @@ bool read_axis(const Json &from, std::vector<int64_t> &axis)
     return true;
 }
 
-bool read_times(const Json &from, std::vector<double> &seconds)
+bool read_times(const Json &from, size_t columns, std::vector<double> &seconds)
 {
     if (!from.is_array() || from.size() > most_entries)
         return false;
     for (const Json &row : from) {
-        if (!row.is_array() || seconds.size() + row.size() > most_entries)
+        if (!row.is_array() || row.size() != columns || seconds.size() + columns > most_entries)
             return false;
         for (const Json &each : row) {
             if (!each.is_number())
@@ -81,7 +81,8 @@ bool read_grid(const Json &from, Tables &tables)
     std::vector<double> seconds;
     if (method == Method::count || pattern == Pattern::count || path == Path::count ||
         !read_axis(member(from, "bytes"), bytes) || !read_axis(member(from, "blocks"), blocks) ||
-        !read_times(member(from, "us"), seconds) || !Grid::is_sound(bytes, blocks, seconds))
+        !read_times(member(from, "us"), blocks.size(), seconds) ||
+        !Grid::is_sound(bytes, blocks, seconds))
         return false;
     tables.grid(method, pattern, path) = Grid(bytes, blocks, seconds);
     return true;
@@ -96,7 +97,7 @@ bool read_link(const Json &from, Grid &times)
     std::vector<int64_t> bytes;
     std::vector<double> seconds;
     if (!read_axis(member(from, "bytes"), bytes) ||
-        !read_times(us.is_array() ? Json::array({us}) : us, seconds) ||
+        !read_times(us.is_array() ? Json::array({us}) : us, bytes.size(), seconds) ||
         !Grid::is_sound(bytes, {1}, seconds))
         return false;
     times = Grid(bytes, {1}, seconds);

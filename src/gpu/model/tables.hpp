@@ -36,8 +36,8 @@ public:
 
     // Seconds; infinity where nothing is known of it.
     double expected(Method method, const Question &question) const;
-    // The soonest of `among`. Method::count where nothing is known of any. Blocks and stages must
-    // be 3 % sooner than a kernel.
+    // The soonest of `among`, with what some lose amid other transfers. Method::count where nothing
+    // is known of any.
     Method best(const Question &question, Methods among) const;
 
 private:
