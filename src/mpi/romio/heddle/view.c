@@ -94,6 +94,8 @@ static int keep_type(MPI_Datatype type, int external32, MPI_Datatype *kept)
         err = MPIO_External32_type(type, kept);
     else if (!is_predefined(type))
         err = MPI_Type_contiguous(1, type, kept);
+    if (err != MPI_SUCCESS && *kept == type)
+        *kept = MPI_DATATYPE_NULL; /* the program's own is not ours to free */
     if (err == MPI_SUCCESS && !is_predefined(*kept))
         err = MPI_Type_commit(kept);
     if (err == MPI_SUCCESS && external32 && *kept != type)
