@@ -178,6 +178,15 @@ void *Gpu::allocate_pinned(size_t bytes)
     return at;
 }
 
+bool Gpu::free(void *memory)
+{
+    driver_->set_current(driver_->context);
+    const auto address = reinterpret_cast<Address>(memory);
+    if (std::erase(allocated_, address) > 0)
+        return driver_->free(address) == 0;
+    return std::erase(pinned_, memory) > 0 && driver_->free_host(memory) == 0;
+}
+
 bool Gpu::copy(void *to, const void *from, size_t bytes, std::string &reason)
 {
     return driver_->check(driver_->copy(reinterpret_cast<Address>(to),

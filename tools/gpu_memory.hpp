@@ -25,6 +25,8 @@ public:
     void *allocate(size_t bytes);
     // The same of pinned memory of the host, which is not filled.
     void *allocate_pinned(size_t bytes);
+    // Gives back what one of them gave. False where neither did.
+    bool free(void *memory);
     void *stream() const;
     // Each false with the reason where the driver reports an error.
     bool copy(void *to, const void *from, size_t bytes, std::string &reason);

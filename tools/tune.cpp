@@ -118,6 +118,11 @@ int measure(const Options &options, Job *job)
     Bench bench;
     const auto table = tune(bench, job, options.tune, shown);
     output.write(table);
+    if (bench.without_room())
+        shown(
+            std::to_string(bench.without_room()) +
+            " times were not measured, for there is not enough memory; in their place stands what "
+            "follows from smaller amounts");
     if (table.at("grids").empty())
         shown("HEDDLE_TUNING ignores a table without patterns; measure one, too: --only dense,...");
     const auto &failed = table.at("not_iid");

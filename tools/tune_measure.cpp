@@ -74,14 +74,19 @@ Bench::Bench()
 char *Bench::buffer(bool on_device, size_t which, int64_t bytes)
 {
     Buffer &buffer = buffers_[on_device ? 1 : 0][which];
-    if (buffer.bytes < bytes) {
-        const auto size = static_cast<size_t>(bytes + bytes / 2);
-        buffer.at = on_device ? memory_->on_device(size, 0) : memory_->pinned(size);
-        buffer.bytes = buffer.at ? static_cast<int64_t>(size) : 0;
-        if (!buffer.at)
-            throw std::runtime_error("there is not enough memory; name a smaller --most");
+    if (buffer.bytes >= bytes)
+        return static_cast<char *>(buffer.at);
+    if (buffer.at)
+        memory_->free(buffer.at);
+    buffer = {};
+    for (const int64_t wanted : {bytes + bytes / 2, bytes}) { // room to grow, or just enough
+        const auto size = static_cast<size_t>(wanted);
+        if (void *const at = on_device ? memory_->on_device(size, 0) : memory_->pinned(size)) {
+            buffer = {at, wanted};
+            return static_cast<char *>(at);
+        }
     }
-    return static_cast<char *>(buffer.at);
+    throw NoRoom();
 }
 
 std::vector<heddle_move> Bench::moves(const Layout &layout, Path path, int copies)
@@ -106,7 +111,14 @@ std::vector<heddle_move> Bench::moves(const Layout &layout, Path path, int copie
 std::optional<Measurement> Bench::time(const Layout &layout, Path path, const char *method,
                                        const TrialOptions &options, int copies)
 {
-    return time_by(method, moves(layout, path, copies), options);
+    std::vector<heddle_move> all;
+    try {
+        all = moves(layout, path, copies);
+    } catch (const NoRoom &) {
+        ++without_room_;
+        return std::nullopt;
+    }
+    return time_by(method, all, options);
 }
 
 std::string Bench::chosen(const Layout &layout, Path path)

@@ -7,6 +7,7 @@
 #include "tune_memory.hpp"
 
 #include <optional>
+#include <stdexcept>
 
 namespace heddle::tools {
 
@@ -19,7 +20,11 @@ std::optional<Measurement> time_by(const char *method, const std::vector<heddle_
 // The methods that the model knows.
 constexpr const char *modelled_methods[] = {"copy_engine", "blocks", "kernel", "staged", "bounced"};
 
-// The buffers of the measurements: large enough for all of them, and made once.
+struct NoRoom : std::runtime_error {
+    NoRoom() : std::runtime_error("there is not enough memory") {}
+};
+
+// The buffers of the measurements, which grow as one needs more.
 class Bench {
 public:
     // Throws std::runtime_error where there is no device.
@@ -28,11 +33,13 @@ public:
     std::string device() const { return memory_->device(); }
     TuneMemory &memory() { return *memory_; }
     // Seconds of a call that moves the layout the way that `path` says, by the forced method.
-    // Nothing where the method cannot do it. `copies` of them in one call, next to each other.
-    // Throws where a transfer fails.
+    // Nothing where the method cannot do it, or there is no memory for it. `copies` of them in one
+    // call, next to each other. Throws where a transfer fails.
     std::optional<Measurement> time(const Layout &layout, Path path, const char *method,
                                     const TrialOptions &options, int copies = 1);
-    // The method that is chosen where none is forced, by its name.
+    int without_room() const { return without_room_; } // times that were asked for and not measured
+    // The method that is chosen where none is forced, by its name. This and the others throw NoRoom
+    // where there is no memory.
     std::string chosen(const Layout &layout, Path path);
     // Seconds of one call: by `method`, or as chosen where it is null.
     double once(const Layout &layout, Path path, const char *method);
@@ -49,6 +56,7 @@ private:
     };
     std::unique_ptr<TuneMemory> memory_;
     Buffer buffers_[2][2]; // pinned or on the device; for layouts or packed
+    int without_room_ = 0;
 };
 
 } // namespace heddle::tools

@@ -28,6 +28,12 @@ public:
         return gpus_[at] ? gpus_[at]->allocate(bytes) : nullptr;
     }
     void *pinned(size_t bytes) override { return gpus_.front()->allocate_pinned(bytes); }
+    void free(void *memory) override
+    {
+        for (const auto &each : gpus_)
+            if (each && each->free(memory))
+                return;
+    }
 
 private:
     std::vector<std::unique_ptr<Gpu>> gpus_; // null: not asked for yet
@@ -67,6 +73,11 @@ public:
     {
         void *at = nullptr;
         return kept(malloc_host_(bytes, &at) == 0 ? at : nullptr);
+    }
+    void free(void *memory) override
+    {
+        if (std::erase(allocated_, memory) > 0)
+            free_(memory);
     }
 
 private:

@@ -17,9 +17,10 @@ public:
 
     virtual std::string device() const = 0; // the first one's name
     virtual int devices() const = 0;
-    // Null where there is not enough. It lives as long as this object.
+    // Null where there is not enough. It lives as long as this object, or until it is freed.
     virtual void *on_device(size_t bytes, int device) = 0;
     virtual void *pinned(size_t bytes) = 0;
+    virtual void free(void *memory) = 0;
 };
 
 } // namespace heddle::tools

@@ -76,14 +76,15 @@ void add_boxes(const Extents &grid, int32_t volume, Extents box, std::vector<Ext
         }
 }
 
-// The vertices box by box, those without neighbours last. Boxes at the edge may be cut off.
-std::vector<int32_t> box_order(const Lattice &lattice, const Extents &box, int32_t vertices)
+// The vertices box by box, those without neighbours last. `number_of` says where in the
+// grid a vertex is. Boxes at the edge may be cut off.
+std::vector<int32_t> box_order(const Extents &grid, std::span<const int32_t> number_of,
+                               const Extents &box, int32_t vertices)
 {
-    const Extents &grid = lattice.extents;
-    const auto used = static_cast<int32_t>(lattice.number.size());
+    const auto used = static_cast<int32_t>(number_of.size());
     std::vector<int32_t> box_of(static_cast<size_t>(vertices), used);
     for (int32_t v = 0; v < used; ++v) {
-        int32_t rest = lattice.number[static_cast<size_t>(v)], number = 0, boxes = 1;
+        int32_t rest = number_of[static_cast<size_t>(v)], number = 0, boxes = 1;
         for (size_t d = grid.size(); d-- > 0; rest /= grid[d]) {
             number += rest % grid[d] / box[d] * boxes;
             boxes *= (grid[d] + box[d] - 1) / box[d];
@@ -98,21 +99,6 @@ std::vector<int32_t> box_order(const Lattice &lattice, const Extents &box, int32
     return order;
 }
 
-// The grids that the vertices form, by their numbers or by their edges.
-std::vector<Lattice> lattices_of(const Graph &graph, int32_t used, Budget &budget)
-{
-    std::vector<Extents> grids;
-    add_grids(strides_of(graph, used), used, {}, 1, grids);
-    std::vector<int32_t> in_order(static_cast<size_t>(used));
-    std::iota(in_order.begin(), in_order.end(), 0);
-    std::vector<Lattice> all;
-    for (const Extents &grid : grids)
-        all.push_back({grid, in_order});
-    if (auto found = lattice(graph, used, budget))
-        all.push_back(std::move(*found));
-    return all;
-}
-
 } // namespace
 
 std::optional<Parts> boxes(const Graph &graph, std::span<const int32_t> capacities, Budget &budget)
@@ -125,20 +111,33 @@ std::optional<Parts> boxes(const Graph &graph, std::span<const int32_t> capaciti
     const int64_t steps = static_cast<int64_t>(graph.arcs()) + 20 * static_cast<int64_t>(vertices);
     std::optional<Parts> best;
     int64_t least = 0;
-    for (const Lattice &lattice : lattices_of(graph, used, budget)) {
+    // False once the budget is spent.
+    const auto try_boxes = [&](const Extents &grid, std::span<const int32_t> number_of) {
         std::vector<Extents> all;
-        add_boxes(lattice.extents, capacities.front(), {}, all);
+        add_boxes(grid, capacities.front(), {}, all);
         for (const Extents &box : all) {
             if (!budget.take(steps))
-                return best;
-            Parts parts = cut(box_order(lattice, box, vertices), capacities);
+                return false;
+            Parts parts = cut(box_order(grid, number_of, box, vertices), capacities);
             const int64_t between = between_nodes(graph, parts);
             if (!best || between < least) {
                 least = between;
                 best = std::move(parts);
             }
         }
-    }
+        return true;
+    };
+
+    // The grids that the vertices form by their numbers, and the one that they form by their edges.
+    std::vector<Extents> grids;
+    add_grids(strides_of(graph, used), used, {}, 1, grids);
+    std::vector<int32_t> in_order(static_cast<size_t>(used));
+    std::iota(in_order.begin(), in_order.end(), 0);
+    for (const Extents &grid : grids)
+        if (!try_boxes(grid, in_order))
+            return best;
+    if (const auto found = lattice(graph, used, budget))
+        try_boxes(found->extents, found->number);
     return best;
 }
 

@@ -89,6 +89,11 @@ void limits_and_failures()
     OK(sim.backend->free(1, slabs[1]));
     OK(sim.backend->allocate(0, 1000, &slabs[0]));
     OK(sim.backend->free(0, slabs[0]));
+    void *program = nullptr;
+    OK(sim.configure("program_memory=1000"));
+    same(sim.malloc(0, 1001, &program), int{HEDDLE_ERR_NO_MEMORY}, "too much for a program");
+    OK(sim.malloc(0, 1000, &program));
+    OK(sim.free(program));
     OK(sim.configure("reset fail=allocate:2"));
     OK(sim.backend->allocate(0, 10, &slabs[0]));
     same(sim.backend->allocate(0, 10, &slabs[1]).code(), int{HEDDLE_ERR_DEVICE},

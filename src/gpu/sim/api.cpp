@@ -27,6 +27,9 @@ int allocate(MemoryKind kind, int device, size_t bytes, void **ptr)
     Machine *const m = machine();
     if (!m || !ptr)
         return HEDDLE_ERR_ARG;
+    if (const int64_t most = m->switches().program_memory();
+        most >= 0 && bytes > static_cast<size_t>(most))
+        return HEDDLE_ERR_NO_MEMORY;
     return m->memories().allocate(kind, device, bytes, Origin::program, -1, ptr).error.code();
 }
 

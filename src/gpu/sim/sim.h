@@ -69,6 +69,8 @@ extern "C" {
  *                      heddle_sim_malloc does not count.
  *   pinned_memory=N    the same for Backend::allocate_pinned, on all devices together, and for
  *                      what Backend::pin has pinned at a time
+ *   program_memory=N   most bytes of one heddle_sim_malloc and its like; beyond that
+ *                      HEDDLE_ERR_NO_MEMORY. -1: no limit (default).
  *   peer_copy=0|1      0: copies between devices that do not reach each other fail like kernels
  *                      1: they work, as CUDA sends them through the host (default)
  *   pageable_copy=0|1  0: copies from and to pageable memory fail like kernels

@@ -81,8 +81,8 @@ Fault nonsense(std::string_view word)
 
 struct Switches::Settings {
     bool reset = false;
-    std::optional<int64_t> delay_us, reorder, seed, device_memory, pinned_memory, peer_copy,
-        pageable_copy, dones;
+    std::optional<int64_t> delay_us, reorder, seed, device_memory, pinned_memory, program_memory,
+        peer_copy, pageable_copy, dones;
     std::array<std::optional<int64_t>, std::size(speed_names)> speeds;
     std::vector<Failure> failures;
 };
@@ -152,6 +152,8 @@ Fault Switches::parse_word(std::string_view word, Settings &settings)
         return set(settings.device_memory, -1, INT64_MAX);
     if (name == "pinned_memory")
         return set(settings.pinned_memory, -1, INT64_MAX);
+    if (name == "program_memory")
+        return set(settings.program_memory, -1, INT64_MAX);
     if (name == "peer_copy")
         return set(settings.peer_copy, 0, 1);
     if (name == "pageable_copy")
@@ -205,7 +207,7 @@ void Switches::apply(const Settings &settings)
     if (settings.reset) {
         delay_us_ = 0;
         reorder_ = false;
-        device_memory_ = pinned_memory_ = -1;
+        device_memory_ = pinned_memory_ = program_memory_ = -1;
         peer_copy_ = true;
         pageable_copy_ = true;
         dones_ = true;
@@ -227,6 +229,7 @@ void Switches::apply(const Settings &settings)
     set(random_, settings.seed);
     set(device_memory_, settings.device_memory);
     set(pinned_memory_, settings.pinned_memory);
+    set(program_memory_, settings.program_memory);
     set(peer_copy_, settings.peer_copy);
     set(pageable_copy_, settings.pageable_copy);
     set(dones_, settings.dones);

@@ -75,6 +75,7 @@ public:
     bool reorder() const { return reorder_; }
     int64_t device_memory() const { return device_memory_; }
     int64_t pinned_memory() const { return pinned_memory_; }
+    int64_t program_memory() const { return program_memory_; }
     bool peer_copy() const { return peer_copy_; }
     bool dones() const { return dones_; }
     bool pageable_copy() const { return pageable_copy_; }
@@ -100,6 +101,7 @@ private:
     std::atomic<bool> reorder_{false};
     std::atomic<int64_t> device_memory_{-1};
     std::atomic<int64_t> pinned_memory_{-1};
+    std::atomic<int64_t> program_memory_{-1};
     std::atomic<bool> peer_copy_{true};
     std::atomic<bool> pageable_copy_{true};
     std::atomic<bool> dones_{true};
