@@ -41,8 +41,8 @@ std::vector<int32_t> strides_of(const Graph &graph, int32_t used)
 }
 
 // Every grid whose strides are among the differences: each stride divides the next.
-void add_grids(std::span<const int32_t> strides, int32_t vertices, Extents inner, int32_t stride,
-               std::vector<Extents> &grids)
+void add_grids(std::span<const int32_t> strides, int32_t vertices, const Extents &inner,
+               int32_t stride, std::vector<Extents> &grids)
 {
     // What is left is the slowest dimension.
     if (vertices % stride == 0) {
@@ -61,7 +61,7 @@ void add_grids(std::span<const int32_t> strides, int32_t vertices, Extents inner
 }
 
 // Every box of a volume within a grid.
-void add_boxes(const Extents &grid, int32_t volume, Extents box, std::vector<Extents> &boxes)
+void add_boxes(const Extents &grid, int32_t volume, const Extents &box, std::vector<Extents> &boxes)
 {
     if (box.size() == grid.size()) {
         if (volume == 1)
