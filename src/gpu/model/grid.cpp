@@ -33,7 +33,8 @@ double log_touched(int64_t block)
                      static_cast<double>(block));
 }
 
-// Where a value lies on an axis: behind which entry, and how far on to the next one.
+// Where a value lies on an axis: behind which entry, and how far on to the next one. Below the
+// first entry that is less than nothing.
 struct Position {
     size_t low, high;
     double part;
@@ -41,14 +42,17 @@ struct Position {
 
 Position position(const std::vector<double> &axis, double value)
 {
-    if (value <= axis.front())
-        return {0, 0, 0};
     const size_t last = axis.size() - 1;
-    if (value >= axis.back())
+    if (last == 0 || value >= axis.back())
         return {last, last, 0};
-    const auto above =
-        static_cast<size_t>(std::upper_bound(axis.begin(), axis.end(), value) - axis.begin());
+    const auto above = std::max<size_t>(
+        static_cast<size_t>(std::upper_bound(axis.begin(), axis.end(), value) - axis.begin()), 1);
     return {above - 1, above, (value - axis[above - 1]) / (axis[above] - axis[above - 1])};
+}
+
+double log_of(int64_t number)
+{
+    return std::log2(static_cast<double>(std::max<int64_t>(number, 1)));
 }
 
 } // namespace
@@ -76,23 +80,17 @@ double Grid::at(int64_t bytes, int64_t block, Rows rows) const
 {
     if (empty())
         return std::numeric_limits<double>::infinity();
-    block = std::max<int64_t>(block, 1);
-    const double log_bytes =
-        std::max(std::log2(static_cast<double>(std::max<int64_t>(bytes, 1))), log_bytes_.front());
-    const double touched = rows == Rows::in_lines ? log_touched(block) : 0;
+    const double log_bytes = std::max(log_of(bytes), log_bytes_.front()),
+                 log_block = std::max(log_of(block), log_blocks_.front());
+    const bool in_lines = rows == Rows::in_lines;
+    const double touched = in_lines ? log_touched(std::max<int64_t>(block, 1)) : 0;
     const auto of_column = [&](size_t c) {
-        const double as_much =
-            rows == Rows::in_lines ? log_bytes + touched - log_touched_[c] : log_bytes;
+        const double as_much = log_bytes + (in_lines ? touched - log_touched_[c] : 0);
         const Position row = position(log_bytes_, as_much);
-        const double beyond = std::max(0.0, as_much - log_bytes_.back()),
-                     below = std::min(0.0, as_much - log_bytes_.front());
-        const double slope = below < 0 && log_bytes_.size() > 1
-                                 ? (log_at(1, c) - log_at(0, c)) / (log_bytes_[1] - log_bytes_[0])
-                                 : 0;
-        return std::lerp(log_at(row.low, c), log_at(row.high, c), row.part) + beyond +
-               below * slope;
+        const double beyond = std::max(0.0, as_much - log_bytes_.back());
+        return std::lerp(log_at(row.low, c), log_at(row.high, c), row.part) + beyond;
     };
-    const Position column = position(log_blocks_, std::log2(static_cast<double>(block)));
+    const Position column = position(log_blocks_, log_block);
     return std::exp2(std::lerp(of_column(column.low), of_column(column.high), column.part));
 }
 
