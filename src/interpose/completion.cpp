@@ -16,8 +16,7 @@ namespace {
 // The requests of one call, as MPI is to see them.
 class Requests {
 public:
-    Requests(int n, const MPI_Request *requests)
-        : down_(requests, requests + n), was_seen_(down_.size())
+    Requests(int n, const MPI_Request *requests) : down_(requests, requests + n)
     {
         for (MPI_Request &each : down_) {
             each = active_request(each);
@@ -52,12 +51,13 @@ public:
             collect_all();
     }
 
-    // MPI says that these are complete, and keeps them. It is asked again and again, too.
-    void see_complete(const std::vector<size_t> &which)
+    // MPI, which keeps them, has said with `result` that these are complete. Here they count as if
+    // it had completed them. It is asked again and again, too.
+    void see_complete(int result, const std::vector<size_t> &which)
     {
         for (const size_t i : which)
-            was_seen_[i] = true;
-        if (!which.empty())
+            down_[i] = MPI_REQUEST_NULL;
+        if (result != MPI_SUCCESS || !which.empty())
             collect_all();
     }
 
@@ -96,11 +96,10 @@ public:
 private:
     bool is_complete(size_t i) const
     {
-        return handed_[i] != MPI_REQUEST_NULL && (was_seen_[i] || down_[i] == MPI_REQUEST_NULL);
+        return handed_[i] != MPI_REQUEST_NULL && down_[i] == MPI_REQUEST_NULL;
     }
 
     std::vector<MPI_Request> down_, handed_;
-    std::vector<bool> was_seen_;
     std::vector<OperationPtr> operations_;
 };
 
@@ -223,12 +222,10 @@ int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
     if (passes_down())
         return PMPI_Request_get_status(request, flag, status);
     progress();
-    const MPI_Request active = active_request(request);
-    const OperationPtr operation = operation_of(active);
-    const int result = PMPI_Request_get_status(active, flag, status);
-    if (result != MPI_SUCCESS || *flag)
-        collect_all();
-    return operation && *flag ? either(result, operation->error()) : result;
+    Requests requests(1, &request);
+    const int result = PMPI_Request_get_status(*requests.down(), flag, status);
+    requests.see_complete(result, *flag ? requests.all() : std::vector<size_t>());
+    return either(result, requests.error(0));
 }
 
 int MPI_Request_get_status_all(int n, const MPI_Request *all, int *flag, MPI_Status *statuses)
@@ -238,7 +235,7 @@ int MPI_Request_get_status_all(int n, const MPI_Request *all, int *flag, MPI_Sta
     progress();
     Requests requests(n, all);
     const int result = PMPI_Request_get_status_all(n, requests.down(), flag, statuses);
-    requests.see_complete(*flag ? requests.all() : std::vector<size_t>());
+    requests.see_complete(result, *flag ? requests.all() : std::vector<size_t>());
     return requests.join_all(result, statuses);
 }
 
@@ -250,11 +247,9 @@ int MPI_Request_get_status_any(int n, const MPI_Request *all, int *index, int *f
     progress();
     Requests requests(n, all);
     const int result = PMPI_Request_get_status_any(n, requests.down(), index, flag, status);
-    if (!*flag || *index == MPI_UNDEFINED)
-        return result;
-    const auto found = static_cast<size_t>(*index);
-    requests.see_complete({found});
-    return either(result, requests.error(found));
+    const bool is_one = *flag && *index != MPI_UNDEFINED;
+    requests.see_complete(result, is_one ? indices_of(1, index) : std::vector<size_t>());
+    return is_one ? either(result, requests.error(static_cast<size_t>(*index))) : result;
 }
 
 int MPI_Request_get_status_some(int n, const MPI_Request *all, int *found, int *indices,
@@ -268,7 +263,7 @@ int MPI_Request_get_status_some(int n, const MPI_Request *all, int *found, int *
     if (*found == MPI_UNDEFINED)
         return result;
     const std::vector<size_t> complete = indices_of(*found, indices);
-    requests.see_complete(complete);
+    requests.see_complete(result, complete);
     return requests.join(result, complete, statuses);
 }
 
