@@ -25,7 +25,7 @@ public:
     void *allocate(size_t bytes);
     // The same of pinned memory of the host, which is not filled.
     void *allocate_pinned(size_t bytes);
-    // Gives back what one of them gave. False where neither did.
+    // Gives back what one of them gave. False where neither did, or the driver refuses.
     bool free(void *memory);
     void *stream() const;
     // Each false with the reason where the driver reports an error.

@@ -58,8 +58,16 @@ struct Shown {
     }
 };
 
+void tell_without_room(const Bench &bench, const Shown &shown, const char *instead)
+{
+    if (bench.without_room())
+        shown(std::to_string(bench.without_room()) +
+              " times were not measured, for there is not enough memory" + instead);
+}
+
 int check(const Options &options, Job *job)
 {
+    const Shown shown;
     std::ifstream in(options.check);
     const auto table = nlohmann::ordered_json::parse(in, nullptr, false);
     if (!in.is_open() || table.is_discarded())
@@ -68,7 +76,8 @@ int check(const Options &options, Job *job)
     if (table.value("device", "") != bench.device())
         throw std::runtime_error(options.check + " is of " + table.value("device", "nothing") +
                                  ", and this is " + bench.device());
-    const Comparison found = compare(bench, job, table, options.tune, Shown());
+    const Comparison found = compare(bench, job, table, options.tune, shown);
+    tell_without_room(bench, shown, "");
     std::printf("%d entries measured again. Now's time and the table's, the larger by the smaller: "
                 "median %.3f, nine of ten below %.3f, most %.3f (%s)\n",
                 found.entries, found.median, found.ninth, found.most, found.worst.c_str());
@@ -84,8 +93,10 @@ public:
     {
         if (name == "-")
             return;
+        if (std::filesystem::is_regular_file(name))
+            name_ = std::filesystem::canonical(name); // a link stays one
         if (!std::filesystem::exists(name) || std::filesystem::is_regular_file(name))
-            half_ = name + ".half";
+            half_ = name_ + ".half";
         file_.open(half_.empty() ? name : half_);
         if (!file_)
             throw std::runtime_error(name + " cannot be written");
@@ -106,7 +117,7 @@ public:
     }
 
 private:
-    const std::string name_;
+    std::string name_;
     std::string half_; // what is written first; empty: the name itself
     std::ofstream file_;
 };
@@ -118,11 +129,7 @@ int measure(const Options &options, Job *job)
     Bench bench;
     const auto table = tune(bench, job, options.tune, shown);
     output.write(table);
-    if (bench.without_room())
-        shown(
-            std::to_string(bench.without_room()) +
-            " times were not measured, for there is not enough memory; in their place stands what "
-            "follows from smaller amounts");
+    tell_without_room(bench, shown, "; in their place stands what follows from smaller amounts");
     if (table.at("grids").empty())
         shown("HEDDLE_TUNING ignores a table without patterns; measure one, too: --only dense,...");
     const auto &failed = table.at("not_iid");

@@ -289,9 +289,11 @@ struct Entry {
 // The least, a middle and the largest of so many.
 std::vector<size_t> least_middle_largest(size_t count)
 {
+    if (count == 0)
+        return {};
     std::vector<size_t> some{0, (count - 1) / 2, count - 1};
     some.erase(std::unique(some.begin(), some.end()), some.end());
-    return count ? some : std::vector<size_t>();
+    return some;
 }
 
 int64_t positive(const Json &amount)
