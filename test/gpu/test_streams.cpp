@@ -77,6 +77,12 @@ void a_stream_keeps_its_order()
     }
 }
 
+/* What one instance takes. */
+size_t room(const Type &type)
+{
+    return static_cast<size_t>(type.info().true_lb + type.info().true_extent);
+}
+
 /* A simulated device starts no kernel early, and takes long for much. */
 int64_t on_a_gpu(int64_t bytes) { return Machine::get().is_simulated() ? bytes / 16 : bytes; }
 
@@ -119,9 +125,6 @@ void keep_their_order(const Kernels &kind, int device, void *stream)
     big.write(0, zeros.data(), zeros.size());
     const heddle_move hold_up{
         bytes_at(big.at(), held_up), bytes_at(big.at() + held_up, held_up), held_up, {}};
-    const auto room = [](const Type &type) {
-        return static_cast<size_t>(type.info().true_lb + type.info().true_extent);
-    };
     /* Whole are those that unpack, those that pack, or, before that, none:
      * then images go to the device. */
     for (const int whole : {-1, 0, 1}) {
@@ -635,23 +638,24 @@ void released_types_free_nothing()
  * the test's own allocations would spoil a capture. */
 class Kinds {
 public:
-    Kinds(int device, int64_t seed) : device_(device), type_(irregular(seed, 30000))
+    Kinds(int device, int64_t seed)
+        : device_(device),
+          type_(irregular(seed, 30000)),
+          from_(Place{Kind::device, device}, room(type_), 1)
     {
-        const auto room = static_cast<size_t>(type_.info().true_lb + type_.info().true_extent);
-        from_.emplace_back(Place{Kind::device, device}, room, 1);
         for (const Kind kind : {Kind::device, Kind::pinned, Kind::pageable})
-            to_.emplace_back(Place{kind, device}, room, 2);
+            to_.emplace_back(Place{kind, device}, room(type_), 2);
     }
     void transfer()
     {
         for (Buffer &to : to_) {
             const int64_t all = static_cast<int64_t>(to.expected.size()), size = type_.info().size;
             /* the copy engine's, which is seen to end by an event */
-            move({bytes_at(from_[0].at(), all), bytes_at(to.at(), all), all, {}});
-            std::copy(from_[0].expected.begin(), from_[0].expected.end(), to.expected.begin());
+            move({bytes_at(from_.at(), all), bytes_at(to.at(), all), all, {}});
+            std::copy(from_.expected.begin(), from_.expected.end(), to.expected.begin());
             /* a kernel's, and an upload */
-            move({side_of(from_[0].at(), 1, type_), bytes_at(to.at(), size), size, {}});
-            expect_moved(from_[0], type_, to, bytes_of(size), HEDDLE_OP_REPLACE);
+            move({side_of(from_.at(), 1, type_), bytes_at(to.at(), size), size, {}});
+            expect_moved(from_, type_, to, bytes_of(size), HEDDLE_OP_REPLACE);
         }
     }
     void check() const
@@ -673,7 +677,8 @@ private:
 
     int device_;
     Type type_;
-    std::deque<Buffer> from_, to_;
+    Buffer from_;
+    std::deque<Buffer> to_;
 };
 
 /* A program captures a stream of its own into a graph, in this thread or in another one. Until then

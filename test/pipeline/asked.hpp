@@ -17,8 +17,7 @@ namespace pipeline_test {
 class Buffers {
 public:
     static constexpr int64_t size = 1 << 20, most_close = 4 << 20;
-    /* close: blocks of 8 bytes, a byte apart, up to most_close in all; nothing is looked at there.
-     */
+    /* close: blocks of 8 bytes, a byte apart, most_close at most. Nothing is looked at there. */
     enum class Kind { dense, strided, close, host };
 
     explicit Buffers(gpu::Place device)

@@ -124,11 +124,11 @@ TEST_CASE("a persistent message is written from layout to layout", "[put][proces
 
 TEST_CASE("what is long and goes to short blocks is packed before the link", "[put][processes]")
 {
-    constexpr int64_t most = size / 2, most_close = 2 << 20;
+    constexpr int64_t most = size / 2, put_at_most = 2 << 20;
     PutSender sender;
     const heddle_rtr rtr = sender.send_plainly();
-    CHECK(!sender.gives(rtr, most_close + 8, Kind::close));
-    CHECK(sender.gives(rtr, most_close, Kind::close));
+    CHECK(!sender.gives(rtr, put_at_most + 8, Kind::close));
+    CHECK(sender.gives(rtr, put_at_most, Kind::close));
     CHECK(sender.withdraw(rtr).yes == 0);
     REQUIRE(sender.gives(rtr, most, Kind::strided));
     REQUIRE(sender.deliver(rtr, most, Kind::dense, nullptr, HEDDLE_MESSAGE_PERSISTENT));
