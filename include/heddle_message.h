@@ -297,22 +297,28 @@ typedef struct heddle_operand {
     const void *at;
     const heddle_import *import;
 } heddle_operand;
+/* The same of one that is written. */
+typedef struct heddle_target {
+    void *at;
+    const heddle_import *import;
+} heddle_target;
 /* The vectors, combined element by element in their order: ((first op second) op third) and so on.
  * All have `bytes` bytes of `basic`, at addresses that are multiples of its alignment. */
 typedef struct heddle_fold {
     size_t size;
     const heddle_operand *from;
-    int64_t n;               /* of them, 1 to HEDDLE_FOLD_MOST */
-    const heddle_buffer *to; /* near it: best the buffer that `at` is in, for then no driver is
-                                asked */
-    void *at;                /* may be one of the vectors; must not meet them otherwise */
+    int64_t n;                 /* of them, 1 to HEDDLE_FOLD_MOST */
+    const heddle_target *to;   /* the result is written to each; each may be one of the vectors, and
+                                  must not meet them otherwise */
+    int64_t n_to;              /* of them, 1 to HEDDLE_FOLD_MOST */
+    const heddle_buffer *near; /* its device combines; no driver is asked about memory in it */
     int64_t bytes;
     heddle_op op;
     heddle_predefined basic;
 } heddle_fold;
 enum { HEDDLE_FOLD_MOST = 64 };
 /* Returns when it is done. Errors: ARG, COUNT, OP, RANGE, BUFFER, NO_MEMORY, DEVICE. After the last
- * two the target's content is undefined. */
+ * two the targets' content is undefined. */
 HEDDLE_API int heddle_fold_run(const heddle_fold *fold);
 /* Begins that, as heddle_transfer_begin does. The description may go once this returns; the imports
  * must stay until the request has ended. What no device combines at once is done when this returns.

@@ -42,24 +42,29 @@ bool describe(const heddle_fold &asked, const Buffer &near, const gpu::Backend &
               gpu::Fold &fold)
 {
     const int device = near.device()->ordinal();
-    const gpu::Place to = memory_at(asked.at, nullptr, near, backend);
     const auto element = static_cast<int>(predefined_info(asked.basic).size);
-    bool is_reached = to.is_reached_by(device, backend);
+    bool is_reached = true;
+    uintptr_t addresses = 0;
+    const auto look_at = [&](const void *at, const heddle_import *import, bool &is_elsewhere) {
+        const gpu::Place place = memory_at(at, import, near, backend);
+        is_reached = is_reached && place.is_reached_by(device, backend);
+        addresses |= reinterpret_cast<uintptr_t>(at);
+        is_elsewhere = is_elsewhere || !place.lies_on(device);
+    };
     fold.n = static_cast<int>(asked.n);
-    fold.to = static_cast<char *>(asked.at);
+    fold.targets = static_cast<int>(asked.n_to);
     fold.bytes = asked.bytes;
     fold.op = asked.op;
     fold.basic = asked.basic;
-    auto addresses = reinterpret_cast<uintptr_t>(asked.at);
-    fold.remote = !to.lies_on(device);
     fold.far = false;
+    fold.remote = false;
     for (int i = 0; i < fold.n; ++i) {
-        const heddle_operand &operand = asked.from[i];
-        const gpu::Place from = memory_at(operand.at, operand.import, near, backend);
-        is_reached = is_reached && from.is_reached_by(device, backend);
-        fold.from[i] = static_cast<const char *>(operand.at);
-        addresses |= reinterpret_cast<uintptr_t>(operand.at);
-        fold.far = fold.far || !from.lies_on(device);
+        fold.from[i] = static_cast<const char *>(asked.from[i].at);
+        look_at(asked.from[i].at, asked.from[i].import, fold.far);
+    }
+    for (int i = 0; i < fold.targets; ++i) {
+        fold.to[i] = static_cast<char *>(asked.to[i].at);
+        look_at(asked.to[i].at, asked.to[i].import, fold.remote);
     }
     fold.word = widest_word(addresses);
     return is_reached && fold.word >= std::min(element, 16);
@@ -73,46 +78,56 @@ bool is_for_a_kernel(const heddle_fold &asked, const Buffer &near, const gpu::Ba
 
 // ---- one after the other ----
 
+const gpu::Memory *memory_of(const heddle_import *import)
+{
+    return import ? import->memory : nullptr;
+}
+
 // One step of the chain: the target becomes an operand, or is combined with one.
-Error step(const heddle_fold &fold, const heddle_operand &operand, const gpu::Memory &target,
+Error step(const heddle_fold &fold, const heddle_operand &operand, const heddle_target &target,
            heddle_op op)
 {
     const heddle_type *const type = heddle_type_predefined(fold.basic);
     const int64_t elements = fold.bytes / predefined_info(fold.basic).size;
     const heddle_move move{{const_cast<void *>(operand.at), elements, type, 0},
-                           {fold.at, elements, type, 0},
+                           {target.at, elements, type, 0},
                            fold.bytes,
                            op};
-    const gpu::Known known{operand.import ? operand.import->memory : nullptr, &target};
+    const gpu::Known known{memory_of(operand.import), memory_of(target.import)};
     heddle_request *request = nullptr;
     if (const Error e = gpu::begin_transfer({&move, 1}, {&known, 1}, &request))
         return e;
     return Error::of(heddle_wait(&request));
 }
 
-// A target that is an operand is combined with the others in their order.
-Error run_chain(const heddle_fold &fold, const Buffer &target)
+// The first target is combined with the operands in their order, from itself on if it is one of
+// them. The others become that.
+Error run_chain(const heddle_fold &fold)
 {
     const std::span<const heddle_operand> from(fold.from, static_cast<size_t>(fold.n));
+    const std::span<const heddle_target> to(fold.to, static_cast<size_t>(fold.n_to));
     const auto own = std::find_if(from.begin(), from.end(), [&](const heddle_operand &operand) {
-        return operand.at == fold.at;
+        return operand.at == to[0].at;
     });
     const bool is_own = own != from.end();
     for (auto each = from.begin(); each != from.end(); ++each) {
         if (each == own)
             continue;
         const bool is_first = each == from.begin() && !is_own;
-        if (const Error e =
-                step(fold, *each, target.memory(), is_first ? HEDDLE_OP_REPLACE : fold.op))
+        if (const Error e = step(fold, *each, to[0], is_first ? HEDDLE_OP_REPLACE : fold.op))
             return e;
     }
+    for (const heddle_target &other : to.subspan(1))
+        if (const Error e = step(fold, {to[0].at, to[0].import}, other, HEDDLE_OP_REPLACE))
+            return e;
     return HEDDLE_SUCCESS;
 }
 
-Error check(const heddle_fold &fold, Buffer &target)
+Error check(const heddle_fold &fold, Buffer &near)
 {
-    if (!fold.from || fold.n < 1 || fold.n > HEDDLE_FOLD_MOST || !fold.at || fold.bytes < 0 ||
-        !read_buffer(fold.to, target))
+    const auto is_number = [](int64_t n) { return n >= 1 && n <= HEDDLE_FOLD_MOST; };
+    if (!fold.from || !is_number(fold.n) || !fold.to || !is_number(fold.n_to) || fold.bytes < 0 ||
+        !read_buffer(fold.near, near))
         return HEDDLE_ERR_ARG;
     if (!heddle_op_is_defined(fold.op, fold.basic) || fold.op == HEDDLE_OP_REPLACE ||
         fold.op == HEDDLE_OP_NO_OP)
@@ -126,17 +141,17 @@ template <class Launches> int fold_by(const heddle_fold *fold, Launches launches
     if (!fold || fold->size != sizeof *fold)
         return HEDDLE_ERR_ARG;
     return gpu::answer([&]() -> Error {
-        Buffer target;
-        if (const Error e = check(*fold, target))
+        Buffer near;
+        if (const Error e = check(*fold, near))
             return e;
         gpu::Fold one;
         gpu::Devices *const devices = gpu::Devices::open();
         if (fold->bytes == 0)
             return HEDDLE_SUCCESS;
-        if (devices && is_for_a_kernel(*fold, target, devices->backend()) &&
-            describe(*fold, target, devices->backend(), one))
-            return launches(*target.device(), one);
-        return run_chain(*fold, target);
+        if (devices && is_for_a_kernel(*fold, near, devices->backend()) &&
+            describe(*fold, near, devices->backend(), one))
+            return launches(*near.device(), one);
+        return run_chain(*fold);
     });
 }
 

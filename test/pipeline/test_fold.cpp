@@ -41,25 +41,42 @@ public:
     /* Adds those before `target` and that one's own, if `with_own`, into it. */
     int add(size_t target, bool with_own)
     {
-        std::vector<heddle_operand> from;
+        std::vector<size_t> from;
         for (size_t v = 0; v < all_.size(); ++v)
             if (v != target || with_own)
-                from.push_back({at(v), nullptr});
-        const heddle_buffer to = described(all_[target], n_ * sizeof(double));
-        const heddle_fold fold{
-            sizeof fold,   from.data(),  static_cast<int64_t>(from.size()),
-            &to,           at(target),   static_cast<int64_t>(n_ * sizeof(double)),
-            HEDDLE_OP_SUM, HEDDLE_DOUBLE};
-        return run(fold);
+                from.push_back(v);
+        return add(from, {target});
+    }
+    /* Adds vectors into each target. */
+    int add(const std::vector<size_t> &from, const std::vector<size_t> &to)
+    {
+        std::vector<heddle_operand> operands;
+        std::vector<heddle_target> targets;
+        for (const size_t v : from)
+            operands.push_back({at(v), nullptr});
+        for (const size_t v : to)
+            targets.push_back({at(v), nullptr});
+        const heddle_buffer near = described(all_[to[0]], n_ * sizeof(double));
+        return run({sizeof(heddle_fold), operands.data(), std::ssize(operands), targets.data(),
+                    std::ssize(targets), &near, static_cast<int64_t>(n_ * sizeof(double)),
+                    HEDDLE_OP_SUM, HEDDLE_DOUBLE});
     }
     bool holds_sum(size_t target, bool with_own) const
+    {
+        std::vector<size_t> of;
+        for (size_t v = 0; v < all_.size(); ++v)
+            if (v != target || with_own)
+                of.push_back(v);
+        return holds_sum(target, of);
+    }
+    bool holds_sum(size_t target, const std::vector<size_t> &of) const
     {
         std::vector<double> found(n_);
         all_[target].read(skipped_ * sizeof(double), found.data(), n_ * sizeof(double));
         for (size_t i = 0; i < n_; ++i) {
             double sum = 0;
-            for (size_t v = 0; v < all_.size(); ++v)
-                sum += v != target || with_own ? value(v, i) : 0;
+            for (const size_t v : of)
+                sum += value(v, i);
             if (found[i] != sum)
                 return false;
         }
@@ -130,6 +147,24 @@ TEST_CASE("vectors that a kernel does not reach are combined one after the other
     CHECK(on_host.holds_sum(1, false));
 }
 
+TEST_CASE("a result is written to several targets", "[fold]")
+{
+    const Switched on("reset");
+    for (const gpu::Place other : {device0, device1, pageable})
+        for (const size_t n : {1, 7, 1000})
+            for (const size_t skipped : {0, 1})
+                for (const std::vector<size_t> &to :
+                     {std::vector<size_t>{3, 4, 5}, {1, 0, 2}, {3, 1}, {0, 5, 2, 4}}) {
+                    Vectors v({device0, device0, other, device0, device0, other}, n, skipped);
+                    const std::vector<size_t> from{0, 1, 2};
+                    const int64_t before = folds();
+                    REQUIRE(v.add(from, to) == HEDDLE_SUCCESS);
+                    for (const size_t target : to)
+                        CHECK(v.holds_sum(target, from));
+                    CHECK(folds() == before + (other.kind == gpu::Kind::device));
+                }
+}
+
 TEST_CASE("a device that fails amid vectors says so", "[fold]")
 {
     for (const char *how : {"reset fail=launch:1+", "reset fail=execute:1+"}) {
@@ -145,9 +180,10 @@ TEST_CASE("what is no fold is refused", "[fold]")
 {
     const Switched on("reset");
     const gpu::Memory memory(device0, 64);
-    const heddle_buffer to = described(memory, 64);
+    const heddle_buffer near = described(memory, 64);
     const heddle_operand from[] = {{memory.at(), nullptr}, {memory.at() + 32, nullptr}};
-    heddle_fold fold{sizeof fold, from, 2, &to, memory.at(), 32, HEDDLE_OP_SUM, HEDDLE_DOUBLE};
+    const heddle_target to = {memory.at(), nullptr};
+    heddle_fold fold{sizeof fold, from, 2, &to, 1, &near, 32, HEDDLE_OP_SUM, HEDDLE_DOUBLE};
     CHECK(heddle_fold_run(nullptr) == HEDDLE_ERR_ARG);
     CHECK(heddle_fold_begin(&fold, nullptr) == HEDDLE_ERR_ARG);
     CHECK(heddle_fold_run(&fold) == HEDDLE_SUCCESS);
@@ -156,6 +192,11 @@ TEST_CASE("what is no fold is refused", "[fold]")
     fold.n = HEDDLE_FOLD_MOST + 1;
     CHECK(heddle_fold_run(&fold) == HEDDLE_ERR_ARG);
     fold.n = 2;
+    fold.n_to = 0;
+    CHECK(heddle_fold_run(&fold) == HEDDLE_ERR_ARG);
+    fold.n_to = HEDDLE_FOLD_MOST + 1;
+    CHECK(heddle_fold_run(&fold) == HEDDLE_ERR_ARG);
+    fold.n_to = 1;
     fold.bytes = 33;
     CHECK(heddle_fold_run(&fold) == HEDDLE_ERR_RANGE);
     fold.bytes = 0;

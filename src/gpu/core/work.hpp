@@ -203,15 +203,16 @@ struct Work {
     bool pinned = false; // that is pinned memory, over the host's link; where both are, the target
 };
 
-// Dense vectors of `bytes` bytes of `basic`, which is no pair, combined into one, element by
-// element in their order. All lie at multiples of `word` bytes, and of an element's size. The
-// target may be one of them.
+// Dense vectors of `bytes` bytes of `basic`, which is no pair, combined element by element in their
+// order. All lie at multiples of `word` bytes, and of an element's size. Each target is given the
+// result, and may be one of the vectors.
 struct Fold {
     static constexpr int most = 64;
 
     const char *from[most];
     int n = 0; // of them
-    char *to = nullptr;
+    char *to[most];
+    int targets = 1;
     int64_t bytes = 0;
     heddle_op op = HEDDLE_OP_SUM;
     heddle_predefined basic = HEDDLE_BYTE;

@@ -298,7 +298,7 @@ Fault run_kernel(const Memories &memories, int device, Kernel kernel, const Work
 
 Fault check_fold(const Fold &fold)
 {
-    if (fold.n < 1 || fold.n > Fold::most)
+    if (fold.n < 1 || fold.n > Fold::most || fold.targets < 1 || fold.targets > Fold::most)
         return refuse(Kernel::fold, "too many vectors, or none");
     const Packed form = packed_form(fold.basic);
     if (!can_combine(fold.op, fold.basic) || form.size != form.value)
@@ -333,10 +333,13 @@ Fault run_fold(const Memories &memories, int device, const Fold &fold)
             for (size_t e = 0; e < step; e += element)
                 combine(fold.op, fold.basic, &result[e], &source[e]);
         }
-        std::byte *const target = to.reach(reinterpret_cast<uintptr_t>(fold.to) + at, step, step);
-        if (!target)
-            return to.error();
-        std::memcpy(target, result.data(), step);
+        for (int i = 0; i < fold.targets; ++i) {
+            std::byte *const target =
+                to.reach(reinterpret_cast<uintptr_t>(fold.to[i]) + at, step, step);
+            if (!target)
+                return to.error();
+            std::memcpy(target, result.data(), step);
+        }
     }
     return {};
 }

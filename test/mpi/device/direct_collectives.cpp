@@ -627,10 +627,10 @@ void failing_devices()
                 const Group g(size);
                 const Layout layout = contiguous(n);
                 Buffer one(gpu::Kind::device, layout), sum(gpu::Kind::device, layout),
-                    all(gpu::Kind::device, layout, size);
+                    at_root(gpu::Kind::device, layout), all(gpu::Kind::device, layout, size);
                 one.fill(g.rank);
                 MPI_Comm_set_errhandler(g.comm, MPI_ERRORS_RETURN);
-                int errors[3] = {};
+                int errors[4] = {};
                 for (const Layout &packed : {indexed(n), strided(n)})
                     packed_beside_failing(g, who, how, packed, all);
                 in_place_beside_failing(g, who, how, n, all);
@@ -638,6 +638,8 @@ void failing_devices()
                     errors[0] =
                         MPI_Allgather(one.at(), 1, layout.type, all.at(), 1, layout.type, g.comm);
                     errors[1] = MPI_Allreduce(one.at(), sum.at(), n, MPI_DOUBLE, MPI_SUM, g.comm);
+                    errors[3] =
+                        MPI_Reduce(one.at(), at_root.at(), n, MPI_DOUBLE, MPI_SUM, 1, g.comm);
                     errors[2] =
                         MPI_Allreduce(MPI_IN_PLACE, one.at(), n, MPI_DOUBLE, MPI_SUM, g.comm);
                 });
@@ -651,6 +653,8 @@ void failing_devices()
                     expect_sum(sum, g, "Allreduce beside a failing device");
                 if (!errors[2])
                     expect_sum(one, g, "Allreduce in place beside a failing device");
+                if (!errors[3] && g.rank == 1)
+                    expect_sum(at_root, g, "Reduce beside a failing device");
             }
 }
 
@@ -659,7 +663,7 @@ void closed_memory()
 {
     if (!gpu::Machine::get().is_simulated())
         return;
-    for (int round = 0; round < 4; ++round) {
+    for (int round = 0; round < 6; ++round) {
         const Group g(size);
         const int n = 100000;
         const Layout layout = contiguous(n);
@@ -677,11 +681,15 @@ void closed_memory()
                 MPI_Allreduce(one.at(), sum.at(), n, MPI_DOUBLE, MPI_SUM, g.comm);
             else if (round == 3)
                 MPI_Alltoall(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all.at(), 1, layout.type, g.comm);
+            else if (round >= 4)
+                MPI_Reduce(one.at(), sum.at(), n, MPI_DOUBLE, MPI_SUM, 1, g.comm);
             else
                 MPI_Allreduce(MPI_IN_PLACE, one.at(), n, MPI_DOUBLE, MPI_SUM, g.comm);
         });
         if (round == 1)
             expect_sum(sum, g, "Allreduce of closed memory");
+        if (round >= 4 && g.rank == 1)
+            expect_sum(sum, g, "Reduce of closed memory");
         for (int r = 0; round == 3 && r < size; ++r)
             all.expect(100 * r + g.rank, int64_t{n} * r, int64_t{n} * (r + 1));
         if (round == 3)

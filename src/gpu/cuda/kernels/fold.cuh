@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Several dense vectors combined into one, in their order: each is read once, and the result is
-// written once. Sources may lie in other devices' memory, so that all loads of a thread are begun
-// before the first is needed.
+// Several dense vectors combined, in their order: each is read once, and the result is written
+// once to each target. Sources may lie in other devices' memory, so that all loads of a thread are
+// begun before the first is needed.
 #pragma once
 
 #include "gpu/cuda/kernels/combine.cuh"
@@ -82,10 +82,11 @@ __device__ __forceinline__ void fold_some(const Fold &fold, int64_t word, int64_
                 result[i].add(fold.op, source[i]);
         }
     }
+    for (int t = 0; t < fold.targets; ++t)
 #pragma unroll
-    for (int i = 0; i < together; ++i)
-        reinterpret_cast<uint4 *>(fold.to)[word + i * step] =
-            *reinterpret_cast<const uint4 *>(&result[i]);
+        for (int i = 0; i < together; ++i)
+            reinterpret_cast<uint4 *>(fold.to[t])[word + i * step] =
+                *reinterpret_cast<const uint4 *>(&result[i]);
 }
 
 // Elements `first` to `end`, one by one.
@@ -96,7 +97,8 @@ template <class T> __device__ __forceinline__ void fold_elements(const Fold &fol
         T value = reinterpret_cast<const T *>(fold.from[0])[i];
         for (int s = 1; s < fold.n; ++s)
             value = combine(fold.op, value, reinterpret_cast<const T *>(fold.from[s])[i]);
-        reinterpret_cast<T *>(fold.to)[i] = value;
+        for (int t = 0; t < fold.targets; ++t)
+            reinterpret_cast<T *>(fold.to[t])[i] = value;
     }
 }
 

@@ -35,7 +35,7 @@
 #define MPIDI_UCX_COLL_MOST 64
 #define MPIDI_UCX_COLL_TYPE 384
 /* Most meetings of a call, beyond the first. */
-#define MPIDI_UCX_COLL_STEPS 3
+#define MPIDI_UCX_COLL_STEPS 2
 /* What is counted of a call: its meetings, and that it has been left. */
 #define MPIDI_UCX_COLL_MEETINGS (MPIDI_UCX_COLL_STEPS + 2)
 

@@ -4,8 +4,8 @@
  * order of their ranks, and combines them in one launch (heddle_fold_run).
  *
  * - Where each member can combine all of what it needs, it does so. What is long, among more than
- *   two members, would cross each link several times: then each combines a slice, and takes the
- *   others' slices.
+ *   two members, would cross a link several times: then each combines a slice, and writes it to all
+ *   who receive it. Nobody else touches that slice, so vectors may be results.
  * - The same bits on all members: they combine in one order, or each slice is combined once.
  */
 #include "mpidimpl.h"
@@ -15,8 +15,8 @@
 
 #if MPIR_TYPEREP_SENDS_DEVICE
 
-/* So many bytes more over a link take as long as two meetings and a launch. */
-#define BYTES_OF_A_STEP (INT64_C(2) << 20)
+/* So many bytes more over a link take as long as a meeting. */
+#define BYTES_OF_A_MEETING (INT64_C(512) << 10)
 /* In place, without slices, the result waits in scratch memory for the others to have read. */
 #define MOST_SCRATCH (INT64_C(512) << 10)
 #define SLICE_ALIGNMENT 512
@@ -32,8 +32,9 @@ struct reduction {
     int64_t at;
     bool is_in_place;             /* this member */
     bool to_all;                  /* all receive all, */
-    bool is_scattered;            /* or each its part */
-    struct MPIDI_UCX_buffer near; /* the result */
+    bool is_scattered;            /* or each its part, */
+    int root;                     /* or this one all */
+    struct MPIDI_UCX_buffer near; /* the result, or what is sent */
     void *scratch;
     bool is_open;
     heddle_import *others[MPIDI_UCX_COLL_MOST], *made[MPIDI_UCX_COLL_MOST];
@@ -52,6 +53,11 @@ static void open_of(struct reduction *r, int rank, const heddle_exported *export
             heddle_import_open(exported, &r->near.described, import) != HEDDLE_SUCCESS;
 }
 
+static bool receives_all(const struct reduction *r, int rank)
+{
+    return r->to_all || rank == r->root;
+}
+
 static void open_all(struct reduction *r, bool with_results)
 {
     r->is_open = true;
@@ -59,7 +65,7 @@ static void open_all(struct reduction *r, bool with_results)
         const struct MPIDI_UCX_record *record = MPIDI_UCX_coll_record(&r->call, rank);
         r->made[rank] = NULL;
         open_of(r, rank, &record->sent, &r->others[rank]);
-        if (with_results)
+        if (with_results && receives_all(r, rank))
             open_of(r, rank, &record->result, &r->made[rank]);
     }
 }
@@ -78,8 +84,10 @@ static void release(struct MPIDI_UCX_coll_call *call)
 
 /* ---- combining ------------------------------------------------------------------------------- */
 
-/* Combines bytes `at` to `at + bytes` of all vectors into `to`; then goes on with `then`. */
-static void fold(struct reduction *r, int64_t at, int64_t bytes, char *to, MPIDI_UCX_coll_step then)
+/* Combines bytes `at` to `at + bytes` of all vectors into each of `to`; then goes on with `then`.
+ */
+static void fold(struct reduction *r, int64_t at, int64_t bytes, const heddle_target *to, int n_to,
+                 MPIDI_UCX_coll_step then)
 {
     heddle_operand from[MPIDI_UCX_COLL_MOST];
     const int size = r->call.comm->local_size;
@@ -96,8 +104,9 @@ static void fold(struct reduction *r, int64_t at, int64_t bytes, char *to, MPIDI
         const heddle_fold combined = {.size = sizeof(combined),
                                       .from = from,
                                       .n = size,
-                                      .to = &r->near.described,
-                                      .at = to,
+                                      .to = to,
+                                      .n_to = n_to,
+                                      .near = &r->near.described,
                                       .bytes = bytes,
                                       .op = r->op,
                                       .basic = r->element};
@@ -145,7 +154,8 @@ static void combine_whole(struct reduction *r)
         open_all(r, false);
     if (bytes > 0 && is_read)
         MPIDI_UCX_coll_fail(&r->call, heddle_scratch_alloc(bytes, r->result, &r->scratch));
-    fold(r, r->at, bytes, is_read ? r->scratch : r->result, combined);
+    const heddle_target to = {is_read ? r->scratch : r->result, NULL};
+    fold(r, r->at, bytes, &to, 1, combined);
 }
 
 /* ---- slices ---------------------------------------------------------------------------------- */
@@ -160,53 +170,10 @@ static int64_t slice_of(const struct reduction *r, int rank, int64_t *bytes)
     return at;
 }
 
-static void slices_taken(struct MPIDI_UCX_coll_call *call)
-{
-    MPIDI_UCX_coll_end(call, MPIDI_UCX_coll_worst(call), false);
-}
-
-static void took_slices(struct MPIDI_UCX_coll_call *call)
-{
-    MPIDI_UCX_coll_agree(call, slices_taken);
-}
-
-/* Takes what the others have combined. */
-static void take_slices(struct reduction *r)
-{
-    heddle_packing packing[MPIDI_UCX_COLL_MOST];
-    heddle_side side[MPIDI_UCX_COLL_MOST];
-    const heddle_type *byte = heddle_type_predefined(HEDDLE_BYTE);
-    const int size = r->call.comm->local_size;
-    struct heddle_request *work = NULL;
-    int n = 0;
-    for (int i = 1; i < size; i++) {
-        int64_t bytes;
-        const int rank = (r->call.comm->rank + i) % size;
-        const int64_t at = slice_of(r, rank, &bytes);
-        if (bytes == 0)
-            continue;
-        side[n] = (heddle_side){r->result + at, bytes, byte, 0};
-        packing[n] = (heddle_packing){
-            .buffer = &r->near.described,
-            .bytes = bytes,
-            .unpacks = 1,
-            .remote = {(char *)heddle_import_address(r->made[rank]) + at, bytes, byte, 0},
-            .import = r->made[rank],
-            .side = &side[n]};
-        n++;
-    }
-    const int error = heddle_packing_begin(packing, n, &work);
-    MPIDI_UCX_coll_await_work(&r->call, error, work, took_slices);
-}
-
-/* Where a slice is wrong, so are all results. */
+/* Where a slice is wrong, so are the results. */
 static void slices_combined(struct MPIDI_UCX_coll_call *call)
 {
-    const enum MPIDI_UCX_outcome worst = MPIDI_UCX_coll_worst(call);
-    if (worst == MPIDI_UCX_COLL_DONE)
-        take_slices(of(call));
-    else
-        MPIDI_UCX_coll_end(call, worst, true);
+    MPIDI_UCX_coll_end(call, MPIDI_UCX_coll_worst(call), true);
 }
 
 static void combined_slice(struct MPIDI_UCX_coll_call *call)
@@ -217,13 +184,25 @@ static void combined_slice(struct MPIDI_UCX_coll_call *call)
 static void slices_opened(struct MPIDI_UCX_coll_call *call)
 {
     struct reduction *r = of(call);
+    heddle_target to[MPIDI_UCX_COLL_MOST];
+    const int size = call->comm->local_size;
     int64_t bytes;
+    int n = 0;
     const int64_t at = slice_of(r, call->comm->rank, &bytes);
     const enum MPIDI_UCX_outcome worst = MPIDI_UCX_coll_worst(call);
-    if (worst <= MPIDI_UCX_COLL_FAILED)
-        fold(r, at, bytes, r->result + at, combined_slice);
-    else
+    if (worst > MPIDI_UCX_COLL_FAILED) {
         MPIDI_UCX_coll_end(call, worst, false);
+        return;
+    }
+    for (int i = 0; i < size; i++) { /* each begins with itself: not all write to one at a time */
+        const int rank = (call->comm->rank + i) % size;
+        if (receives_all(r, rank)) {
+            heddle_import *made = r->made[rank];
+            char *result = made == NULL ? r->result : heddle_import_address(made);
+            to[n++] = (heddle_target){result + at, made};
+        }
+    }
+    fold(r, at, bytes, to, n, combined_slice);
 }
 
 /* Before anything is written, all have opened what they need: vectors may be results, too. */
@@ -237,8 +216,8 @@ static bool is_in_slices(const struct reduction *r, bool is_in_place)
 {
     const int64_t size = r->call.comm->local_size;
     const int64_t twice_over_links = r->bytes / size * (size - 1) * (size - 2);
-    return r->to_all &&
-           (twice_over_links > BYTES_OF_A_STEP || (is_in_place && r->bytes > MOST_SCRATCH));
+    return !r->is_scattered && (twice_over_links > BYTES_OF_A_MEETING ||
+                                (r->to_all && is_in_place && r->bytes > MOST_SCRATCH));
 }
 
 /* ---- a call ---------------------------------------------------------------------------------- */
@@ -248,12 +227,18 @@ static void tell(struct MPIDI_UCX_coll_call *call)
     struct reduction *r = of(call);
     call->own->is_in_place = r->is_in_place;
     MPIDI_UCX_coll_tell(call, &r->sent, 1);
-    if (r->received > 0 && call->own->why_not == MPIDI_UCX_COLL_CAN && r->bytes > 0) {
-        MPIDI_UCX_describe_any(r->result, r->received, r->sent.type, &r->near);
-        if (!MPIDI_UCX_is_of_device(&r->near))
-            call->own->why_not = MPIDI_UCX_COLL_RESULT;
-        if (is_in_slices(r, true)) /* whether another is in place, is not known yet */
-            MPIDI_UCX_coll_tell_result(call, r->result, r->bytes);
+    if (call->own->why_not == MPIDI_UCX_COLL_CAN && r->bytes > 0) {
+        /* Whether another is in place, is not known yet. */
+        const bool may_be_in_slices = is_in_slices(r, true);
+        if (r->received > 0) {
+            MPIDI_UCX_describe_any(r->result, r->received, r->sent.type, &r->near);
+            if (!MPIDI_UCX_is_of_device(&r->near))
+                call->own->why_not = MPIDI_UCX_COLL_RESULT;
+            if (may_be_in_slices)
+                MPIDI_UCX_coll_tell_result(call, r->result, r->bytes);
+        } else if (may_be_in_slices) {
+            MPIDI_UCX_describe_any(r->sent.buf, r->sent.count, r->sent.type, &r->near);
+        }
     }
     MPIDI_UCX_coll_told(call);
 }
@@ -308,6 +293,7 @@ static int reduce(const struct MPIR_Direct_reduce *call, const char *name, MPI_A
     r->is_in_place = is_in_place;
     r->to_all = !is_scattered && call->root < 0;
     r->is_scattered = is_scattered;
+    r->root = call->root;
     r->scratch = NULL;
     r->is_open = false;
     return MPIDI_UCX_coll_go(&r->call, &call->ends);
