@@ -181,7 +181,7 @@ int carry_out(const Options &options)
 int run(int argc, char **argv)
 {
     Options options;
-    int samples = 0;
+    int samples = 0, passes = 0;
     CLI::App app(description, "heddle-tune");
     app.footer(footer);
     auto *out =
@@ -198,6 +198,10 @@ int run(int argc, char **argv)
                    "imports) and messages")
         ->check(CLI::IsMember(measured_kinds()))
         ->delimiter(',');
+    app.add_option("--passes", passes,
+                   "How often all layouts are measured: each one's middle time counts (default 3, "
+                   "with --quick 1)")
+        ->check(CLI::Range(1, 99));
     app.add_option("--samples", samples, "Samples of a trial (default 21, with --quick 11)")
         ->check(CLI::Range(5, 1000));
     app.set_version_flag("--version", std::string("heddle-tune ") + heddle_version());
@@ -206,6 +210,7 @@ int run(int argc, char **argv)
     } catch (const CLI::ParseError &error) {
         return app.exit(error) == 0 ? 0 : 2;
     }
+    options.tune.passes = passes ? passes : options.tune.quick ? 1 : 3;
     options.tune.trials.samples = samples ? samples : options.tune.quick ? 11 : 21;
     options.tune.trials.enough = options.tune.quick ? 0.02 : 0.1;
     if (options.check.empty() && options.out.empty()) {

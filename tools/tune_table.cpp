@@ -11,6 +11,7 @@
 #include <cmath>
 #include <ctime>
 #include <ostream>
+#include <set>
 #include <stdexcept>
 
 namespace heddle::tools {
@@ -25,14 +26,27 @@ constexpr int64_t most_runs = 1 << 20; // irregular types of more take too long 
 
 struct Counts {
     int64_t entries = 0, trials = 0;
-    std::vector<std::string> not_iid;
+    std::set<std::string> not_iid;
 
     void add(const Measurement &measured, const std::string &where)
     {
         ++entries;
         trials += measured.trials;
         if (!measured.iid)
-            not_iid.push_back(where);
+            not_iid.insert(where);
+    }
+    // What was measured again.
+    void add_pass(const Counts &pass)
+    {
+        entries = std::max(entries, pass.entries);
+        trials += pass.trials;
+        not_iid.insert(pass.not_iid.begin(), pass.not_iid.end());
+    }
+    void add(const Counts &more)
+    {
+        entries += more.entries;
+        trials += more.trials;
+        not_iid.insert(more.not_iid.begin(), more.not_iid.end());
     }
 };
 
@@ -44,6 +58,12 @@ std::string words(const char *method, Pattern pattern, Path path, int64_t bytes,
 {
     return std::string(method) + " " + name(pattern) + " " + name(path) + " " +
            std::to_string(bytes) + " in " + std::to_string(block);
+}
+
+bool is_wanted(const TuneOptions &options, const char *what)
+{
+    return options.only.empty() ||
+           std::find(options.only.begin(), options.only.end(), what) != options.only.end();
 }
 
 // The times of a grid, in us: [method][bytes][block]; 0: not measured.
@@ -89,12 +109,16 @@ bool fits(Pattern pattern, int64_t bytes, int64_t block)
     return block <= bytes && (pattern != Pattern::runs || bytes / block <= most_runs);
 }
 
-void add_grids(Bench &bench, const GridPlan &plan, const TuneOptions &options, Json &grids,
-               Counts &counts)
+Times not_measured(const GridPlan &plan)
 {
-    Times times(plan.methods.size(),
-                std::vector<std::vector<double>>(plan.bytes.size(),
-                                                 std::vector<double>(plan.blocks.size())));
+    return Times(plan.methods.size(),
+                 std::vector<std::vector<double>>(plan.bytes.size(),
+                                                  std::vector<double>(plan.blocks.size())));
+}
+
+Times measure(Bench &bench, const GridPlan &plan, const TuneOptions &options, Counts &counts)
+{
+    Times times = not_measured(plan);
     for (size_t r = 0; r < plan.bytes.size(); ++r)
         for (size_t c = 0; c < plan.blocks.size(); ++c) {
             const int64_t bytes = plan.bytes[r], block = plan.blocks[c];
@@ -113,9 +137,53 @@ void add_grids(Bench &bench, const GridPlan &plan, const TuneOptions &options, J
                            words(plan.methods[m], plan.pattern, plan.path, bytes, block));
             }
         }
+    return times;
+}
+
+// Each entry's middle time, of the passes that have one.
+Times middle_of(const GridPlan &plan, const std::vector<Times> &passes)
+{
+    Times times = not_measured(plan);
     for (size_t m = 0; m < plan.methods.size(); ++m)
-        if (fill(times[m], plan.bytes))
-            grids.push_back(grid_of(plan, plan.methods[m], times[m]));
+        for (size_t r = 0; r < plan.bytes.size(); ++r)
+            for (size_t c = 0; c < plan.blocks.size(); ++c) {
+                std::vector<double> all;
+                for (const Times &pass : passes)
+                    if (pass[m][r][c] > 0)
+                        all.push_back(pass[m][r][c]);
+                if (!all.empty())
+                    times[m][r][c] = median_of(all);
+            }
+    return times;
+}
+
+// All grids. What disturbs the machine for a while is in one pass of them.
+Json grids_of(Bench &bench, const TuneOptions &options, const Progress &progress, Counts &counts)
+{
+    std::vector<GridPlan> plans = grid_plans(options.quick, options.most_bytes);
+    std::erase_if(plans,
+                  [&](const GridPlan &plan) { return !is_wanted(options, name(plan.pattern)); });
+    std::vector<std::vector<Times>> passes(plans.size());
+    Counts all;
+    for (int pass = 1; pass <= options.passes; ++pass) {
+        Counts of_pass;
+        for (size_t i = 0; i < plans.size(); ++i) {
+            progress("pass " + std::to_string(pass) + " of " + std::to_string(options.passes) +
+                     ", grid " + std::to_string(i + 1) + " of " + std::to_string(plans.size()) +
+                     ": " + name(plans[i].pattern) + " " + name(plans[i].path));
+            passes[i].push_back(measure(bench, plans[i], options, of_pass));
+        }
+        all.add_pass(of_pass);
+    }
+    counts.add(all);
+    Json grids = Json::array();
+    for (size_t i = 0; i < plans.size(); ++i) {
+        Times times = middle_of(plans[i], passes[i]);
+        for (size_t m = 0; m < plans[i].methods.size(); ++m)
+            if (fill(times[m], plans[i].bytes))
+                grids.push_back(grid_of(plans[i], plans[i].methods[m], times[m]));
+    }
+    return grids;
 }
 
 // Up to which size several copies of one call are sooner in one kernel than by the copy engine, on
@@ -140,12 +208,6 @@ int64_t together_most(Bench &bench, const TuneOptions &options, const std::vecto
 }
 
 // ---- links ----
-
-bool is_wanted(const TuneOptions &options, const char *what)
-{
-    return options.only.empty() ||
-           std::find(options.only.begin(), options.only.end(), what) != options.only.end();
-}
 
 std::vector<LinkKind> wanted_links(const TuneOptions &options)
 {
@@ -233,15 +295,7 @@ Json tune(Bench &bench, Job *job, const TuneOptions &options, const Progress &pr
             messages = messages_of(*job, options, progress, counts);
         job->end();
     }
-    std::vector<GridPlan> plans = grid_plans(options.quick, options.most_bytes);
-    std::erase_if(plans,
-                  [&](const GridPlan &plan) { return !is_wanted(options, name(plan.pattern)); });
-    Json grids = Json::array();
-    for (size_t i = 0; i < plans.size(); ++i) {
-        progress("grid " + std::to_string(i + 1) + " of " + std::to_string(plans.size()) + ": " +
-                 name(plans[i].pattern) + " " + name(plans[i].path));
-        add_grids(bench, plans[i], options, grids, counts);
-    }
+    const Json grids = grids_of(bench, options, progress, counts);
     progress("contiguous copies that share a call");
     const int64_t together = together_most(bench, options, {Path::pack}),
                   over_link = together_most(bench, options, {Path::to_host, Path::from_host});

@@ -12,11 +12,12 @@
 
 namespace heddle::tools {
 
-// Told of each step, for people: "grid 3 of 30: ...".
+// Told of each step, for people: "pass 1 of 3, grid 3 of 30: ...".
 using Progress = std::function<void(const std::string &)>;
 
 struct TuneOptions {
     bool quick = false;
+    int passes = 3; // of all grids: the middle time of each entry counts
     int64_t most_bytes = int64_t{64} << 20;
     std::vector<std::string> only; // patterns, kinds of links and messages; empty: all
     TrialOptions trials;

@@ -7,6 +7,8 @@
 
 #include <heddle.h>
 
+#include <algorithm>
+
 using namespace pipeline_test;
 
 namespace {
@@ -50,12 +52,14 @@ public:
     /* Adds vectors into each target. */
     int add(const std::vector<size_t> &from, const std::vector<size_t> &to)
     {
-        std::vector<heddle_operand> operands;
-        std::vector<heddle_target> targets;
-        for (const size_t v : from)
-            operands.push_back({at(v), nullptr});
-        for (const size_t v : to)
-            targets.push_back({at(v), nullptr});
+        std::vector<heddle_operand> operands(from.size());
+        std::vector<heddle_target> targets(to.size());
+        std::transform(from.begin(), from.end(), operands.begin(), [&](size_t v) {
+            return heddle_operand{at(v), nullptr};
+        });
+        std::transform(to.begin(), to.end(), targets.begin(), [&](size_t v) {
+            return heddle_target{at(v), nullptr};
+        });
         const heddle_buffer near = described(all_[to[0]], n_ * sizeof(double));
         return run({sizeof(heddle_fold), operands.data(), std::ssize(operands), targets.data(),
                     std::ssize(targets), &near, static_cast<int64_t>(n_ * sizeof(double)),
