@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <ctime>
 #include <ostream>
@@ -165,7 +166,15 @@ Json grids_of(Bench &bench, const TuneOptions &options, const Progress &progress
                   [&](const GridPlan &plan) { return !is_wanted(options, name(plan.pattern)); });
     std::vector<std::vector<Times>> passes(plans.size());
     Counts all;
+    const auto begin = std::chrono::steady_clock::now();
     for (int pass = 1; pass <= options.passes; ++pass) {
+        const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
+        if (pass > 1 && options.most_seconds > 0 &&
+            spent.count() * pass > options.most_seconds * (pass - 1)) {
+            progress("pass " + std::to_string(pass) +
+                     " is left out: this machine is slow (--passes has all measured)");
+            break;
+        }
         Counts of_pass;
         for (size_t i = 0; i < plans.size(); ++i) {
             progress("pass " + std::to_string(pass) + " of " + std::to_string(options.passes) +

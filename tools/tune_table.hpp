@@ -17,7 +17,8 @@ using Progress = std::function<void(const std::string &)>;
 
 struct TuneOptions {
     bool quick = false;
-    int passes = 3; // of all grids: the middle time of each entry counts
+    int passes = 3;          // of all grids: the middle time of each entry counts
+    double most_seconds = 0; // no pass begins that would end later; 0: all begin
     int64_t most_bytes = int64_t{64} << 20;
     std::vector<std::string> only; // patterns, kinds of links and messages; empty: all
     TrialOptions trials;
