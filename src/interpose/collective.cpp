@@ -108,6 +108,23 @@ std::vector<Data> staged_blocks(const std::vector<One<int64_t>> &blocks, bool is
     return all;
 }
 
+FarTypes::~FarTypes()
+{
+    for (const MPI_Datatype type : types_)
+        free_type_later(type);
+}
+
+MPI_Datatype FarTypes::at(int64_t place, MPI_Datatype dense)
+{
+    constexpr int one = 1;
+    const MPI_Aint away = place;
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    if (PMPI_Type_create_hindexed(1, &one, &away, dense, &type) != MPI_SUCCESS)
+        return MPI_DATATYPE_NULL;
+    types_.push_back(type);
+    return PMPI_Type_commit(&type) == MPI_SUCCESS ? type : MPI_DATATYPE_NULL;
+}
+
 Group::Group(MPI_Comm comm)
 {
     int between = 0;

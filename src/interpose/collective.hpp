@@ -173,6 +173,20 @@ template <class Int, class Displ> Many<Int, Displ> stage(Sides &sides, Side &sid
     return {side.at(), given.counts, places->data(), dense};
 }
 
+// Types of dense blocks that lie farther away than a displacement says. They go with the call.
+class FarTypes {
+public:
+    FarTypes() = default;
+    FarTypes(const FarTypes &) = delete;
+    ~FarTypes();
+    // A committed type: `dense`, so many bytes away. MPI_DATATYPE_NULL where MPI refuses to make
+    // it.
+    MPI_Datatype at(int64_t place, MPI_Datatype dense);
+
+private:
+    std::vector<MPI_Datatype> types_;
+};
+
 template <class Int, class Displ>
 Mixed<Int, Displ> stage(Sides &sides, Side &side, Role role, int n, Mixed<Int, Displ> given)
 {
@@ -187,17 +201,19 @@ Mixed<Int, Displ> stage(Sides &sides, Side &side, Role role, int n, Mixed<Int, D
         return given;
     const auto places = std::make_shared<std::vector<Displ>>();
     const auto types = std::make_shared<std::vector<MPI_Datatype>>();
+    const auto far = std::make_shared<FarTypes>();
     int64_t place = 0;
     for (const Data &each : found) {
-        if (place > std::numeric_limits<Displ>::max())
-            side.fail(MPI_ERR_COUNT);
-        places->push_back(static_cast<Displ>(place));
-        types->push_back(each.shape->dense());
+        const bool is_far = place > std::numeric_limits<Displ>::max();
+        const MPI_Datatype dense = each.shape->dense();
+        places->push_back(is_far ? 0 : static_cast<Displ>(place));
+        types->push_back(is_far ? far->at(place, dense) : dense);
         place += each.bytes();
     }
     side.stage(std::move(found), role);
     sides.arrays.push_back(places);
     sides.arrays.push_back(types);
+    sides.arrays.push_back(far);
     return {side.at(), given.counts, places->data(), types->data()};
 }
 
