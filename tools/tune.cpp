@@ -31,7 +31,8 @@ constexpr const char *description =
 constexpr const char *footer = R"(
 Nothing else should run on the GPU and on its cores meanwhile. Each time is the median of a trial
 whose samples look independent and identically distributed. A trial that does not is repeated, up
-to ten times, and then reported.
+to ten times, and then reported, if no pass had a good one. Of several passes the middle time
+counts.
 
 Examples:
   heddle-tune --out machine.json              # the whole table, in less than five minutes

@@ -41,7 +41,7 @@ struct Counts {
     {
         entries = std::max(entries, pass.entries);
         trials += pass.trials;
-        not_iid.insert(pass.not_iid.begin(), pass.not_iid.end());
+        std::erase_if(not_iid, [&](const std::string &each) { return !pass.not_iid.count(each); });
     }
     void add(const Counts &more)
     {
@@ -152,8 +152,9 @@ Times middle_of(const GridPlan &plan, const std::vector<Times> &passes)
                 for (const Times &pass : passes)
                     if (pass[m][r][c] > 0)
                         all.push_back(pass[m][r][c]);
-                if (!all.empty())
-                    times[m][r][c] = median_of(all);
+                std::sort(all.begin(), all.end());
+                if (!all.empty()) // of an even number the lower
+                    times[m][r][c] = all[(all.size() - 1) / 2];
             }
     return times;
 }
@@ -182,7 +183,10 @@ Json grids_of(Bench &bench, const TuneOptions &options, const Progress &progress
                      ": " + name(plans[i].pattern) + " " + name(plans[i].path));
             passes[i].push_back(measure(bench, plans[i], options, of_pass));
         }
-        all.add_pass(of_pass);
+        if (pass == 1)
+            all = of_pass;
+        else
+            all.add_pass(of_pass);
     }
     counts.add(all);
     Json grids = Json::array();

@@ -78,14 +78,18 @@ bool is_for_a_kernel(const heddle_fold &asked, const Buffer &near, const gpu::Ba
 
 // ---- one after the other ----
 
-const gpu::Memory *memory_of(const heddle_import *import)
+// What is known of an address's memory without asking; null: nothing.
+const gpu::Memory *known_memory(const void *at, const heddle_import *import, const Buffer &near)
 {
-    return import ? import->memory : nullptr;
+    if (import)
+        return import->memory;
+    return gpu::MemoryMap::holds(near.memory(), static_cast<const char *>(at)) ? &near.memory()
+                                                                               : nullptr;
 }
 
 // One step of the chain: the target becomes an operand, or is combined with one.
-Error step(const heddle_fold &fold, const heddle_operand &operand, const heddle_target &target,
-           heddle_op op)
+Error step(const heddle_fold &fold, const Buffer &near, const heddle_operand &operand,
+           const heddle_target &target, heddle_op op)
 {
     const heddle_type *const type = heddle_type_predefined(fold.basic);
     const int64_t elements = fold.bytes / predefined_info(fold.basic).size;
@@ -93,7 +97,8 @@ Error step(const heddle_fold &fold, const heddle_operand &operand, const heddle_
                            {target.at, elements, type, 0},
                            fold.bytes,
                            op};
-    const gpu::Known known{memory_of(operand.import), memory_of(target.import)};
+    const gpu::Known known{known_memory(operand.at, operand.import, near),
+                           known_memory(target.at, target.import, near)};
     heddle_request *request = nullptr;
     if (const Error e = gpu::begin_transfer({&move, 1}, {&known, 1}, &request))
         return e;
@@ -102,7 +107,7 @@ Error step(const heddle_fold &fold, const heddle_operand &operand, const heddle_
 
 // The first target is combined with the operands in their order, from itself on if it is one of
 // them. The others become that.
-Error run_chain(const heddle_fold &fold)
+Error run_chain(const heddle_fold &fold, const Buffer &near)
 {
     const std::span<const heddle_operand> from(fold.from, static_cast<size_t>(fold.n));
     const std::span<const heddle_target> to(fold.to, static_cast<size_t>(fold.n_to));
@@ -114,11 +119,11 @@ Error run_chain(const heddle_fold &fold)
         if (each == own)
             continue;
         const bool is_first = each == from.begin() && !is_own;
-        if (const Error e = step(fold, *each, to[0], is_first ? HEDDLE_OP_REPLACE : fold.op))
+        if (const Error e = step(fold, near, *each, to[0], is_first ? HEDDLE_OP_REPLACE : fold.op))
             return e;
     }
     for (const heddle_target &other : to.subspan(1))
-        if (const Error e = step(fold, {to[0].at, to[0].import}, other, HEDDLE_OP_REPLACE))
+        if (const Error e = step(fold, near, {to[0].at, to[0].import}, other, HEDDLE_OP_REPLACE))
             return e;
     return HEDDLE_SUCCESS;
 }
@@ -129,6 +134,9 @@ Error check(const heddle_fold &fold, Buffer &near)
     if (!fold.from || !is_number(fold.n) || !fold.to || !is_number(fold.n_to) || fold.bytes < 0 ||
         !read_buffer(fold.near, near))
         return HEDDLE_ERR_ARG;
+    for (int64_t i = 0; i < fold.n_to; ++i)
+        if (!fold.to[i].at)
+            return HEDDLE_ERR_ARG;
     if (!heddle_op_is_defined(fold.op, fold.basic) || fold.op == HEDDLE_OP_REPLACE ||
         fold.op == HEDDLE_OP_NO_OP)
         return HEDDLE_ERR_OP;
@@ -151,7 +159,7 @@ template <class Launches> int fold_by(const heddle_fold *fold, Launches launches
         if (devices && is_for_a_kernel(*fold, near, devices->backend()) &&
             describe(*fold, near, devices->backend(), one))
             return launches(*near.device(), one);
-        return run_chain(*fold);
+        return run_chain(*fold, near);
     });
 }
 

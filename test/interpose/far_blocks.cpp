@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * MPI_Alltoallw whose packed blocks lie farther away than its displacements say. The first block is
- * one MiB of a device's, sent over and over, so that only host memory is large: 5 GiB.
+ * MPI_Alltoallw and MPI_Ialltoallw whose packed blocks lie farther away than its displacements say.
+ * The first block is one MiB of a device's, sent over and over, so that only host memory is large:
+ * 5 GiB.
  */
 #include "device_test.hpp"
 
@@ -22,7 +23,7 @@ static MPI_Datatype mebibyte(bool is_over_and_over)
 }
 
 /* The first rank sends to itself what is long, and to the second a block behind that. */
-static void alltoallw()
+static void alltoallw(bool is_blocking)
 {
     const Layout layout = contiguous(n), longer = contiguous(static_cast<int>(MiB / 8));
     Buffer out(gpu::Kind::device, longer), in(gpu::Kind::device, layout);
@@ -37,8 +38,12 @@ static void alltoallw()
     out.fill(rank);
     in.fill(50);
     void *const to = rank == 0 ? static_cast<void *>(host.data()) : in.at();
-    check(MPI_Alltoallw(out.at(), sent, places, out_types, to, received, in_places, in_types,
-                        MPI_COMM_WORLD) == MPI_SUCCESS,
+    MPI_Request request = MPI_REQUEST_NULL;
+    const int error = is_blocking ? MPI_Alltoallw(out.at(), sent, places, out_types, to, received,
+                                                  in_places, in_types, MPI_COMM_WORLD)
+                                  : MPI_Ialltoallw(out.at(), sent, places, out_types, to, received,
+                                                   in_places, in_types, MPI_COMM_WORLD, &request);
+    check(error == MPI_SUCCESS && MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS,
           "MPI_Alltoallw of more than 2 GiB");
     if (rank == 0) {
         const auto *const doubles = reinterpret_cast<const double *>(host.data());
@@ -60,7 +65,8 @@ int main(int argc, char **argv)
 {
     return run(argc, argv, [] {
         MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-        if (size == 2)
-            alltoallw();
+        for (const bool is_blocking : {true, false})
+            if (size == 2)
+                alltoallw(is_blocking);
     });
 }

@@ -186,7 +186,7 @@ TEST_CASE("what is no fold is refused", "[fold]")
     const gpu::Memory memory(device0, 64);
     const heddle_buffer near = described(memory, 64);
     const heddle_operand from[] = {{memory.at(), nullptr}, {memory.at() + 32, nullptr}};
-    const heddle_target to = {memory.at(), nullptr};
+    heddle_target to = {memory.at(), nullptr};
     heddle_fold fold{sizeof fold, from, 2, &to, 1, &near, 32, HEDDLE_OP_SUM, HEDDLE_DOUBLE};
     CHECK(heddle_fold_run(nullptr) == HEDDLE_ERR_ARG);
     CHECK(heddle_fold_begin(&fold, nullptr) == HEDDLE_ERR_ARG);
@@ -201,6 +201,9 @@ TEST_CASE("what is no fold is refused", "[fold]")
     fold.n_to = HEDDLE_FOLD_MOST + 1;
     CHECK(heddle_fold_run(&fold) == HEDDLE_ERR_ARG);
     fold.n_to = 1;
+    to.at = nullptr;
+    CHECK(heddle_fold_run(&fold) == HEDDLE_ERR_ARG);
+    to.at = memory.at();
     fold.bytes = 33;
     CHECK(heddle_fold_run(&fold) == HEDDLE_ERR_RANGE);
     fold.bytes = 0;

@@ -11,6 +11,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <numeric>
 #include <random>
@@ -446,6 +447,48 @@ void large()
     }
 }
 
+/* The first rank is slow, frees its vector when it is done, and gets other memory at that address.
+ * The others have not looked since, and must not hold what was there. */
+void freed_early()
+{
+    using namespace std::chrono_literals;
+    if (!gpu::Machine::get().is_simulated())
+        return;
+    const Layout layout = contiguous(1000), longer = contiguous(100000);
+    for (const Layout *each : {&layout, &longer}) {
+        const Group g(size);
+        const auto n = static_cast<int>(each->elements());
+        Buffer sum(gpu::Kind::device, *each), later(gpu::Kind::device, *each);
+        auto mine = std::make_unique<Buffer>(gpu::Kind::device, *each);
+        MPI_Request request;
+        int flag = 0;
+        mine->fill(g.rank);
+        MPI_Barrier(g.comm);
+        if (g.rank == 0)
+            gpu::Machine::get().configure("delay_us=300000");
+        MPI_Iallreduce(mine->at(), sum.at(), n, MPI_DOUBLE, MPI_SUM, g.comm, &request);
+        const auto begin = std::chrono::steady_clock::now();
+        while (g.rank != 0 && std::chrono::steady_clock::now() - begin < 150ms)
+            MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+        if (g.rank == 0) {
+            wait(request);
+            gpu::Machine::get().reset();
+            mine.reset();
+            mine = std::make_unique<Buffer>(gpu::Kind::device, *each);
+            mine->fill(g.rank);
+        } else {
+            std::this_thread::sleep_for(500ms);
+        }
+        expects_way(true, g.rank == 0 ? 1 : 2, "a sum of memory at the same address", [&] {
+            MPI_Allreduce(mine->at(), later.at(), n, MPI_DOUBLE, MPI_SUM, g.comm);
+            if (g.rank != 0)
+                wait(request);
+        });
+        expect_sum(sum, g, "the sum before");
+        expect_sum(later, g, "the sum of what came after");
+    }
+}
+
 /* Many under way, in several communicators; each rank tests and waits in its own order, amid
  * messages and blocking calls. */
 void under_way()
@@ -685,6 +728,7 @@ constexpr Test tests[] = {
     {"each", each},
     {"other_memory", other_memory},
     {"large", large},
+    {"freed_early", freed_early},
     {"under_way", under_way},
     {"never_blocking", never_blocking},
     {"persistent", persistent},

@@ -76,7 +76,8 @@ struct MPIDI_UCX_record {
     bool is_in_place;       /* of reductions: what it sends is what it receives in */
     MPL_atomic_int_t outcome[MPIDI_UCX_COLL_STEPS];
     heddle_exported sent;   /* spans all blocks */
-    heddle_exported result; /* of reductions in slices */
+    bool is_result_open;    /* of reductions: others can open the result */
+    heddle_exported result; /* and where that is */
     uint32_t blocks;        /* 0: it sends nothing; 1: the same to all; else one for each member */
     struct MPIDI_UCX_block block[];
 };
@@ -157,6 +158,7 @@ struct MPIDI_UCX_coll_call {
     bool is_in_place;           /* at any member */
     bool is_packed;             /* what this member sends was packed before */
     bool is_unopened;           /* this member could not open another's memory */
+    bool is_written;            /* from here on others write to this member's buffer */
     MPIR_Errflag_t wrong;       /* other members' failures make it so */
     int error;                  /* MPI's, of this member's part */
 

@@ -42,15 +42,23 @@ static bool have_come(struct MPIDI_UCX_coll_call *call)
     return call->come == call->comm->local_size;
 }
 
-/* Who has ended and will not come; -1: nobody. */
+/* Who has ended and will not come; -1: nobody, or a living one may write to this member's buffer
+ * until it has come. */
 static int find_lost(const struct MPIDI_UCX_coll_call *call)
 {
-    if (MPIDI_left_somebody && call->waits_for == MPIDI_UCX_WAITS_FOR_MEMBERS)
-        for (int rank = call->come; rank < call->comm->local_size; rank++)
-            if (!has_come(call, rank) && MPIDI_UCX_member_has_ended(call->comm, rank) &&
-                !has_come(call, rank)) /* nor just before */
-                return rank;
-    return -1;
+    int lost = -1;
+    if (!MPIDI_left_somebody || call->waits_for != MPIDI_UCX_WAITS_FOR_MEMBERS)
+        return -1;
+    for (int rank = call->come; rank < call->comm->local_size; rank++) {
+        if (has_come(call, rank))
+            continue;
+        const bool has_ended = MPIDI_UCX_member_has_ended(call->comm, rank);
+        if (!has_ended && call->is_written)
+            return -1;
+        if (has_ended && !has_come(call, rank)) /* nor just before */
+            lost = rank;
+    }
+    return lost;
 }
 
 /* ---- waiting --------------------------------------------------------------------------------- */
@@ -238,7 +246,7 @@ void MPIDI_UCX_coll_take_place(struct MPIDI_UCX_coll_call *call)
     call->work = NULL;
     call->step = 0;
     call->any_errflag = call->wrong = MPIR_ERR_NONE;
-    call->is_in_place = call->is_unopened = call->is_packed = false;
+    call->is_in_place = call->is_unopened = call->is_packed = call->is_written = false;
     call->error = MPI_SUCCESS;
 }
 

@@ -70,16 +70,22 @@ static void open_all(struct reduction *r, bool with_results)
     }
 }
 
+/* Before the meeting after which its owner may free it. */
+static void close_all(struct reduction *r)
+{
+    for (int rank = 0; r->is_open && rank < r->call.comm->local_size; rank++) {
+        heddle_import_release(r->others[rank]);
+        heddle_import_release(r->made[rank]);
+    }
+    r->is_open = false;
+}
+
 static void release(struct MPIDI_UCX_coll_call *call)
 {
     struct reduction *r = of(call);
     heddle_scratch_free(r->scratch);
     r->scratch = NULL;
-    for (int rank = 0; r->is_open && rank < call->comm->local_size; rank++) {
-        heddle_import_release(r->others[rank]);
-        heddle_import_release(r->made[rank]);
-    }
-    r->is_open = false;
+    close_all(r);
 }
 
 /* ---- combining ------------------------------------------------------------------------------- */
@@ -142,7 +148,11 @@ static void all_combined(struct MPIDI_UCX_coll_call *call)
         copied(call);
 }
 
-static void combined(struct MPIDI_UCX_coll_call *call) { MPIDI_UCX_coll_agree(call, all_combined); }
+static void combined(struct MPIDI_UCX_coll_call *call)
+{
+    close_all(of(call));
+    MPIDI_UCX_coll_agree(call, all_combined);
+}
 
 /* Each member that has a result combines all of it. In place, where others may read the result's
  * memory until all have combined, it waits in scratch memory. */
@@ -178,6 +188,7 @@ static void slices_combined(struct MPIDI_UCX_coll_call *call)
 
 static void combined_slice(struct MPIDI_UCX_coll_call *call)
 {
+    close_all(of(call));
     MPIDI_UCX_coll_agree(call, slices_combined);
 }
 
@@ -202,6 +213,7 @@ static void slices_opened(struct MPIDI_UCX_coll_call *call)
             to[n++] = (heddle_target){result + at, made};
         }
     }
+    call->is_written = true;
     fold(r, at, bytes, to, n, combined_slice);
 }
 
@@ -226,6 +238,7 @@ static void tell(struct MPIDI_UCX_coll_call *call)
 {
     struct reduction *r = of(call);
     call->own->is_in_place = r->is_in_place;
+    call->own->is_result_open = false;
     MPIDI_UCX_coll_tell(call, &r->sent, 1);
     if (call->own->why_not == MPIDI_UCX_COLL_CAN && r->bytes > 0) {
         /* Whether another is in place, is not known yet. */
@@ -243,6 +256,15 @@ static void tell(struct MPIDI_UCX_coll_call *call)
     MPIDI_UCX_coll_told(call);
 }
 
+/* Others write slices there. */
+static bool are_results_open(const struct reduction *r)
+{
+    for (int rank = 0; rank < r->call.comm->local_size; rank++)
+        if (receives_all(r, rank) && !MPIDI_UCX_coll_record(&r->call, rank)->is_result_open)
+            return false;
+    return true;
+}
+
 /* All members have the same number of elements: else the call goes its usual way. */
 static void decided(struct MPIDI_UCX_coll_call *call)
 {
@@ -252,7 +274,7 @@ static void decided(struct MPIDI_UCX_coll_call *call)
             MPIDI_UCX_coll_decline(call);
             return;
         }
-    if (is_in_slices(r, call->is_in_place))
+    if (is_in_slices(r, call->is_in_place) && are_results_open(r))
         combine_slices(r);
     else
         combine_whole(r);

@@ -113,9 +113,7 @@ void MPIDI_UCX_coll_tell(struct MPIDI_UCX_coll_call *call, const struct MPIDI_UC
 
 void MPIDI_UCX_coll_tell_result(struct MPIDI_UCX_coll_call *call, const void *first, int64_t bytes)
 {
-    if (call->own->why_not == MPIDI_UCX_COLL_CAN && bytes > 0 &&
-        heddle_export(first, bytes, &call->own->result) != HEDDLE_SUCCESS)
-        cannot(call, MPIDI_UCX_COLL_RESULT);
+    call->own->is_result_open = heddle_export(first, bytes, &call->own->result) == HEDDLE_SUCCESS;
 }
 
 /* ---- finding --------------------------------------------------------------------------------- */
