@@ -37,6 +37,7 @@ struct Traffic {
     bool frees = true;           /* what a message was in, before the next */
     size_t room = 0;             /* at least so much is allocated for one */
     const Traffic *then = nullptr;
+    int late_ms = 0; /* the receiver, once it has asked where a message is */
 
     int64_t stride() const { return block + gap; }
     int64_t blocks() const { return (bytes + block - 1) / block; }
@@ -55,6 +56,12 @@ constexpr Traffic dense_again{"inside: the process that receives out of one buff
 constexpr Traffic by_get{"inside: the process that claims", 5, 0, HEDDLE_PEER_AUTO, true, true};
 constexpr Traffic racing{
     "inside: the process that may be late", 60, 0, HEDDLE_PEER_AUTO, true, true, 200};
+constexpr Traffic taken_back{.receiver = "inside: the process that learns too late where it is",
+                             .messages = 1,
+                             .gap = 0,
+                             .gets = true,
+                             .timeout = 20000,
+                             .late_ms = 200};
 constexpr Traffic out_of_sight{
     "inside: the process that can claim nothing", 5, 0, HEDDLE_PEER_AUTO, true, true};
 constexpr Traffic freed_before{
@@ -125,6 +132,7 @@ void receive_all(Wire &wire, const Traffic &traffic)
         gpu::succeeds(receive_message(wire.port, nullptr, envelope.data(), &side, bytes, nullptr,
                                       ended, &end),
                       "receive_message");
+        usleep(static_cast<useconds_t>(traffic.late_ms * 1000));
         wire.run([&] { return end.over; });
         CHECK(end.error == HEDDLE_SUCCESS);
         memory.read(0, got.data(), got.size());
@@ -223,6 +231,14 @@ TEST_CASE("inside: the process that claims", "[.][inside]")
 
 TEST_CASE("inside: the process that may be late", "[.][inside]") { receive_as_lent(racing); }
 
+/* Its sender has the memory back, and may have freed it. */
+TEST_CASE("inside: the process that learns too late where it is", "[.][inside]")
+{
+    receive_as_lent(taken_back);
+    CHECK(gpu::Machine::get().count("import_memory") == 0);
+    CHECK(counted(Counter::received_by_value) == 1);
+}
+
 TEST_CASE("inside: the process that can claim nothing", "[.][inside]")
 {
     receive_as_lent(out_of_sight);
@@ -292,6 +308,13 @@ TEST_CASE("a process may be late for what another sends by get", "[get][processe
         between_processes(racing, 1, switches, -1, 0);
     CHECK(counted(both[0]) > before[0]);
     CHECK(counted(both[1]) > before[1]);
+}
+
+TEST_CASE("what was withdrawn is not opened", "[get][processes]")
+{
+    const int64_t before = counted(Counter::withdrawn);
+    between_processes(taken_back, 1, "reset", -1, 0);
+    CHECK(counted(Counter::withdrawn) == before + 1);
 }
 
 TEST_CASE("inside: a process whose gets nobody sees", "[.][inside]")

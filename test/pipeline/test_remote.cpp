@@ -121,6 +121,28 @@ TEST_CASE("pieces of the pool are exported", "[remote]")
     heddle_piece_give_back(nullptr);
 }
 
+/* HEDDLE_SLAB_LIMIT is 16 MiB. */
+TEST_CASE("inside: little staging memory", "[.][inside]")
+{
+    const Switched on("reset");
+    const gpu::Memory device(device0, bytes);
+    heddle_piece large, small;
+    CHECK(heddle_piece_take(64 << 20, device.at(), &large) == HEDDLE_ERR_NO_MEMORY);
+    REQUIRE(heddle_piece_take(12 << 20, device.at(), &large) == HEDDLE_SUCCESS);
+    CHECK(heddle_piece_take(bytes, device.at(), &small) == HEDDLE_ERR_NO_MEMORY);
+    heddle_piece_give_back(&large);
+    REQUIRE(heddle_piece_take(bytes, device.at(), &small) == HEDDLE_SUCCESS);
+    CHECK(small.at == large.at);
+    heddle_piece_give_back(&small);
+}
+
+TEST_CASE("the first piece is within the limit, and a larger one serves", "[remote]")
+{
+    setenv("HEDDLE_SLAB_LIMIT", "16M", 1);
+    CHECK(run_inside("inside: little staging memory") == 0);
+    unsetenv("HEDDLE_SLAB_LIMIT");
+}
+
 TEST_CASE("host memory is shared until all have opened it", "[remote]")
 {
     heddle_shared_name name;

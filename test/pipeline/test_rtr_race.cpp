@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * heddle_rtr_end beside a sender that claims the RTR at that very moment: once it has
- * returned nobody writes, and the slot is free.
+ * Slots, and who frees them. heddle_rtr_end beside a sender that claims the RTR at that very
+ * moment: once it has returned nobody writes, and the slot is free.
  */
 #include "pipeline/peer_memory/process.hpp"
 #include "pipeline/peer_memory/slots.hpp"
@@ -70,4 +70,15 @@ TEST_CASE("an RTR is ended while its sender claims it", "[put][threads]")
     turn = turns;
     sender.join();
     CHECK(left == 0);
+}
+
+TEST_CASE("a slot that was withdrawn is another message's, and not freed again", "[get]")
+{
+    GetSlot withdrawn(1001, SlotState::open);
+    REQUIRE(withdrawn.number() != 0);
+    REQUIRE(withdrawn->change(SlotState::open, SlotState::none));
+    const GetSlot next(1002, SlotState::open);
+    REQUIRE(next.number() == withdrawn.number());
+    withdrawn = GetSlot();
+    CHECK(next->state() == SlotState::open);
 }

@@ -66,8 +66,10 @@ Size size_for(size_t bytes)
     for (const Size &size : sizes)
         if (bytes <= size.piece)
             return size;
-    return {std::bit_ceil(bytes), 2};
+    return {std::bit_ceil(bytes), 1};
 }
+
+bool is_of_table(const Size &size) { return size.piece <= std::rbegin(sizes)->piece; }
 
 } // namespace
 
@@ -219,18 +221,26 @@ Error take_piece(gpu::Device &device, Mode mode, size_t bytes, bool beyond, Piec
     Pool &pool = immortal<Pool>();
     const std::lock_guard lock(pool.mutex);
     const Size size = size_for(bytes);
+    PoolMemory *larger = nullptr; // the least that has room
     size_t held = 0;
     for (const auto &each : pool.all) {
         if (&each->device != &device || each->mode != mode)
             continue;
         if (each->size.piece == size.piece && !each->idle.empty())
             return piece = each->take(), HEDDLE_SUCCESS;
+        if (each->size.piece > size.piece && !each->idle.empty() &&
+            (!larger || each->size.piece < larger->size.piece))
+            larger = each.get();
         held += std::max(each->size.bytes(), each->slab.bytes());
     }
     if (pool.closed.contains({&device, mode}))
         return HEDDLE_ERR_DEVICE;
-    if (!beyond && held > 0 && held + size.bytes() > gpu::Settings::get().slab_limit)
-        return HEDDLE_ERR_NO_MEMORY;
+    const bool is_first = held == 0 && is_of_table(size); // messages need something
+    if (!beyond && !is_first && held + size.bytes() > gpu::Settings::get().slab_limit) {
+        if (!larger)
+            return HEDDLE_ERR_NO_MEMORY;
+        return piece = larger->take(), HEDDLE_SUCCESS;
+    }
     const Error e = make(pool, device, mode, size);
     if (!e)
         piece = pool.all.back()->take();

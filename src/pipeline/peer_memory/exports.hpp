@@ -41,7 +41,8 @@ struct Piece {
 
 // A piece of at least `bytes` bytes for chunks of that mode: of the device's memory, or of the
 // host's near it. NO_MEMORY where all are in use, and no more are to be made: one process's, for
-// one device, take at most HEDDLE_SLAB_LIMIT each, unless `beyond`.
+// one device, take at most HEDDLE_SLAB_LIMIT each, unless `beyond`. A first one of up to 8 MiB is
+// always made. At the limit a larger piece serves.
 Error take_piece(gpu::Device &device, Mode mode, size_t bytes, bool beyond, Piece &piece);
 void give_back(const Piece &piece);
 

@@ -178,8 +178,26 @@ bool take(OpenedPtr opened, const Place &place, int64_t bytes, Import &import)
 
 } // namespace
 
-// Opening takes long, and is done under the lock so that it is done once.
 Error Importer::open(const MemoryHandle &handle, int64_t bytes, Import &import) const
+{
+    const Error e = try_open(handle, bytes, import);
+    if (e)
+        remember_closed(handle, e);
+    return e;
+}
+
+void Importer::remember_closed(const MemoryHandle &handle, Error error) const
+{
+    if (error == HEDDLE_ERR_NO_MEMORY || error == HEDDLE_ERR_FORMAT) // with the next message it may
+        return;                                                      // be open
+    Imports &imports = immortal<Imports>();
+    const std::lock_guard lock(imports.mutex);
+    imports.of(*this).closed[handle.place.is_own() ? modes : static_cast<size_t>(mode)] =
+        imports.any_closed = true;
+}
+
+// Opening takes long, and is done under the lock so that it is done once.
+Error Importer::try_open(const MemoryHandle &handle, int64_t bytes, Import &import) const
 {
     if (process == process_id().process)
         return find(handle.place, bytes, import) ? HEDDLE_SUCCESS : HEDDLE_ERR_FORMAT;
@@ -188,11 +206,7 @@ Error Importer::open(const MemoryHandle &handle, int64_t bytes, Import &import) 
     Peer &peer = imports.of(*this);
     OpenedPtr opened = peer.find(handle.place);
     if (!opened) {
-        const Error e = imports.open(*this, handle, opened);
-        if (e && e != HEDDLE_ERR_NO_MEMORY) // that may go with the next message
-            peer.closed[handle.place.is_own() ? modes : static_cast<size_t>(mode)] =
-                imports.any_closed = true;
-        if (e)
+        if (const Error e = imports.open(*this, handle, opened))
             return e;
         peer.keep(handle, opened);
     }

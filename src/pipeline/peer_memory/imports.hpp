@@ -23,8 +23,12 @@ struct Importer {
     uint64_t process;
     Mode mode;
 
-    // Where `bytes` bytes of it are.
+    // Where `bytes` bytes of it are. A failure is remembered (is_closed).
     Error open(const MemoryHandle &handle, int64_t bytes, Import &import) const;
+    // The same, of memory that its owner may have freed meanwhile: the caller says whether a
+    // failure is to be remembered.
+    Error try_open(const MemoryHandle &handle, int64_t bytes, Import &import) const;
+    void remember_closed(const MemoryHandle &handle, Error error) const;
     // The same for what is open already. Whether it is.
     bool find(const Place &place, int64_t bytes, Import &import) const;
     // Whether something of the pool, or, `own`, of a caller's own could not be opened before.

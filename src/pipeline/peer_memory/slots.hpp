@@ -101,8 +101,14 @@ private:
 
 // ---- get ----
 
+// One that was withdrawn may be another message's by now.
 struct FreeSlot {
-    void operator()(const Slot &slot) const { slot.set(SlotState::none); }
+    void operator()(const Slot &slot) const
+    {
+        static_cast<void>(
+            slot.change({SlotState::filling, SlotState::open, SlotState::busy, SlotState::done},
+                        SlotState::none));
+    }
 };
 
 // The sender's end. What is neither done nor withdrawn can be read until this goes.

@@ -92,12 +92,27 @@ private:
         if (state_ != State::asking || header.mode != mode_ || header.offset != 0 ||
             header.bytes != wanted_ || bytes != 0)
             return HEDDLE_ERR_FORMAT;
-        Import import;
-        if (importer().open(header.memory, header.bytes, import))
-            ask_for_copy("its memory cannot be opened");
+        find_slot();
+        if (slot_ && slot_.state() != SlotState::open)
+            state_ = State::waiting;
         else
-            read_all(std::move(import));
+            open(header);
         return HEDDLE_SUCCESS;
+    }
+
+    // Its sender may withdraw it, and free that memory, while this opens it.
+    void open(const Header &header)
+    {
+        Import import;
+        const Error e = importer().try_open(header.memory, header.bytes, import);
+        if (!e)
+            return read_all(std::move(import));
+        if (slot_ && slot_.state() != SlotState::open) {
+            state_ = State::waiting;
+            return;
+        }
+        importer().remember_closed(header.memory, e);
+        ask_for_copy("its memory cannot be opened");
     }
 
     void read_all(Import &&from) override
