@@ -212,8 +212,8 @@ typedef struct heddle_import heddle_import;
 /* Opens another process's memory for the device that `near` lies on, a buffer in this process.
  * Null, or host memory: for a device that is in use. Takes 0.1 ms the first time; then it is kept
  * open, up to HEDDLE_MESSAGE_OPEN allocations. `*import` is the caller's, for
- * heddle_import_release. Errors: ARG; FORMAT; NO_DEVICE; BUFFER (none of that process's could be
- * opened before); NO_MEMORY, DEVICE. */
+ * heddle_import_release. Errors: ARG; FORMAT; RANGE (it has not so many bytes); NO_DEVICE; BUFFER
+ * (none of that process's could be opened before); NO_MEMORY, DEVICE. */
 HEDDLE_API int heddle_import_open(const heddle_exported *exported, const heddle_buffer *near,
                                   heddle_import **import);
 /* Where the memory begins, in this process. */

@@ -27,21 +27,22 @@ constexpr int64_t most_runs = 1 << 20; // irregular types of more take too long 
 
 struct Counts {
     int64_t entries = 0, trials = 0;
-    std::set<std::string> not_iid;
+    std::set<std::string> iid, not_iid; // of a pass
 
     void add(const Measurement &measured, const std::string &where)
     {
         ++entries;
         trials += measured.trials;
-        if (!measured.iid)
-            not_iid.insert(where);
+        (measured.iid ? iid : not_iid).insert(where);
     }
     // What was measured again.
     void add_pass(const Counts &pass)
     {
         entries = std::max(entries, pass.entries);
         trials += pass.trials;
-        std::erase_if(not_iid, [&](const std::string &each) { return !pass.not_iid.count(each); });
+        iid.insert(pass.iid.begin(), pass.iid.end());
+        not_iid.insert(pass.not_iid.begin(), pass.not_iid.end());
+        std::erase_if(not_iid, [&](const std::string &each) { return iid.contains(each); });
     }
     void add(const Counts &more)
     {
@@ -183,10 +184,7 @@ Json grids_of(Bench &bench, const TuneOptions &options, const Progress &progress
                      ": " + name(plans[i].pattern) + " " + name(plans[i].path));
             passes[i].push_back(measure(bench, plans[i], options, of_pass));
         }
-        if (pass == 1)
-            all = of_pass;
-        else
-            all.add_pass(of_pass);
+        all.add_pass(of_pass);
     }
     counts.add(all);
     Json grids = Json::array();

@@ -47,7 +47,8 @@ public:
     // Shorter messages are as fast packed (two H100s: 1 KiB takes 19 us packed; 16 KiB 24 us
     // packed, 21 us by reference).
     static constexpr int64_t least_bytes = 8 << 10;
-    // The pool makes room for two of the longest.
+    // The pool has room for one of the longest by itself, and for half of that beside others
+    // (HEDDLE_SLAB_LIMIT).
     static constexpr int64_t most_bytes = 256 << 20;
 
 private:

@@ -61,7 +61,7 @@ constexpr Traffic taken_back{.receiver = "inside: the process that learns too la
                              .gap = 0,
                              .gets = true,
                              .timeout = 20000,
-                             .late_ms = 200};
+                             .late_ms = 1000};
 constexpr Traffic out_of_sight{
     "inside: the process that can claim nothing", 5, 0, HEDDLE_PEER_AUTO, true, true};
 constexpr Traffic freed_before{
@@ -113,6 +113,10 @@ void send_all(Wire &wire, const Traffic &traffic)
                                        &end, nullptr),
                           "send_message");
         wire.write(nullptr, 0, envelope, sizeof envelope);
+        wire.rests = traffic.late_ms > 0; /* no time passes before the receiver has asked */
+        if (wire.rests)
+            wire.run([&] { return wire.headers_read > 0; });
+        wire.rests = false;
         wire.run([&] { return end.over; });
         CHECK(end.error == HEDDLE_SUCCESS);
     }

@@ -136,7 +136,7 @@ TEST_CASE("inside: little staging memory", "[.][inside]")
     heddle_piece_give_back(&small);
 }
 
-TEST_CASE("the first piece is within the limit, and a larger one serves", "[remote]")
+TEST_CASE("a long piece is within the limit from the first on, and a larger one serves", "[remote]")
 {
     setenv("HEDDLE_SLAB_LIMIT", "16M", 1);
     CHECK(run_inside("inside: little staging memory") == 0);

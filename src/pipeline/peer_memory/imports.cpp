@@ -188,8 +188,8 @@ Error Importer::open(const MemoryHandle &handle, int64_t bytes, Import &import) 
 
 void Importer::remember_closed(const MemoryHandle &handle, Error error) const
 {
-    if (error == HEDDLE_ERR_NO_MEMORY || error == HEDDLE_ERR_FORMAT) // with the next message it may
-        return;                                                      // be open
+    if (error == HEDDLE_ERR_NO_MEMORY || error == HEDDLE_ERR_RANGE)
+        return;
     Imports &imports = immortal<Imports>();
     const std::lock_guard lock(imports.mutex);
     imports.of(*this).closed[handle.place.is_own() ? modes : static_cast<size_t>(mode)] =
@@ -200,7 +200,7 @@ void Importer::remember_closed(const MemoryHandle &handle, Error error) const
 Error Importer::try_open(const MemoryHandle &handle, int64_t bytes, Import &import) const
 {
     if (process == process_id().process)
-        return find(handle.place, bytes, import) ? HEDDLE_SUCCESS : HEDDLE_ERR_FORMAT;
+        return find(handle.place, bytes, import) ? HEDDLE_SUCCESS : HEDDLE_ERR_RANGE;
     Imports &imports = immortal<Imports>();
     const std::lock_guard lock(imports.mutex);
     Peer &peer = imports.of(*this);
@@ -210,8 +210,7 @@ Error Importer::try_open(const MemoryHandle &handle, int64_t bytes, Import &impo
             return e;
         peer.keep(handle, opened);
     }
-    return take(std::move(opened), handle.place, bytes, import) ? HEDDLE_SUCCESS
-                                                                : HEDDLE_ERR_FORMAT;
+    return take(std::move(opened), handle.place, bytes, import) ? HEDDLE_SUCCESS : HEDDLE_ERR_RANGE;
 }
 
 bool Importer::find(const Place &place, int64_t bytes, Import &import) const

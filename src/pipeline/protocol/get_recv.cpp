@@ -93,7 +93,9 @@ private:
             header.bytes != wanted_ || bytes != 0)
             return HEDDLE_ERR_FORMAT;
         find_slot();
-        if (slot_ && slot_.state() != SlotState::open)
+        if (!slot_)
+            ask_for_copy("its slot cannot be seen");
+        else if (slot_.state() != SlotState::open)
             state_ = State::waiting;
         else
             open(header);
@@ -107,7 +109,7 @@ private:
         const Error e = importer().try_open(header.memory, header.bytes, import);
         if (!e)
             return read_all(std::move(import));
-        if (slot_ && slot_.state() != SlotState::open) {
+        if (slot_.state() != SlotState::open) {
             state_ = State::waiting;
             return;
         }

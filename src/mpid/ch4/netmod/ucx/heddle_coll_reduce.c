@@ -213,7 +213,7 @@ static void slices_opened(struct MPIDI_UCX_coll_call *call)
             to[n++] = (heddle_target){result + at, made};
         }
     }
-    call->is_written = true;
+    call->is_written = receives_all(r, call->comm->rank);
     fold(r, at, bytes, to, n, combined_slice);
 }
 
@@ -276,6 +276,8 @@ static void decided(struct MPIDI_UCX_coll_call *call)
         }
     if (is_in_slices(r, call->is_in_place) && are_results_open(r))
         combine_slices(r);
+    else if (r->to_all && call->is_in_place && r->bytes > MOST_SCRATCH)
+        MPIDI_UCX_coll_decline(call);
     else
         combine_whole(r);
 }
