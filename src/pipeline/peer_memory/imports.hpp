@@ -23,8 +23,8 @@ struct Importer {
     uint64_t process;
     Mode mode;
 
-    // Where `bytes` bytes of it are. RANGE: it is open, and has not so many. A failure is remembered
-    // (is_closed), but for that and NO_MEMORY, which may go with the next message.
+    // Where `bytes` bytes of it are. RANGE: it is open, and has not so many. A failure is
+    // remembered (is_closed), but for that and NO_MEMORY, which may go with the next message.
     Error open(const MemoryHandle &handle, int64_t bytes, Import &import) const;
     // The same, of memory that its owner may have freed meanwhile: the caller says whether a
     // failure is to be remembered.
