@@ -26,12 +26,12 @@ struct Importer {
     // Where `bytes` bytes of it are. RANGE: it is open, and has not so many. A failure is
     // remembered (is_closed), but for that and NO_MEMORY, which may go with the next message.
     Error open(const MemoryHandle &handle, int64_t bytes, Import &import) const;
-    // The same, of memory that its owner may have freed meanwhile: the caller says whether a
+    // The same for what is open already. Whether it is.
+    bool find(const Place &place, int64_t bytes, Import &import) const;
+    // As open(), of memory that its owner may have freed meanwhile: the caller says whether a
     // failure is to be remembered.
     Error try_open(const MemoryHandle &handle, int64_t bytes, Import &import) const;
     void remember_closed(const MemoryHandle &handle, Error error) const;
-    // The same for what is open already. Whether it is.
-    bool find(const Place &place, int64_t bytes, Import &import) const;
     // Whether something of the pool, or, `own`, of a caller's own could not be opened before.
     bool is_closed(bool own) const;
 };
