@@ -26,15 +26,21 @@ namespace {
 
 // ---- in one launch ----
 
-// The memory at an address: an import's, the described buffer's, or what the driver says.
-gpu::Memory memory_at(const void *at, const heddle_import *import, const Buffer &buffer,
-                      const gpu::Backend &backend)
+// The memory at an address, as far as it is known without asking: an import's, or the described
+// buffer's. Null: it is not.
+const gpu::Memory *known_memory(const void *at, const heddle_import *import, const Buffer &near)
 {
     if (import && import->memory)
-        return *import->memory;
-    return gpu::MemoryMap::holds(buffer.memory(), static_cast<const char *>(at))
-               ? buffer.memory()
-               : backend.query(at, false);
+        return import->memory;
+    return gpu::MemoryMap::holds(near.memory(), static_cast<const char *>(at)) ? &near.memory()
+                                                                               : nullptr;
+}
+
+gpu::Memory memory_at(const void *at, const heddle_import *import, const Buffer &near,
+                      const gpu::Backend &backend)
+{
+    const gpu::Memory *const known = known_memory(at, import, near);
+    return known ? *known : backend.query(at, false);
 }
 
 // False where a kernel cannot: it reaches not all, or elements lie at odd addresses.
@@ -77,15 +83,6 @@ bool is_for_a_kernel(const heddle_fold &asked, const Buffer &near, const gpu::Ba
 }
 
 // ---- one after the other ----
-
-// What is known of an address's memory without asking; null: nothing.
-const gpu::Memory *known_memory(const void *at, const heddle_import *import, const Buffer &near)
-{
-    if (import)
-        return import->memory;
-    return gpu::MemoryMap::holds(near.memory(), static_cast<const char *>(at)) ? &near.memory()
-                                                                               : nullptr;
-}
 
 // One step of the chain: the target becomes an operand, or is combined with one.
 Error step(const heddle_fold &fold, const Buffer &near, const heddle_operand &operand,

@@ -8,6 +8,7 @@
 #include <heddle.h>
 
 #include <algorithm>
+#include <numeric>
 
 using namespace pipeline_test;
 
@@ -41,14 +42,7 @@ public:
         }
     }
     /* Adds those before `target` and that one's own, if `with_own`, into it. */
-    int add(size_t target, bool with_own)
-    {
-        std::vector<size_t> from;
-        for (size_t v = 0; v < all_.size(); ++v)
-            if (v != target || with_own)
-                from.push_back(v);
-        return add(from, {target});
-    }
+    int add(size_t target, bool with_own) { return add(added_to(target, with_own), {target}); }
     /* Adds vectors into each target. */
     int add(const std::vector<size_t> &from, const std::vector<size_t> &to)
     {
@@ -67,11 +61,7 @@ public:
     }
     bool holds_sum(size_t target, bool with_own) const
     {
-        std::vector<size_t> of;
-        for (size_t v = 0; v < all_.size(); ++v)
-            if (v != target || with_own)
-                of.push_back(v);
-        return holds_sum(target, of);
+        return holds_sum(target, added_to(target, with_own));
     }
     bool holds_sum(size_t target, const std::vector<size_t> &of) const
     {
@@ -96,6 +86,14 @@ private:
             return heddle_fold_run(&fold);
         const int error = heddle_fold_begin(&fold, &request);
         return error ? error : heddle_wait(&request);
+    }
+    std::vector<size_t> added_to(size_t target, bool with_own) const
+    {
+        std::vector<size_t> all(all_.size());
+        std::iota(all.begin(), all.end(), size_t{0});
+        if (!with_own)
+            std::erase(all, target);
+        return all;
     }
     static double value(size_t v, size_t i) { return static_cast<double>(i * 31 + v * 1000); }
     void *at(size_t v) const { return all_[v].at() + skipped_ * sizeof(double); }

@@ -120,8 +120,6 @@ private:
     void read_all(Import &&from) override
     {
         if (!slot_)
-            find_slot();
-        if (!slot_)
             return ask_for_copy("its slot cannot be seen");
         if (!slot_.change(SlotState::open, SlotState::busy)) {
             state_ = State::waiting;

@@ -224,12 +224,17 @@ static void combine_slices(struct reduction *r)
     MPIDI_UCX_coll_agree(&r->call, slices_opened);
 }
 
+static bool is_beyond_scratch(const struct reduction *r, bool is_in_place)
+{
+    return r->to_all && is_in_place && r->bytes > MOST_SCRATCH;
+}
+
 static bool is_in_slices(const struct reduction *r, bool is_in_place)
 {
     const int64_t size = r->call.comm->local_size;
     const int64_t twice_over_links = r->bytes / size * (size - 1) * (size - 2);
-    return !r->is_scattered && (twice_over_links > BYTES_OF_A_MEETING ||
-                                (r->to_all && is_in_place && r->bytes > MOST_SCRATCH));
+    return !r->is_scattered &&
+           (twice_over_links > BYTES_OF_A_MEETING || is_beyond_scratch(r, is_in_place));
 }
 
 /* ---- a call ---------------------------------------------------------------------------------- */
@@ -276,7 +281,7 @@ static void decided(struct MPIDI_UCX_coll_call *call)
         }
     if (is_in_slices(r, call->is_in_place) && are_results_open(r))
         combine_slices(r);
-    else if (r->to_all && call->is_in_place && r->bytes > MOST_SCRATCH)
+    else if (is_beyond_scratch(r, call->is_in_place))
         MPIDI_UCX_coll_decline(call);
     else
         combine_whole(r);
