@@ -11,8 +11,8 @@
 #include <chrono>
 #include <cmath>
 #include <ctime>
+#include <map>
 #include <ostream>
-#include <set>
 #include <stdexcept>
 
 namespace heddle::tools {
@@ -25,30 +25,24 @@ using gpu::model::where_names;
 
 constexpr int64_t most_runs = 1 << 20; // irregular types of more take too long to make
 
+// An entry may be measured several times.
 struct Counts {
-    int64_t entries = 0, trials = 0;
-    std::set<std::string> iid, not_iid; // of a pass
+    std::map<std::string, bool> entries; // where; whether one of its trials looked i.i.d.
+    int64_t trials = 0;
 
     void add(const Measurement &measured, const std::string &where)
     {
-        ++entries;
+        bool &is_good = entries[where];
+        is_good = is_good || measured.iid;
         trials += measured.trials;
-        (measured.iid ? iid : not_iid).insert(where);
     }
-    // What was measured again.
-    void add_pass(const Counts &pass)
+    std::vector<std::string> not_iid() const
     {
-        entries = std::max(entries, pass.entries);
-        trials += pass.trials;
-        iid.insert(pass.iid.begin(), pass.iid.end());
-        not_iid.insert(pass.not_iid.begin(), pass.not_iid.end());
-        std::erase_if(not_iid, [&](const std::string &each) { return iid.contains(each); });
-    }
-    void add(const Counts &more)
-    {
-        entries += more.entries;
-        trials += more.trials;
-        not_iid.insert(more.not_iid.begin(), more.not_iid.end());
+        std::vector<std::string> all;
+        for (const auto &[where, is_good] : entries)
+            if (!is_good)
+                all.push_back(where);
+        return all;
     }
 };
 
@@ -167,7 +161,6 @@ Json grids_of(Bench &bench, const TuneOptions &options, const Progress &progress
     std::erase_if(plans,
                   [&](const GridPlan &plan) { return !is_wanted(options, name(plan.pattern)); });
     std::vector<std::vector<Times>> passes(plans.size());
-    Counts all;
     const auto begin = std::chrono::steady_clock::now();
     for (int pass = 1; pass <= options.passes; ++pass) {
         const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
@@ -177,16 +170,13 @@ Json grids_of(Bench &bench, const TuneOptions &options, const Progress &progress
                      " is left out: this machine is slow (--passes has all measured)");
             break;
         }
-        Counts of_pass;
         for (size_t i = 0; i < plans.size(); ++i) {
             progress("pass " + std::to_string(pass) + " of " + std::to_string(options.passes) +
                      ", grid " + std::to_string(i + 1) + " of " + std::to_string(plans.size()) +
                      ": " + name(plans[i].pattern) + " " + name(plans[i].path));
-            passes[i].push_back(measure(bench, plans[i], options, of_pass));
+            passes[i].push_back(measure(bench, plans[i], options, counts));
         }
-        all.add_pass(of_pass);
     }
-    counts.add(all);
     Json grids = Json::array();
     for (size_t i = 0; i < plans.size(); ++i) {
         Times times = middle_of(plans[i], passes[i]);
@@ -320,9 +310,9 @@ Json tune(Bench &bench, Job *job, const TuneOptions &options, const Progress &pr
                {"made", today()},
                {"heddle", heddle_version()},
                {"quick", options.quick},
-               {"entries", counts.entries},
+               {"entries", counts.entries.size()},
                {"trials", counts.trials},
-               {"not_iid", counts.not_iid},
+               {"not_iid", counts.not_iid()},
                {"together_most_bytes", together},
                {"together_link_most_bytes", over_link},
                {"grids", grids}};
