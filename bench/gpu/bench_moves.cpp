@@ -71,9 +71,10 @@ void measure_heddle(benchmark::State &state, const Task &task)
     report_gpu(state, {[&](int i, cudaStream_t stream) { heddle.queue(i, stream); }});
 }
 
-// Someone who puts the work on a stream, and Heddle beside it.
+// Someone who puts the work on a stream, and Heddle beside it. The stream is waited for, if nothing
+// is told that waits.
 void measure_rival(benchmark::State &state, const Task &task, const Mover &mover,
-                   bool one_pair = false)
+                   bool one_pair = false, const std::function<void(const Ends &)> &waits = nullptr)
 {
     Workspace &space = workspace(*task.layout, task.size);
     describe(state, task, space.made());
@@ -88,6 +89,8 @@ void measure_rival(benchmark::State &state, const Task &task, const Mover &mover
     const auto ends = [&](int i) { return space.ends(one_pair ? 0 : i, task.pack, task.pinned); };
     const Stream stream;
     std::vector<Call> calls{[&](int i) {
+        if (waits)
+            return waits(ends(i));
         mover(ends(i), stream);
         stream.wait();
     }};
@@ -148,19 +151,20 @@ void measure_memcpy(benchmark::State &state, const Task &task)
 }
 
 // Another engine. Where a size took too long, larger ones are left out. Host memory is measured up
-// to 1 MiB only: yaksa takes 13 seconds for 16 MiB of 8-byte blocks.
+// to 1 MiB only, if the engine has no call that waits: yaksa takes 13 seconds for 16 MiB of 8-byte
+// blocks.
 void measure_engine(benchmark::State &state, const Task &task, Rival &rival)
 {
     const std::string kind =
         task.layout->name + (task.pack ? "/pack" : "/unpack") + (task.pinned ? "/pinned" : "");
     const Case &made = workspace(*task.layout, task.size).made();
-    const Mover mover =
-        rival.gave_up(kind) || (task.pinned && made.bytes > 1 << 20) ? Mover() : rival.mover(made);
-    if (!mover) {
+    const bool too_long = task.pinned && made.bytes > 1 << 20 && !rival.can_wait();
+    const Rival::Moves moves = rival.gave_up(kind) || too_long ? Rival::Moves() : rival.moves(made);
+    if (!moves.on_stream) {
         state.counters["cannot"] = 1;
         return;
     }
-    measure_rival(state, task, mover);
+    measure_rival(state, task, moves.on_stream, false, moves.waits);
     if (state.counters.count("wall") && state.counters["wall"] > too_slow)
         rival.give_up(kind);
 }

@@ -96,6 +96,15 @@ def rival(arguments, name, prefix):
         command([nvcc_of(arguments.cuda), "-std=c++17", "-O3", f"-arch={arguments.arch}", "-shared", "-Xcompiler",
                  "-fPIC",
                  *includes, HERE / "rivals" / "tempi.cu", "-o", made])
+    elif name == "before":
+        library = library_of(prefix)
+        archive = library / "libheddle.a"
+        if not archive.exists():
+            raise Failure(f"no libheddle.a in {library}: configure that Heddle with --enable-static --with-pic")
+        command(["c++", "-std=c++20", "-O2", "-Wall", "-Wextra", "-fvisibility=hidden", "-shared", "-fPIC", f"-I{HERE}",
+                 f"-I{prefix / 'include'}", HERE / "rivals" / "heddle.cpp", "-o", made, archive,
+                 "-Wl,--exclude-libs,ALL,-Bsymbolic,--no-undefined", "-ldl", "-lpthread"])
+        shutil.copy2(library / "libheddle-cuda.so", folder)
     else:
         library = prefix / "lib"
         command(["cc", "-O2", "-Wall", "-Wextra", "-shared", "-fPIC", *includes, HERE / "rivals" / "yaksa.c", "-o",

@@ -45,10 +45,11 @@ Rival::Rival(const std::string &argument)
     }
     make_ = symbol<decltype(rival_make)>(library, "rival_make", file);
     move_ = symbol<decltype(rival_move)>(library, "rival_move", file);
+    wait_ = reinterpret_cast<decltype(&rival_wait)>(dlsym(library, "rival_wait"));
     free_ = symbol<decltype(rival_free)>(library, "rival_free", file);
 }
 
-Mover Rival::mover(const Case &made) const
+Rival::Moves Rival::moves(const Case &made) const
 {
     heddle_type_info info{};
     BENCH_HEDDLE(heddle_type_get_info(made.type.get(), &info));
@@ -56,11 +57,20 @@ Mover Rival::mover(const Case &made) const
         make_(&made.type.recipe(), made.count, described(made.type.get()).c_str(), info.extent);
     if (!handle)
         return {};
-    return [move = move_, owned = std::shared_ptr<void>(handle, free_), bytes = made.bytes,
-            name = name_](const Ends &ends, cudaStream_t stream) {
-        if (const int error = move(owned.get(), ends.user, ends.packed, bytes, ends.pack, stream))
+    const std::shared_ptr<void> owned(handle, free_);
+    const auto check = [name = name_](int error) {
+        if (error)
             throw std::runtime_error(name + ": error " + std::to_string(error));
     };
+    Moves moves;
+    moves.on_stream = [=, move = move_, bytes = made.bytes](const Ends &ends, cudaStream_t stream) {
+        check(move(owned.get(), ends.user, ends.packed, bytes, ends.pack, stream));
+    };
+    if (wait_)
+        moves.waits = [=, wait = wait_, bytes = made.bytes](const Ends &ends) {
+            check(wait(owned.get(), ends.user, ends.packed, bytes, ends.pack));
+        };
+    return moves;
 }
 
 bool Rival::gave_up(const std::string &kind) const

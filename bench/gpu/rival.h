@@ -44,6 +44,9 @@ void *rival_make(const struct rival_type *type, int64_t count, const char *layou
 /* Puts the move on a stream (a cudaStream_t), or has done it when it returns.
  * 0, or what went wrong. */
 int rival_move(void *made, void *user, void *packed, int64_t bytes, int pack, void *stream);
+/* The same, by a call that returns when all is moved. An engine may lack it, and its stream is
+ * waited for then. One that has it is measured with the host's memory at every size. */
+int rival_wait(void *made, void *user, void *packed, int64_t bytes, int pack);
 void rival_free(void *made);
 
 #ifdef __cplusplus

@@ -255,11 +255,24 @@ def rivalries(cases):
             yield max(found)
 
 
+def before(cases):
+    """Heddle over an earlier one, in turn with it: GPU time on the device, wall time elsewhere."""
+    for case in cases:
+        clock = "gpu" if case["place"] == "device" else "wall"
+        now, then = beside(case, "before", clock), seconds(case, "before", clock)
+        if now and then:
+            yield Value(now / then, name(case), f"{us(now)}, before {us(then)} ({clock})")
+
+
 def judge(cases):
     found = Cases(cases)
     rows = [each for part in (judge_small, judge_rates, judge_shapes, judge_host, judge_batch, judge_reductions)
             for each in part(found)]
     rows.append(row("every case, over the fastest rival", "times its time", 1.05, True, rivalries(found.all)))
+    if earlier := list(before(found.all)):
+        mean = statistics.geometric_mean(each.value for each in earlier)
+        rows.append(row(f"every case, over Heddle before (geometric mean {mean:.3f})", "times its time", 1.02, True,
+                        earlier))
     limits = {"copy_bytes_per_second": found.copy_rate, "launch_seconds": found.launch,
               "launch_gpu_seconds": found.time("limit", 0, "launch", "device", "limit", "gpu"),
               "contiguous": [{"bytes": case["bytes"], "of_copy": read_and_written(case) / time / found.copy_rate}
