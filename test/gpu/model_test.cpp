@@ -432,7 +432,7 @@ struct Transfer {
             {back ? device : pinned, blocks * block, heddle_type_predefined(HEDDLE_BYTE), 0},
             blocks * block,
             HEDDLE_OP_REPLACE};
-        MemoryMap map(&backend, false);
+        MemoryMap map(&backend);
         if (check_move(asked, move))
             fail("the move is refused");
         place_move(move, devices, map);

@@ -117,7 +117,7 @@ Walked walk(const End &end, int64_t bytes)
 {
     Walked walked;
     const int64_t before = gpu::Machine::get().count("query");
-    MemoryMap map(&Devices::open()->backend(), true);
+    MemoryMap map(&Devices::open()->backend());
     heddle::gpu::visit_memory(end, bytes, map, [&](int64_t n, const heddle::gpu::Memory &m) {
         join(walked.stretches, m, n);
         ++walked.calls;

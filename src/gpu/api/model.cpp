@@ -24,7 +24,7 @@ Error expect(const heddle_move &asked, Method method, double &seconds)
         return e;
     if (move.bytes == 0 || !asked.from.buf || !asked.to.buf)
         return HEDDLE_ERR_RANGE;
-    MemoryMap map(&devices->backend(), false);
+    MemoryMap map(&devices->backend());
     place_move(move, devices, map);
     if (!move.device)
         return HEDDLE_ERR_RANGE;

@@ -49,8 +49,7 @@ Error resolve(const heddle_move *asked, int64_t n, std::span<const Known> known,
     if (n < 0 || (n > 0 && !asked))
         return HEDDLE_ERR_ARG;
     Devices *const devices = Devices::open();
-    const bool several = n > 1 || (n == 1 && !is_simple(*asked));
-    MemoryMap map(devices ? &devices->backend() : nullptr, several);
+    MemoryMap map(devices ? &devices->backend() : nullptr);
     moves.reserve(static_cast<size_t>(n));
     for (int64_t i = 0; i < n; ++i) {
         Move &move = moves.emplace_back();
@@ -173,7 +172,7 @@ Error prepare_one(const heddle_move &asked, std::span<const Known> known, One &o
     if (const Error e = check_move(asked, one.move); e || is_nothing(one.move))
         return e;
     Devices *const devices = Devices::open();
-    MemoryMap map(devices ? &devices->backend() : nullptr, false);
+    MemoryMap map(devices ? &devices->backend() : nullptr);
     if (!known.empty())
         map.expect(known[0]);
     place_move(one.move, devices, map);

@@ -131,23 +131,21 @@ void MemoryMap::ask(const char *address)
 {
     latest_ ^= 1;
     Memory &m = last_[latest_];
-    m = backend_ ? backend_->query(address, several_) : Memory();
+    m = backend_ ? backend_->query(address, true) : Memory();
     if (m.kind == MemoryKind::host && !m.base) {
         m.base = reinterpret_cast<char *>(reinterpret_cast<uintptr_t>(address) / page * page);
         m.size = page;
     }
 }
 
-// The driver is asked for the range only where it may end within: pages are pinned as a whole.
+// Pages are pinned as a whole, so the range may end within one.
 const Memory &MemoryMap::all(const char *address, const char *low, uint64_t bytes)
 {
     static constexpr Memory pageable{};
-    Memory &m = last_[latest_];
+    const Memory &m = last_[latest_];
     const uintptr_t first = page_of(address);
     if (m.kind != MemoryKind::pinned || (page_of(low) == first && page_of(low, bytes - 1) == first))
         return m;
-    if (!m.base)
-        m = backend_->query(address, true);
     return !m.base || holds(m, low, bytes) ? m : pageable;
 }
 

@@ -12,9 +12,8 @@ namespace heddle::gpu {
 // an allocation's answer serves for its other addresses, too.
 class MemoryMap {
 public:
-    // A null backend: all memory is the host's. `several` addresses are to come, so that ranges
-    // pay.
-    MemoryMap(const Backend *backend, bool several) : backend_(backend), several_(several) {}
+    // A null backend: all memory is the host's.
+    explicit MemoryMap(const Backend *backend) : backend_(backend) {}
 
     // Valid until the next call. By reference: what was just written in pieces is slow to copy as a
     // whole.
@@ -52,7 +51,6 @@ private:
     void ask(const char *address);
 
     const Backend *backend_;
-    bool several_;
     Memory last_[2]; // what was asked for last, and before that; or is expected
     int latest_ = 0;
 };

@@ -77,7 +77,7 @@ private:
             moves[0].from = from;
             moves[0].to = to;
             moves[0].bytes = bytes;
-            MemoryMap map(&devices_.backend(), true);
+            MemoryMap map(&devices_.backend());
             resolve_last(&devices_, map, moves);
             for (const Move &m : moves)
                 if (m.on_device)

@@ -53,7 +53,7 @@ Buffer Buffer::first(int64_t bytes) const
 
 void Buffer::find_memory(const gpu::End &end, int64_t bytes, gpu::Devices &devices)
 {
-    gpu::MemoryMap map(&devices.backend(), true);
+    gpu::MemoryMap map(&devices.backend());
     memory_ = map.at(end.base());
     const auto is_host = [](const gpu::Memory &m) {
         return m.kind == MemoryKind::host || m.kind == MemoryKind::pinned;
