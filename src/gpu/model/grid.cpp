@@ -33,8 +33,7 @@ double log_touched(int64_t block)
                      static_cast<double>(block));
 }
 
-// Where a value lies on an axis: behind which entry, and how far on to the next one. Below the
-// first entry that is less than nothing.
+// Where a value lies on an axis: behind which entry, and how far on to the next one.
 struct Position {
     size_t low, high;
     double part;
@@ -45,8 +44,10 @@ Position position(const std::vector<double> &axis, double value)
     const size_t last = axis.size() - 1;
     if (last == 0 || value >= axis.back())
         return {last, last, 0};
-    const auto above = std::max<size_t>(
-        static_cast<size_t>(std::upper_bound(axis.begin(), axis.end(), value) - axis.begin()), 1);
+    if (value <= axis.front())
+        return {0, 1, 0};
+    const auto above =
+        static_cast<size_t>(std::upper_bound(axis.begin(), axis.end(), value) - axis.begin());
     return {above - 1, above, (value - axis[above - 1]) / (axis[above] - axis[above - 1])};
 }
 
@@ -80,18 +81,30 @@ double Grid::at(int64_t bytes, int64_t block, Rows rows) const
 {
     if (empty())
         return std::numeric_limits<double>::infinity();
-    const double log_bytes = std::max(log_of(bytes), log_bytes_.front()),
-                 log_block = std::max(log_of(block), log_blocks_.front());
+    const double log_bytes = log_of(bytes);
     const bool in_lines = rows == Rows::in_lines;
     const double touched = in_lines ? log_touched(std::max<int64_t>(block, 1)) : 0;
     const auto of_column = [&](size_t c) {
         const double as_much = log_bytes + (in_lines ? touched - log_touched_[c] : 0);
+        if (as_much < log_bytes_.front())
+            return log_below(as_much, c);
         const Position row = position(log_bytes_, as_much);
         const double beyond = std::max(0.0, as_much - log_bytes_.back());
         return std::lerp(log_at(row.low, c), log_at(row.high, c), row.part) + beyond;
     };
-    const Position column = position(log_blocks_, log_block);
+    const Position column = position(log_blocks_, log_of(block));
     return std::exp2(std::lerp(of_column(column.low), of_column(column.high), column.part));
+}
+
+double Grid::log_below(double log_bytes, size_t column) const
+{
+    const double least = log_at(0, column);
+    if (log_bytes_.size() == 1)
+        return least;
+    const double from = std::exp2(log_bytes_[0]), to = std::exp2(log_bytes_[1]);
+    const double rate = (std::exp2(log_at(1, column)) - std::exp2(least)) / (to - from);
+    const double seconds = std::exp2(least) - std::max(rate, 0.0) * (from - std::exp2(log_bytes));
+    return std::max(std::log2(std::max(seconds, 0.0)), least - 1); // half of it, at least
 }
 
 void Grid::scale(double factor)

@@ -26,10 +26,10 @@ public:
 
     bool empty() const { return log_seconds_.empty(); }
     // Seconds for so much in such blocks. Between entries it is bilinear in the logarithms (papers
-    // 002 and 004 interpolate linearly; times span four decades). Above the largest amount time
-    // grows as the amount does; beyond the table's other edges it is the edge's. Two lengths of
-    // blocks are compared where `rows` of them are as much; a column goes on below its least amount
-    // for that, as between its first two.
+    // 002 and 004 interpolate linearly; times span four decades). Below the least amount it is a
+    // start and so much a byte, as between the first two. Above the largest amount time grows as
+    // the amount does. Beyond the edges of blocks it is the edge's. Two lengths of blocks are
+    // compared where `rows` of them are as much.
     double at(int64_t bytes, int64_t block, Rows rows = Rows::in_bytes) const;
 
     // Each time divided into a constant part, that of the least amount, and the rest. Multiplies
@@ -41,6 +41,8 @@ private:
     {
         return log_seconds_[row * log_blocks_.size() + column];
     }
+
+    double log_below(double log_bytes, size_t column) const; // below the least amount
 
     // All to the base of 2. log_touched_: what a block touches, in units of its own length.
     std::vector<double> log_bytes_, log_blocks_, log_touched_, log_seconds_;
