@@ -193,19 +193,20 @@ static void is_counted()
     for (const auto &[window_kind, origin_kind] : all) {
         Buffer window(window_kind, layout), origin(origin_kind, layout);
         Window w(window, layout);
-        const int64_t before = chunked(), bytes = counted("windows_bytes_in_chunks");
+        const int64_t before = chunked(), bytes = counted("windows_bytes_in_chunks"),
+                      whole = counted("messages_received_whole");
         epoch(Sync::fence, w.win, [&] {
             MPI_Put(origin.at(), n, MPI_DOUBLE, next(), 0, n, MPI_DOUBLE, w.win);
             MPI_Get(origin.at(), 1, MPI_DOUBLE, next(), 0, 1, MPI_DOUBLE, w.win);
         });
         const bool has_device = window_kind == device || origin_kind == device;
         const int expected = has_device && !(window_kind == device && opens_next());
-        // A short one goes as the one before it that is under way.
+        check(chunked() == before + expected, "an operation did not go in chunks, or one too many");
+        check(counted("windows_bytes_in_chunks") == bytes + 8 * expected * n, "bytes in chunks");
+        // A short one goes as the one before it that is under way, but whole.
         const int after_it = expected && window_kind == device;
-        check(chunked() == before + expected + after_it,
-              "an operation did not go in chunks, or one too many");
-        check(counted("windows_bytes_in_chunks") == bytes + 8 * (expected * n + after_it),
-              "bytes in chunks");
+        check(counted("messages_received_whole") == whole + after_it,
+              "the short one did not come whole, or another one did");
     }
 }
 

@@ -7,6 +7,7 @@ mpi_core_sources += src/mpid/ch4/netmod/ucx/heddle_progress.c
 if BUILD_HEDDLE_ENGINE
 mpi_core_sources += \
     src/mpid/ch4/netmod/ucx/heddle_announce.c \
+    src/mpid/ch4/netmod/ucx/heddle_announce_in.c \
     src/mpid/ch4/netmod/ucx/heddle_buffer.c \
     src/mpid/ch4/netmod/ucx/heddle_coll_channels.c \
     src/mpid/ch4/netmod/ucx/heddle_coll_make.c \

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Long one-sided operations whose target takes part: on other nodes, and on memory that does not
- * export; and short puts and gets amid others. An active message announces one. Its data go between
- * the ports as a long message's do: in chunks through pinned memory, or as else the two ends can.
- * The announcement has the envelope with it, so nothing is matched. A window counts them as MPICH
- * counts its own operations, and so every synchronization waits for them.
+ * One-sided operations whose target takes part: on other nodes, and on memory that does not export.
+ * An active message announces one. Short data come with it, packed into staging memory, where they
+ * are unpacked from; as MPI's messages do. Long ones go between the ports as a long message's do:
+ * in chunks through pinned memory, or as else the two ends can. The announcement has the envelope
+ * with it, so nothing is matched. A window counts them as MPICH counts its own operations, and so
+ * every synchronization waits for them.
  *
  *    origin                                    target
  *      == put, its envelope ==============>      receive into the window
@@ -54,6 +55,7 @@ struct MPIDI_UCX_announcement {
     MPI_Datatype element;
     int64_t elements;
     int32_t failed; /* of DONE */
+    int32_t whole; /* so many packed bytes come with it, before the type; 0: an envelope, or none */
     unsigned char envelope[HEDDLE_ENVELOPE_BYTES];
 };
 
@@ -66,21 +68,37 @@ struct MPIDI_UCX_telling {
     const void *flattened; /* null: none */
     size_t flattened_bytes;
     uint64_t message; /* at this port, that its envelope is of; 0: of none */
+    /* What goes with it whole, and who is told that it was packed; it.whole bytes. */
+    const struct MPIDI_UCX_buffer *whole;
+    heddle_message_ended ended;
+    void *argument;
     /* If UCX does not send it; may be null. The message is abandoned then. */
     void (*lost)(int vni, uint64_t operation);
 };
+/* The buffer of what goes whole, and its type, stay until `ended` was called. */
 void MPIDI_UCX_announce(struct MPIDI_UCX_telling *t);
 
-/* Begins to send the buffer to a rank of the window: the envelope is in the result. HEDDLE_*: with
- * an error nothing has begun. */
-int MPIDI_UCX_announced_send(const struct MPIDI_UCX_telling *t,
-                             const struct MPIDI_UCX_buffer *buffer, heddle_message_ended ended,
-                             void *argument, heddle_message_result *result);
-/* Begins to receive what an announcement has the envelope of. HEDDLE_*: with an error nothing has
- * begun, and the message's sender was told. */
-int MPIDI_UCX_announced_receive(MPIR_Win *win, int vni, const struct MPIDI_UCX_announcement *a,
-                                const struct MPIDI_UCX_buffer *buffer, heddle_message_ended ended,
-                                void *argument);
+/* Whether so many bytes go with the announcement, as MPI's messages of that length do. */
+bool MPIDI_UCX_goes_whole(MPIR_Win *win, int rank, MPI_Aint bytes);
+/* Has the buffer sent to a rank of the window: the announcement, which follows, has its data or its
+ * envelope with it. HEDDLE_*: with an error nothing has begun. */
+int MPIDI_UCX_announced_send(struct MPIDI_UCX_telling *t, const struct MPIDI_UCX_buffer *buffer,
+                             heddle_message_ended ended, void *argument);
+
+/* An announcement that is here. */
+struct MPIDI_UCX_arrived {
+    struct MPIDI_UCX_announcement it;
+    MPIR_Win *win;
+    int vni;
+    const void *flattened; /* the type */
+    size_t flattened_bytes;
+    const void *whole; /* what came with it; null: nothing */
+    void *staging;     /* where that is, if that is staging memory; who unpacks it takes it over */
+};
+/* Begins to receive its data. HEDDLE_*: with an error nothing has begun, and the message's sender
+ * was told. */
+int MPIDI_UCX_announced_receive(struct MPIDI_UCX_arrived *a, const struct MPIDI_UCX_buffer *buffer,
+                                heddle_message_ended ended, void *argument);
 
 /* ---- heddle_win_combine.c: updates at their target ------------------------------------------- */
 
@@ -105,13 +123,12 @@ struct MPIDI_UCX_data {
 /* Begins an update, which may hold a reference to the type. HEDDLE_*: with an error nothing has
  * begun. */
 int MPIDI_UCX_serve_update(const struct MPIDI_UCX_served *s, const struct MPIDI_UCX_data *data,
-                           const struct MPIDI_UCX_announcement *a);
+                           struct MPIDI_UCX_arrived *a);
 
 /* ---- heddle_win_target.c --------------------------------------------------------------------- */
 
 /* Does what was announced to this process. */
-void MPIDI_UCX_serve(MPIR_Win *win, int vni, const struct MPIDI_UCX_announcement *a,
-                     const void *flattened, size_t bytes);
+void MPIDI_UCX_serve(struct MPIDI_UCX_arrived *a);
 
 /* ---- heddle_win_origin.c --------------------------------------------------------------------- */
 
@@ -123,8 +140,12 @@ struct MPIDI_UCX_candidate {
     struct MPIDI_UCX_buffer out, in; /* no bytes: nothing */
     MPI_Op op;
 };
-/* Whether one of so many bytes may be, by itself or as one of many. */
-bool MPIDI_UCX_may_announce(const MPIR_Win *win, int rank, MPI_Aint bytes, bool is_many);
+/* Whether one of more than `least` bytes may be. */
+bool MPIDI_UCX_may_announce(const MPIR_Win *win, int rank, MPI_Aint bytes, MPI_Aint least);
+/* Where the data of an operation of this process go that is not over. Null: nobody wants them. */
+const struct MPIDI_UCX_buffer *MPIDI_UCX_awaited(int vni, uint64_t operation);
+/* Takes an answer, with the data of a get or a fetch. */
+void MPIDI_UCX_answered(struct MPIDI_UCX_arrived *a);
 /* Announces it, if a device has part in it. False where it has not, and nothing was done. */
 bool MPIDI_UCX_announce_candidate(const struct MPIDI_UCX_candidate *c, int *mpi_errno);
 /* Waits for the updates at a target that were announced. MPI's error. */

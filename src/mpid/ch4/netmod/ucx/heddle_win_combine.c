@@ -39,6 +39,7 @@ struct update {
     bool fetches;
     void *came; /* null: nothing is to come */
     void *old;  /* null: nothing is fetched */
+    struct MPIDI_UCX_buffer old_buffer;
 };
 
 static void end(struct update *u)
@@ -84,16 +85,11 @@ static void fetched_is_over(void *argument, int error, int64_t bytes)
 static int send_fetched(struct update *u)
 {
     struct MPIDI_UCX_telling t = MPIDI_UCX_telling_of(&u->about, MPIDI_UCX_WORD_DATA);
-    struct MPIDI_UCX_buffer old;
-    heddle_message_result result;
-    MPIDI_UCX_describe_any(u->old, u->bytes, MPI_BYTE, &old);
-    const int error = MPIDI_UCX_announced_send(&t, &old, fetched_is_over, u, &result);
-    if (error != HEDDLE_SUCCESS)
-        return error;
-    t.message = result.message;
-    memcpy(t.it.envelope, result.envelope, sizeof(t.it.envelope));
-    MPIDI_UCX_announce(&t);
-    return HEDDLE_SUCCESS;
+    MPIDI_UCX_describe_any(u->old, u->bytes, MPI_BYTE, &u->old_buffer);
+    const int error = MPIDI_UCX_announced_send(&t, &u->old_buffer, fetched_is_over, u);
+    if (error == HEDDLE_SUCCESS)
+        MPIDI_UCX_announce(&t);
+    return error;
 }
 
 /* What was to come is here, or will not come. */
@@ -113,7 +109,7 @@ static void has_come(void *argument, int error, int64_t bytes)
     end(u);
 }
 
-static int receive(struct update *u, const struct MPIDI_UCX_announcement *a)
+static int receive(struct update *u, struct MPIDI_UCX_arrived *a)
 {
     struct MPIDI_UCX_buffer buffer = {.error = HEDDLE_ERR_NO_MEMORY};
     MPI_Aint size;
@@ -121,13 +117,13 @@ static int receive(struct update *u, const struct MPIDI_UCX_announcement *a)
     u->came = scratch(u, u->elements * size);
     if (u->came != NULL)
         MPIDI_UCX_describe_any(u->came, u->elements * size, MPI_BYTE, &buffer);
-    return MPIDI_UCX_announced_receive(u->about.win, u->about.vni, a, &buffer, has_come, u);
+    return MPIDI_UCX_announced_receive(a, &buffer, has_come, u);
 }
 
 int MPIDI_UCX_serve_update(const struct MPIDI_UCX_served *s, const struct MPIDI_UCX_data *data,
-                           const struct MPIDI_UCX_announcement *a)
+                           struct MPIDI_UCX_arrived *a)
 {
-    const bool fetches = a->word == MPIDI_UCX_WORD_FETCH;
+    const bool fetches = a->it.word == MPIDI_UCX_WORD_FETCH;
     MPI_Aint size;
     struct update *u = MPL_malloc(sizeof(*u), MPL_MEM_RMA);
     if (u == NULL)
@@ -135,13 +131,13 @@ int MPIDI_UCX_serve_update(const struct MPIDI_UCX_served *s, const struct MPIDI_
     MPIR_Datatype_get_size_macro(data->type, size);
     *u = (struct update){.about = *s,
                          .data = *data,
-                         .op = a->op,
-                         .element = a->element,
-                         .elements = a->elements,
+                         .op = a->it.op,
+                         .element = a->it.element,
+                         .elements = a->it.elements,
                          .bytes = data->count * size,
                          .fetches = fetches};
     MPIR_Datatype_add_ref_if_not_builtin(data->type);
-    if (a->elements == 0) {
+    if (a->it.elements == 0) {
         has_come(u, HEDDLE_SUCCESS, 0);
         return HEDDLE_SUCCESS;
     }

@@ -32,14 +32,23 @@ static bool is_one_of_many(const struct MPIDI_UCX_access *a)
     return is_under_way;
 }
 
+/* By itself a short one is sooner by MPICH's own active messages, whose packs and unpacks are
+ * waited for. (Two ranks on one H100, by value: a put of 1 KiB 18.7 us so and 20.3 if it is
+ * announced. A get of 8 bytes 18.6 and 19.7, of 1 KiB 21.7 and 20.3.) */
+static MPI_Aint least_announced(const struct MPIDI_UCX_access *a, bool is_get)
+{
+    if (is_one_of_many(a))
+        return 0;
+    return is_get ? 64 : MPIDI_UCX_short_limit();
+}
+
 bool MPIDI_UCX_announce_access(const struct MPIDI_UCX_access *a, bool is_get, int *mpi_errno)
 {
     struct MPIDI_UCX_candidate c = {.word = is_get ? MPIDI_UCX_WORD_GET : MPIDI_UCX_WORD_PUT,
                                     .at = a};
     const MPI_Aint near = bytes_of(a->origin_count, a->origin_type);
     const MPI_Aint far = bytes_of(a->count, a->type);
-    const bool is_many = is_one_of_many(a);
-    if (!MPIDI_UCX_may_announce(a->win, a->rank, MPL_MIN(near, far), is_many))
+    if (!MPIDI_UCX_may_announce(a->win, a->rank, MPL_MIN(near, far), least_announced(a, is_get)))
         return false;
     MPIDI_UCX_describe_any(a->origin, a->origin_count, a->origin_type, is_get ? &c.in : &c.out);
     return MPIDI_UCX_announce_candidate(&c, mpi_errno);
@@ -62,7 +71,7 @@ bool MPIDI_UCX_announce_update(const struct MPIDI_UCX_access *a, MPI_Op op, int 
         return false;
     const MPI_Aint near = bytes_of(a->origin_count, a->origin_type);
     const MPI_Aint far = bytes_of(a->count, a->type);
-    if (!MPIDI_UCX_may_announce(a->win, a->rank, MPL_MIN(near, far), false) ||
+    if (!MPIDI_UCX_may_announce(a->win, a->rank, MPL_MIN(near, far), MPIDI_UCX_short_limit()) ||
         !has_one_element(a->origin_type))
         return false;
     MPIDI_UCX_describe_any(a->origin, a->origin_count, a->origin_type, &c.out);
@@ -83,7 +92,7 @@ bool MPIDI_UCX_announce_fetch(const struct MPIDI_UCX_get_accumulate *a, int *mpi
     MPI_Aint least = MPL_MIN(result, bytes_of(a->count, a->type));
     if (sends)
         least = MPL_MIN(least, bytes_of(a->origin_count, a->origin_type));
-    if (!MPIDI_UCX_may_announce(a->win, a->rank, least, false) ||
+    if (!MPIDI_UCX_may_announce(a->win, a->rank, least, MPIDI_UCX_short_limit()) ||
         (sends && !has_one_element(a->origin_type)))
         return false;
     MPIDI_UCX_describe_any(a->result, a->result_count, a->result_type, &c.in);

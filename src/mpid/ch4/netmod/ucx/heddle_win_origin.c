@@ -142,56 +142,40 @@ static void is_done(struct MPIDI_UCX_announced *o, bool failed)
 }
 
 /* An operation that was given up wants no data. */
-static void receive(struct MPIDI_UCX_announced *o, MPIR_Win *win, int vni,
-                    const struct MPIDI_UCX_announcement *a)
+static void receive(struct MPIDI_UCX_announced *o, struct MPIDI_UCX_arrived *a)
 {
     const struct MPIDI_UCX_buffer none = {.error = HEDDLE_ERR_PEER};
     const bool is_wanted = o != NULL && o->in.bytes > 0;
     if (is_wanted)
         o->is_answered = true;
     const int error =
-        MPIDI_UCX_announced_receive(win, vni, a, is_wanted ? &o->in : &none, message_is_over, o);
+        MPIDI_UCX_announced_receive(a, is_wanted ? &o->in : &none, message_is_over, o);
     if (is_wanted && error != HEDDLE_SUCCESS)
         note(o, error);
 }
 
-static ucs_status_t arrived(void *arg, const void *header, size_t header_bytes, void *data,
-                            size_t bytes, const ucp_am_recv_param_t *param)
+const struct MPIDI_UCX_buffer *MPIDI_UCX_awaited(int vni, uint64_t operation)
 {
-    const int vni = (int)(intptr_t)arg;
-    struct MPIDI_UCX_announcement a;
-    (void)param;
-    if (header_bytes != sizeof(a))
-        return UCS_OK;
-    memcpy(&a, header, sizeof(a));
-    MPIR_Win *win = MPIDIU_map_lookup(MPIDI_global.win_map, a.win_id);
-    if (win == MPIDIU_MAP_NOT_FOUND || a.rank < 0 || a.rank >= win->comm_ptr->local_size)
-        return UCS_OK;
-    MPIDIG_rma_set_am_flag();
-    if (a.word == MPIDI_UCX_WORD_DATA)
-        receive(find(vni, a.operation), win, vni, &a);
-    else if (a.word == MPIDI_UCX_WORD_DONE)
-        is_done(find(vni, a.operation), a.failed);
-    else
-        MPIDI_UCX_serve(win, vni, &a, data, bytes);
-    return UCS_OK;
+    const struct MPIDI_UCX_announced *o = find(vni, operation);
+    return o != NULL && o->in.bytes > 0 ? &o->in : NULL;
 }
 
-int MPIDI_UCX_announced_init(int vni)
+void MPIDI_UCX_answered(struct MPIDI_UCX_arrived *a)
 {
-    return MPIDI_UCX_take_am(vni, MPIDI_UCX_AM_ACCESS, arrived);
+    struct MPIDI_UCX_announced *o = find(a->vni, a->it.operation);
+    if (a->it.word == MPIDI_UCX_WORD_DATA)
+        receive(o, a);
+    else
+        is_done(o, a->it.failed);
 }
 
 /* ---- which are announced --------------------------------------------------------------------- */
 
-/* A short one by itself is as good by MPICH's own active messages, and its own are moved at once.
- */
-bool MPIDI_UCX_may_announce(const MPIR_Win *win, int rank, MPI_Aint bytes, bool is_many)
+/* A process's own are moved at once. */
+bool MPIDI_UCX_may_announce(const MPIR_Win *win, int rank, MPI_Aint bytes, MPI_Aint least)
 {
-    if (!(MPIDI_UCX_watch & MPIDI_UCX_WATCH_GPU) || rank == win->comm_ptr->rank ||
-        rank == MPI_PROC_NULL)
-        return false;
-    return bytes > (is_many ? 0 : MPIDI_UCX_short_limit());
+    return MPIDI_UCX_watch & MPIDI_UCX_WATCH_GPU && rank != win->comm_ptr->rank &&
+           rank != MPI_PROC_NULL && bytes > least;
 }
 
 static bool is_update(const struct MPIDI_UCX_candidate *c)
@@ -308,20 +292,21 @@ static void add(struct MPIDI_UCX_announced *o)
     if (o->is_update)
         MPIDIG_win_remote_acc_cmpl_cnt_incr(o->win, o->rank);
     DL_APPEND(MPIDI_UCX_vnis[o->vni].announced, o);
-    heddle_access_count(HEDDLE_ACCESS_IN_CHUNKS, MPL_MAX(o->out.bytes, o->in.bytes));
+    const MPI_Aint bytes = MPL_MAX(o->out.bytes, o->in.bytes);
+    heddle_access_count(MPIDI_UCX_goes_whole(o->win, o->rank, bytes) ? HEDDLE_ACCESS_BY_MESSAGE
+                                                                     : HEDDLE_ACCESS_IN_CHUNKS,
+                        bytes);
 }
 
 /* HEDDLE_*: with an error nothing has begun. */
 static int begin(struct MPIDI_UCX_announced *o, struct MPIDI_UCX_telling *t)
 {
-    heddle_message_result result;
     t->it.operation = o->name = ++MPIDI_UCX_vnis[o->vni].last_announced;
     if (o->out.bytes > 0) {
-        const int error = MPIDI_UCX_announced_send(t, &o->out, message_is_over, o, &result);
+        const int error = MPIDI_UCX_announced_send(t, &o->out, message_is_over, o);
         if (error != HEDDLE_SUCCESS)
             return error;
-        t->message = o->message = result.message;
-        memcpy(t->it.envelope, result.envelope, sizeof(t->it.envelope));
+        o->message = t->message;
     }
     add(o);
     MPIDI_UCX_announce(t); /* if that fails it may be over */

@@ -44,16 +44,17 @@ static bool is_within(const MPIR_Win *win, const struct MPIDI_UCX_data *data)
 
 /* Where the data are, and what they are, for the port. A type that came is the caller's to release.
  * Whether that failed is in the buffer. */
-static void find_data(const MPIR_Win *win, const struct MPIDI_UCX_announcement *a,
-                      const void *flattened, size_t bytes, struct MPIDI_UCX_data *data,
+static void find_data(const struct MPIDI_UCX_arrived *arrived, struct MPIDI_UCX_data *data,
                       struct MPIDI_UCX_buffer *buffer)
 {
+    const struct MPIDI_UCX_announcement *a = &arrived->it;
+    const MPIR_Win *win = arrived->win;
     const MPI_Aint offset = win->disp_unit * a->disp + a->offset;
     int error = HEDDLE_SUCCESS;
     *data = (struct MPIDI_UCX_data){(void *)(MPIDIG_win_base_at_target(win) + (uintptr_t)offset),
                                     a->count, a->type};
     if (a->type == MPI_DATATYPE_NULL)
-        error = unflatten(flattened, bytes, &data->type);
+        error = unflatten(arrived->flattened, arrived->flattened_bytes, &data->type);
     if (error == HEDDLE_SUCCESS && !is_within(win, data))
         error = HEDDLE_ERR_RANGE;
     if (error == HEDDLE_SUCCESS)
@@ -64,66 +65,70 @@ static void find_data(const MPIR_Win *win, const struct MPIDI_UCX_announcement *
 
 /* ---- puts and gets --------------------------------------------------------------------------- */
 
+/* One that is under way. What a get sends holds a reference to its type. */
+struct access {
+    struct MPIDI_UCX_served about;
+    struct MPIDI_UCX_buffer out;
+};
+
 static void put_is_over(void *argument, int error, int64_t bytes)
 {
-    struct MPIDI_UCX_served *s = argument;
+    struct access *its = argument;
     (void)bytes;
-    MPIDI_UCX_tell_done(s, error);
-    MPL_free(s);
+    MPIDI_UCX_tell_done(&its->about, error);
+    MPL_free(its);
 }
 
 static void get_is_over(void *argument, int error, int64_t bytes)
 {
-    struct MPIDI_UCX_served *s = argument;
-    (void)error, (void)bytes; /* its origin's end of the message says so as well */
-    MPIDI_UCX_WIN(s->win).serving--;
-    MPL_free(s);
+    struct access *its = argument;
+    (void)error, (void)bytes; /* the origin hears of it with its data */
+    MPIDI_UCX_WIN(its->about.win).serving--;
+    MPIR_Datatype_release_if_not_builtin(its->out.datatype);
+    MPL_free(its);
 }
 
 /* The window's memory is read until the message has ended, so the window stays until then. */
-static int serve_get(struct MPIDI_UCX_served *s, const struct MPIDI_UCX_buffer *buffer)
+static int serve_get(struct access *its)
 {
-    struct MPIDI_UCX_telling t = MPIDI_UCX_telling_of(s, MPIDI_UCX_WORD_DATA);
-    heddle_message_result result;
-    const int error = MPIDI_UCX_announced_send(&t, buffer, get_is_over, s, &result);
+    struct MPIDI_UCX_telling t = MPIDI_UCX_telling_of(&its->about, MPIDI_UCX_WORD_DATA);
+    const int error = MPIDI_UCX_announced_send(&t, &its->out, get_is_over, its);
     if (error != HEDDLE_SUCCESS)
         return error;
-    MPIDI_UCX_WIN(s->win).serving++;
-    t.message = result.message;
-    memcpy(t.it.envelope, result.envelope, sizeof(t.it.envelope));
+    MPIDI_UCX_WIN(its->about.win).serving++;
+    MPIR_Datatype_add_ref_if_not_builtin(its->out.datatype);
     MPIDI_UCX_announce(&t);
     return HEDDLE_SUCCESS;
 }
 
 static int serve_access(const struct MPIDI_UCX_served *about, const struct MPIDI_UCX_buffer *buffer,
-                        const struct MPIDI_UCX_announcement *a)
+                        struct MPIDI_UCX_arrived *a)
 {
-    struct MPIDI_UCX_served *s = MPL_malloc(sizeof(*s), MPL_MEM_RMA);
-    if (s == NULL)
+    struct access *its = MPL_malloc(sizeof(*its), MPL_MEM_RMA);
+    if (its == NULL)
         return HEDDLE_ERR_NO_MEMORY;
-    *s = *about;
-    const int error = a->word == MPIDI_UCX_WORD_GET
-                          ? serve_get(s, buffer)
-                          : MPIDI_UCX_announced_receive(s->win, s->vni, a, buffer, put_is_over, s);
+    *its = (struct access){*about, *buffer};
+    const int error = a->it.word == MPIDI_UCX_WORD_GET
+                          ? serve_get(its)
+                          : MPIDI_UCX_announced_receive(a, buffer, put_is_over, its);
     if (error != HEDDLE_SUCCESS)
-        MPL_free(s);
+        MPL_free(its);
     return error;
 }
 
-void MPIDI_UCX_serve(MPIR_Win *win, int vni, const struct MPIDI_UCX_announcement *a,
-                     const void *flattened, size_t bytes)
+void MPIDI_UCX_serve(struct MPIDI_UCX_arrived *a)
 {
-    const struct MPIDI_UCX_served about = {win, vni, a->rank, a->operation};
+    const struct MPIDI_UCX_served about = {a->win, a->vni, a->it.rank, a->it.operation};
     struct MPIDI_UCX_buffer buffer;
     struct MPIDI_UCX_data data;
-    find_data(win, a, flattened, bytes, &data, &buffer);
+    find_data(a, &data, &buffer);
     int error = buffer.error;
     if (error == HEDDLE_SUCCESS)
-        error = a->word == MPIDI_UCX_WORD_PUT || a->word == MPIDI_UCX_WORD_GET
+        error = a->it.word == MPIDI_UCX_WORD_PUT || a->it.word == MPIDI_UCX_WORD_GET
                     ? serve_access(&about, &buffer, a)
                     : MPIDI_UCX_serve_update(&about, &data, a);
     if (error != HEDDLE_SUCCESS)
         MPIDI_UCX_tell_done(&about, error);
-    if (a->type == MPI_DATATYPE_NULL && data.type != MPI_DATATYPE_NULL)
+    if (a->it.type == MPI_DATATYPE_NULL && data.type != MPI_DATATYPE_NULL)
         MPIR_Datatype_release_if_not_builtin(data.type);
 }
