@@ -16,12 +16,13 @@ bool reads_rows(Method method, Path path)
 
 // What a method is expected to take amid other transfers. It was measured alone, and some lose:
 // rows that are read two parts in a hundred, and stages one, and the time between their two steps.
-// That is 6 us or none, whatever the order of calls (docs/notes/measured.md).
-double amid_others(Method method, Path path, double seconds)
+// From some amount on that is 6 us or none, whatever the order of calls (docs/notes/measured.md).
+double amid_others(Method method, const Question &question, double seconds)
 {
+    constexpr int64_t least_of_steps = 16 << 10;
     if (method == Method::staged)
-        return 1.01 * seconds + 3e-6;
-    return reads_rows(method, path) ? 1.02 * seconds : seconds;
+        return 1.01 * seconds + (question.bytes < least_of_steps ? 0 : 3e-6);
+    return reads_rows(method, question.path) ? 1.02 * seconds : seconds;
 }
 
 // What stands for a pattern that has no table.
@@ -61,7 +62,7 @@ Method Tables::best(const Question &question, Methods among) const
         const auto method = static_cast<Method>(m);
         if (!(among & set_of(method)))
             continue;
-        const double time = amid_others(method, question.path, expected(method, question));
+        const double time = amid_others(method, question, expected(method, question));
         if (time < least) {
             least = time;
             best = method;
