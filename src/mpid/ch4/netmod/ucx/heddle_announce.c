@@ -166,7 +166,8 @@ int MPIDI_UCX_announced_send(struct MPIDI_UCX_telling *t, const struct MPIDI_UCX
                              heddle_message_ended ended, void *argument)
 {
     heddle_port *port = MPIDI_UCX_port(t->vni);
-    const MPIDI_av_entry_t *addr = MPIDIU_comm_rank_to_av(t->win->comm_ptr, t->to);
+    const MPIDI_av_entry_t *addr ATTRIBUTE((unused)) =
+        MPIDIU_comm_rank_to_av(t->win->comm_ptr, t->to);
     const heddle_message_description how = {
         .size = sizeof(how),
         .peer = MPIDI_UCX_WIN_TO_EP(t->win, t->to, t->vni),

@@ -19,28 +19,17 @@ static bool is_answer(const struct MPIDI_UCX_announcement *a)
     return a->word == MPIDI_UCX_WORD_DATA || a->word == MPIDI_UCX_WORD_DONE;
 }
 
+/* Whoever waits hears of data that did not come. */
 static void take(struct MPIDI_UCX_arrived *a)
 {
+    const struct MPIDI_UCX_served about = {a->win, a->vni, a->it.rank, a->it.operation};
     if (is_answer(&a->it))
         MPIDI_UCX_answered(a);
-    else
+    else if (a->error == HEDDLE_SUCCESS)
         MPIDI_UCX_serve(a);
+    else
+        MPIDI_UCX_tell_done(&about, a->error);
     heddle_staging_free(a->staging);
-}
-
-/* Its data will not come. */
-static void fail(struct MPIDI_UCX_arrived *a)
-{
-    const struct MPIDI_UCX_served about = {a->win, a->vni, a->it.rank, a->it.operation};
-    heddle_staging_free(a->staging);
-    a->staging = NULL;
-    if (!is_answer(&a->it)) {
-        MPIDI_UCX_tell_done(&about, HEDDLE_ERR_PEER);
-        return;
-    }
-    a->it.word = MPIDI_UCX_WORD_DONE;
-    a->it.failed = true;
-    MPIDI_UCX_answered(a);
 }
 
 static void set_data(struct MPIDI_UCX_arrived *a, const void *data, size_t bytes)
@@ -54,10 +43,9 @@ static void landed(struct landing *l, ucs_status_t status)
 {
     struct MPIDI_UCX_arrived *a = &l->a;
     set_data(a, a->staging, l->bytes);
-    if (status == UCS_OK)
-        take(a);
-    else
-        fail(a);
+    a->error =
+        MPIDI_UCX_read_error_of(a->vni, MPIDI_UCX_WIN_TO_EP(a->win, a->it.rank, a->vni), status);
+    take(a);
     MPIDI_UCX_WIN(a->win).serving--;
     MPL_free(l);
 }
@@ -90,7 +78,8 @@ static ucs_status_t fetch(struct MPIDI_UCX_arrived *a, void *data, size_t bytes)
     struct landing *l = MPL_malloc(sizeof(*l), MPL_MEM_RMA);
     a->staging = l == NULL ? NULL : stage(a, bytes);
     if (a->staging == NULL) {
-        fail(a);
+        a->error = HEDDLE_ERR_NO_MEMORY;
+        take(a);
         MPL_free(l);
         return UCS_OK;
     }

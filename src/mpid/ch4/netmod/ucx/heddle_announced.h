@@ -94,9 +94,10 @@ struct MPIDI_UCX_arrived {
     size_t flattened_bytes;
     const void *whole; /* what came with it; null: nothing */
     void *staging;     /* where that is, if that is staging memory; who unpacks it takes it over */
+    int error;         /* HEDDLE_*: why its data did not come */
 };
-/* Begins to receive its data. HEDDLE_*: with an error nothing has begun, and the message's sender
- * was told. */
+/* Begins to receive its data. HEDDLE_*: with an error nothing has begun. If it has an envelope, the
+ * message's sender was told. */
 int MPIDI_UCX_announced_receive(struct MPIDI_UCX_arrived *a, const struct MPIDI_UCX_buffer *buffer,
                                 heddle_message_ended ended, void *argument);
 

@@ -113,7 +113,8 @@ void MPIDI_UCX_describe(const void *buf, MPI_Aint count, MPI_Datatype datatype,
  */
 void *MPIDI_UCX_stage(const struct MPIDI_UCX_buffer *buffer, MPI_Aint bytes)
 {
-    const bool is_near = buffer->error == HEDDLE_SUCCESS && bytes <= MPIR_Typerep_most_whole();
+    const bool is_near =
+        buffer->error == HEDDLE_SUCCESS && buffer->bytes <= MPIR_Typerep_most_whole();
     void *staging = NULL;
     (void)heddle_buffer_stage(is_near ? &buffer->described : NULL, bytes, &staging);
     return staging;

@@ -197,7 +197,7 @@ void MPIDI_UCX_sends_lost(int vni, ucp_ep_h ep);
 /* Receives that only that rank can match end with an error. */
 void MPIDI_UCX_receives_lost(int vni, int world_rank);
 
-/* ---- heddle_win_origin.c: one-sided operations that are announced (heddle_announced.h) --------
+/* ---- heddle_announce_in.c, heddle_win_origin.c: one-sided operations that are announced -------
  */
 
 int MPIDI_UCX_announced_init(int vni);

@@ -77,7 +77,7 @@ static int combine(const struct update *u)
 
 static void fetched_is_over(void *argument, int error, int64_t bytes)
 {
-    (void)error, (void)bytes; /* its origin's end of the message says so as well */
+    (void)error, (void)bytes; /* the origin hears of it with its data */
     end(argument);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Which of MPI's one-sided operations are announced (heddle_announced.h): long ones, from or to
- * memory that may be a device's.
+ * Which of MPI's one-sided operations are announced (heddle_announced.h): those from or to memory
+ * that may be a device's, but for short ones that are sooner by MPICH's active messages.
  */
 #include "mpidimpl.h"
 #include "ucx_impl.h"

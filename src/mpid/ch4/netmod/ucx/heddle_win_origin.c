@@ -163,7 +163,9 @@ const struct MPIDI_UCX_buffer *MPIDI_UCX_awaited(int vni, uint64_t operation)
 void MPIDI_UCX_answered(struct MPIDI_UCX_arrived *a)
 {
     struct MPIDI_UCX_announced *o = find(a->vni, a->it.operation);
-    if (a->it.word == MPIDI_UCX_WORD_DATA)
+    if (o != NULL && a->error != HEDDLE_SUCCESS)
+        note_answer(o, a->error);
+    else if (a->it.word == MPIDI_UCX_WORD_DATA && a->error == HEDDLE_SUCCESS)
         receive(o, a);
     else
         is_done(o, a->it.failed);
@@ -342,7 +344,7 @@ static int announce(const struct MPIDI_UCX_candidate *c)
 #define MOST_AT_A_TARGET 64
 
 struct pause {
-    const MPIR_Win *win;
+    MPIR_Win *win;
     int vni;
     int rank;
 };
