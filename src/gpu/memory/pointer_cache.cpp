@@ -132,8 +132,7 @@ void MemoryMap::ask(const char *address)
     latest_ ^= 1;
     // In place: what was just written in pieces is slow to copy as a whole.
     static_assert(std::is_trivially_destructible_v<Memory>);
-    Memory &m =
-        *new (&last_[latest_]) Memory(backend_ ? backend_->query(address, true) : Memory());
+    Memory &m = *new (&last_[latest_]) Memory(backend_ ? backend_->query(address, true) : Memory());
     if (m.kind == MemoryKind::host && !m.base) {
         m.base = reinterpret_cast<char *>(reinterpret_cast<uintptr_t>(address) / page * page);
         m.size = page;
