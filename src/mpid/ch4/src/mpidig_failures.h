@@ -139,6 +139,16 @@ MPL_STATIC_INLINE_PREFIX void MPIDIG_all_answered(MPIR_Win *win)
     MPIDIG_WIN(win, answered) = NULL;
 }
 
+/* A target has posted (mpidig_posts.h). */
+MPL_STATIC_INLINE_PREFIX void MPIDIG_note_post(MPIR_Win *win, int rank)
+{
+    if (MPIDIG_WIN(win, posts) == NULL)
+        MPIDIG_WIN(win, posts) =
+            MPL_calloc(win->comm_ptr->local_size, sizeof(unsigned), MPL_MEM_RMA);
+    MPIR_Assert(MPIDIG_WIN(win, posts) != NULL);
+    MPIDIG_WIN(win, posts)[rank]++;
+}
+
 /* ---- unlocking ------------------------------------------------------------------------------- */
 
 /* MPI_Win_unlock returns once the operations are over at the target. The lock is given back by a
