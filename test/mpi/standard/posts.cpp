@@ -61,7 +61,7 @@ void both_before(MPI_Win win, const int &memory)
         put(win, {2}, 20);
     } else {
         expose(win);
-        check_equal(memory, 10 * rank, "what was put, both posts before");
+        check_equal(memory, 10LL * rank, "what was put, both posts before");
     }
 }
 
@@ -83,7 +83,7 @@ void late(MPI_Win win, int &memory)
             memory = 5;
         }
         expose(win);
-        check_equal(memory, 20 + 10 * rank, "what was put, a late post");
+        check_equal(memory, 20 + 10LL * rank, "what was put, a late post");
     }
 }
 
