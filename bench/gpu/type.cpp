@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "type.hpp"
 
+#include "make_type.hpp"
 #include "owner.hpp"
 
 namespace bench {
@@ -16,33 +17,6 @@ rival_type made_by(rival_maker maker, int64_t count = 0)
     recipe.maker = maker;
     recipe.count = count;
     return recipe;
-}
-
-int make(const rival_type &t, const std::vector<heddle_type *> &old, heddle_type **type)
-{
-    switch (t.maker) {
-    case RIVAL_PREDEFINED:
-        *type = heddle_type_predefined(t.predefined);
-        return *type ? HEDDLE_SUCCESS : HEDDLE_ERR_TYPE;
-    case RIVAL_CONTIGUOUS:
-        return heddle_type_contiguous(t.count, old[0], type);
-    case RIVAL_HVECTOR:
-        return heddle_type_hvector(t.count, t.blocklength, t.hstride, old[0], type);
-    case RIVAL_INDEXED:
-        return heddle_type_indexed(t.count, t.lengths, t.displs, old[0], type);
-    case RIVAL_HINDEXED:
-        return heddle_type_hindexed(t.count, t.lengths, t.displs, old[0], type);
-    case RIVAL_HINDEXED_BLOCK:
-        return heddle_type_hindexed_block(t.count, t.blocklength, t.displs, old[0], type);
-    case RIVAL_STRUCT:
-        return heddle_type_struct(t.count, t.lengths, t.displs, old.data(), type);
-    case RIVAL_RESIZED:
-        return heddle_type_resized(old[0], t.lb, t.extent, type);
-    case RIVAL_SUBARRAY:
-        return heddle_type_subarray(static_cast<int>(t.count), t.sizes, t.subsizes, t.starts,
-                                    HEDDLE_ORDER_C, old[0], type);
-    }
-    return HEDDLE_ERR_ARG;
 }
 
 } // namespace
@@ -63,7 +37,7 @@ Type Type::finish(rival_type recipe, std::shared_ptr<Made> made, std::span<const
     recipe.old = made->old_recipes.data();
     made->recipe = recipe;
     heddle_type *type = nullptr;
-    BENCH_HEDDLE(make(recipe, raw, &type));
+    BENCH_HEDDLE(make_type(recipe, raw, &type));
     Type result;
     result.raw_ = std::shared_ptr<heddle_type>(type, heddle_type_release);
     result.made_ = std::move(made);

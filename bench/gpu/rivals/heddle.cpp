@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The adapter to another build of Heddle, an earlier commit say. Its archive is linked in and
 // hidden, so two Heddles stand in one process. Its plug-in is looked for beside this library.
-#include "rival.h"
+#include "make_type.hpp"
 
 #include <memory>
-#include <vector>
 
 namespace {
 
@@ -23,37 +22,7 @@ Type build(const rival_type &t)
     for (int64_t i = 0; i < n_old; ++i)
         old.push_back(owned.emplace_back(build(*t.old[i])).get());
     heddle_type *type = nullptr;
-    switch (t.maker) {
-    case RIVAL_PREDEFINED:
-        type = heddle_type_predefined(t.predefined);
-        break;
-    case RIVAL_CONTIGUOUS:
-        heddle_type_contiguous(t.count, old[0], &type);
-        break;
-    case RIVAL_HVECTOR:
-        heddle_type_hvector(t.count, t.blocklength, t.hstride, old[0], &type);
-        break;
-    case RIVAL_INDEXED:
-        heddle_type_indexed(t.count, t.lengths, t.displs, old[0], &type);
-        break;
-    case RIVAL_HINDEXED:
-        heddle_type_hindexed(t.count, t.lengths, t.displs, old[0], &type);
-        break;
-    case RIVAL_HINDEXED_BLOCK:
-        heddle_type_hindexed_block(t.count, t.blocklength, t.displs, old[0], &type);
-        break;
-    case RIVAL_STRUCT:
-        heddle_type_struct(t.count, t.lengths, t.displs, old.data(), &type);
-        break;
-    case RIVAL_RESIZED:
-        heddle_type_resized(old[0], t.lb, t.extent, &type);
-        break;
-    case RIVAL_SUBARRAY:
-        heddle_type_subarray(static_cast<int>(t.count), t.sizes, t.subsizes, t.starts,
-                             HEDDLE_ORDER_C, old[0], &type);
-        break;
-    }
-    if (type)
+    if (bench::make_type(t, old, &type) == HEDDLE_SUCCESS)
         heddle_type_commit(type);
     return {type, heddle_type_release};
 }
