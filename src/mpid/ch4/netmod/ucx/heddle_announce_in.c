@@ -66,9 +66,7 @@ static void *stage(const struct MPIDI_UCX_arrived *a, size_t bytes)
         near = MPIDI_UCX_awaited(a->vni, a->it.operation);
         return near == NULL ? NULL : MPIDI_UCX_stage(near, bytes);
     }
-    const MPI_Aint offset = a->win->disp_unit * a->it.disp + a->it.offset;
-    MPIDI_UCX_describe_any((void *)(MPIDIG_win_base_at_target(a->win) + (uintptr_t)offset), 1,
-                           MPI_BYTE, &target);
+    MPIDI_UCX_describe_any(MPIDI_UCX_place_of(a), 1, MPI_BYTE, &target);
     return MPIDI_UCX_stage(near, bytes);
 }
 

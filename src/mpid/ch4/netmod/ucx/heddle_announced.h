@@ -128,6 +128,8 @@ int MPIDI_UCX_serve_update(const struct MPIDI_UCX_served *s, const struct MPIDI_
 
 /* ---- heddle_win_target.c --------------------------------------------------------------------- */
 
+/* Where the data of what was announced to this process begin. */
+void *MPIDI_UCX_place_of(const struct MPIDI_UCX_arrived *a);
 /* Does what was announced to this process. */
 void MPIDI_UCX_serve(struct MPIDI_UCX_arrived *a);
 

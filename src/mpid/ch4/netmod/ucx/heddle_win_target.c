@@ -42,6 +42,12 @@ static bool is_within(const MPIR_Win *win, const struct MPIDI_UCX_data *data)
     return first >= 0 && first + true_extent + MPL_MAX(span, -span) <= win->size;
 }
 
+void *MPIDI_UCX_place_of(const struct MPIDI_UCX_arrived *a)
+{
+    const MPI_Aint offset = a->win->disp_unit * a->it.disp + a->it.offset;
+    return (void *)(MPIDIG_win_base_at_target(a->win) + (uintptr_t)offset);
+}
+
 /* Where the data are, and what they are, for the port. A type that came is the caller's to release.
  * Whether that failed is in the buffer. */
 static void find_data(const struct MPIDI_UCX_arrived *arrived, struct MPIDI_UCX_data *data,
@@ -49,10 +55,8 @@ static void find_data(const struct MPIDI_UCX_arrived *arrived, struct MPIDI_UCX_
 {
     const struct MPIDI_UCX_announcement *a = &arrived->it;
     const MPIR_Win *win = arrived->win;
-    const MPI_Aint offset = win->disp_unit * a->disp + a->offset;
     int error = HEDDLE_SUCCESS;
-    *data = (struct MPIDI_UCX_data){(void *)(MPIDIG_win_base_at_target(win) + (uintptr_t)offset),
-                                    a->count, a->type};
+    *data = (struct MPIDI_UCX_data){MPIDI_UCX_place_of(arrived), a->count, a->type};
     if (a->type == MPI_DATATYPE_NULL)
         error = unflatten(arrived->flattened, arrived->flattened_bytes, &data->type);
     if (error == HEDDLE_SUCCESS && !is_within(win, data))
