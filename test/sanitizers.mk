@@ -26,13 +26,15 @@ tests: unit property gpu pipeline libheddle-sim.so
 fuzz: $(fuzzers) seeds libheddle-sim.so
 .PHONY: tests fuzz
 
-unit: $(call object,$(engine) $(oracle) $(wildcard $(root)/test/unit/*.cpp))
+catch_main = $(root)/test/catch_main.cpp
+unit: $(call object,$(engine) $(oracle) $(catch_main) $(wildcard $(root)/test/unit/*.cpp))
 property: $(call object,$(engine) $(oracle) $(wildcard $(root)/test/unit/property/*.cpp))
 gpu: $(call object,$(engine) $(oracle) $(gpu_rooms) $(root)/test/unit/property/shrink.cpp \
 	$(filter-out %/cuda_test.cpp %/cuda_test_numa.cpp %/sim_test.cpp %/sim_test_streams.cpp %/sim_test_work.cpp \
 	%/sim_test_pace.cpp %/model_test.cpp \
 	%/sim_plugin.cpp, $(wildcard $(root)/test/gpu/*.cpp)))
-pipeline: $(call object,$(engine) $(oracle) $(gpu_rooms) $(pipeline_rooms) $(wildcard $(root)/test/pipeline/*.cpp) \
+pipeline: $(call object,$(engine) $(oracle) $(gpu_rooms) $(pipeline_rooms) $(catch_main) \
+	$(wildcard $(root)/test/pipeline/*.cpp) \
 	$(patsubst %,$(root)/test/gpu/%.cpp,cuda_memory device_memory mirror random_case simulation))
 unit property gpu pipeline: sources
 	$(CXX) $(flags) -o $@ $(filter %.o,$^) -ldl
@@ -52,8 +54,8 @@ libheddle-sim.so: $(patsubst $(root)/%.cpp,objects/plugin/%.o,$(plugin)) sources
 
 objects/test/gpu/%.o: flags += -I$(root)/test/unit
 # Catch2's headers take long to optimize.
-objects/test/unit/test_%.o objects/test/unit/property/main.o: level = -O0
-objects/test/unit/main.o objects/test/pipeline/main.o: flags = -std=c++20 -O1 -pthread
+objects/test/unit/test_%.o objects/test/pipeline/test_%.o objects/test/gpu/main.o objects/test/unit/property/main.o: level = -O0
+objects/test/catch_main.o: flags = -std=c++20 -O0 -pthread
 objects/plugin/%.o: $(root)/%.cpp flags.mk $(root)/test/sanitizers.mk
 	@mkdir -p $(@D)
 	$(CXX) $(flags) -fPIC -fvisibility=hidden -MMD -MP -c -o $@ $<

@@ -19,7 +19,6 @@ test_pipeline_pipeline_SOURCES = \
     test/pipeline/calls.hpp \
     test/pipeline/exchange.cpp \
     test/pipeline/exchange.hpp \
-    test/pipeline/main.cpp \
     test/pipeline/network.cpp \
     test/pipeline/network.hpp \
     test/pipeline/processes.hpp \
@@ -50,4 +49,4 @@ test_pipeline_pipeline_SOURCES = \
     test/pipeline/two.hpp
 test_pipeline_pipeline_CXXFLAGS = $(AM_CXXFLAGS) -pthread
 test_pipeline_pipeline_LDFLAGS = $(AM_LDFLAGS) -pthread
-test_pipeline_pipeline_LDADD = test/unit/liboracle.la libpipeline.la -ldl
+test_pipeline_pipeline_LDADD = test/libcatch_main.la test/unit/liboracle.la libpipeline.la -ldl

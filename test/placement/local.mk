@@ -9,8 +9,7 @@ test_placement_placement_SOURCES = \
     test/placement/graphs.cpp \
     test/placement/graphs.hpp \
     test/placement/test_laws.cpp \
-    test/placement/test_quality.cpp \
-    test/unit/main.cpp
+    test/placement/test_quality.cpp
 # METIS is there to compare with. Scotch's flags tell what this build can do.
 test_placement_placement_CPPFLAGS = $(AM_CPPFLAGS) $(SCOTCH_CPPFLAGS) $(METIS_CPPFLAGS)
-test_placement_placement_LDADD = libheddle.la $(METIS_LIBS)
+test_placement_placement_LDADD = test/libcatch_main.la libheddle.la $(METIS_LIBS)

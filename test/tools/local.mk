@@ -12,10 +12,9 @@ test_tools_explain_test_SOURCES = \
     test/tools/test_errors.cpp \
     test/tools/test_nics.cpp \
     test/tools/test_parse.cpp \
-    test/tools/test_round_trip.cpp \
-    test/unit/main.cpp
+    test/tools/test_round_trip.cpp
 test_tools_explain_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tools -I$(top_srcdir)/test/unit
-test_tools_explain_test_LDADD = tools/libexplain.la test/unit/liboracle.la libheddle.la
+test_tools_explain_test_LDADD = test/libcatch_main.la tools/libexplain.la test/unit/liboracle.la libheddle.la
 
 # A clock that a slow simulated device moves, for LD_PRELOAD. It takes the place of the C library's, so its symbols are
 # not hidden.

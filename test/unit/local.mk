@@ -3,7 +3,7 @@
 # Unit tests and the property tests, on the public C API alone. Included by the top Makefile.am.
 
 # Neither the engine's code nor its ideas: what both programs compare the engine with.
-check_LTLIBRARIES = test/unit/liboracle.la
+check_LTLIBRARIES += test/unit/liboracle.la
 test_unit_liboracle_la_SOURCES = \
     test/unit/oracle/basics.cpp \
     test/unit/oracle/basics.hpp \
@@ -47,7 +47,6 @@ check_PROGRAMS += test/unit/unit
 TESTS += test/unit/unit
 endif
 test_unit_unit_SOURCES = \
-    test/unit/main.cpp \
     test/unit/test_canonical.cpp \
     test/unit/test_errors.cpp \
     test/unit/test_external.cpp \
@@ -60,4 +59,4 @@ test_unit_unit_SOURCES = \
     test/unit/test_scale.cpp
 test_unit_unit_CXXFLAGS = $(AM_CXXFLAGS) -pthread
 test_unit_unit_LDFLAGS = $(AM_LDFLAGS) -pthread
-test_unit_unit_LDADD = test/unit/liboracle.la libheddle.la
+test_unit_unit_LDADD = test/libcatch_main.la test/unit/liboracle.la libheddle.la
