@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What there is to run: the suite's testlist files, and our own lists of known failures and slow tests."""
 
+import re
 from dataclasses import dataclass
 
 # The suite itself, and what its configure generates: hundreds more runs of a few programs, with random datatypes
@@ -57,8 +58,18 @@ def on_devices(tests):
         line = test.line
         if "arg=-memtype=" not in line:
             line = " ".join([line, *(f"arg=-{name}=device" for name in ON_DEVICE)])
-        moved.append(Test(test.folder, test.program, _key(test.folder, line), line))
+        moved.append(_with_line(test, line))
     return moved
+
+
+def shortened(tests):
+    """Of each test's 64 rounds of 16 MiB (threads/pt2pt/mt_*_huge, 20 s each), eight."""
+    return [_with_line(test, re.sub(r"\barg=-iter=64\b", "arg=-iter=8", test.line))
+            if test.program.endswith("_huge") else test for test in tests]
+
+
+def _with_line(test, line):
+    return Test(test.folder, test.program, _key(test.folder, line), line)
 
 
 def _walk(source, build, folder, names, tests):
