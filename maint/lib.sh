@@ -41,22 +41,63 @@ progress() {
     fi
 }
 
+# What this shell has begun and not waited for yet. It ends with this shell.
+declare -A RUNNING=()
+# launch COMMAND...: goes on beside this shell; PROCESS is its number.
+launch() {
+    set -m # otherwise it would ignore SIGINT
+    "$@" </dev/null &
+    set +m
+    PROCESS=$!
+    RUNNING[$PROCESS]=$SECONDS
+}
+# await PROCESS: its status. It is ended after LIMIT seconds (124), for nothing that is right takes so long.
+LIMIT=3000
+await() {
+    local status=0
+    while kill -0 "$1" 2>/dev/null; do
+        if ((SECONDS - RUNNING[$1] > LIMIT)); then
+            echo "      ended, for it took over $LIMIT s"
+            kill_tree "$1"
+            status=124
+        fi
+        sleep 0.1
+    done
+    wait "$1" || status=$((status ? status : $?))
+    unset "RUNNING[$1]"
+    return $status
+}
+# tree_of PROCESS: it, and all that it has begun.
+tree_of() {
+    local child children=()
+    echo "$1"
+    read -ra children < <(cat "/proc/$1/task/"*/children 2>/dev/null | tr '\n' ' ') || true
+    for child in "${children[@]}"; do tree_of "$child"; done
+}
+kill_tree() { tree_of "$1" | xargs kill -KILL 2>/dev/null || true; }
+end_running() {
+    local process
+    for process in "${!RUNNING[@]}"; do kill_tree "$process"; done
+}
+trap end_running EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
 # logged NAME COMMAND...: output to _build/NAME.log; its progress every 20 seconds; its tail on failure.
 logged() {
-    local log=$BUILD/$1.log status=0 waited=0 pid
+    local log=$BUILD/$1.log status=0 waited=0
     shift
     dry "$@" && return
     mkdir -p "$BUILD"
-    "$@" >"$log" 2>&1 </dev/null &
-    pid=$!
-    while kill -0 "$pid" 2>/dev/null; do
+    launch "$@" >"$log" 2>&1
+    while kill -0 "$PROCESS" 2>/dev/null; do
         sleep 0.2
         waited=$((waited + 1))
         if ((waited % 100 == 0)); then
             printf '      %d s: %s\n' $((waited / 5)) "$(progress "$log")"
         fi
     done
-    wait "$pid" || status=$?
+    await "$PROCESS" || status=$?
     if ((status)); then
         echo "--- the end of $log ---" >&2
         tail -n 25 "$log" >&2
