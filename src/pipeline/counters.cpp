@@ -6,34 +6,9 @@ namespace heddle::pipeline {
 namespace {
 
 constexpr auto counters = static_cast<size_t>(Counter::count);
-constexpr const char *names[] = {"sent_whole",
-                                 "received_whole",
-                                 "bytes_whole",
-                                 "sent_by_value",
-                                 "sent_shared",
-                                 "sent_by_reference",
-                                 "received_by_value",
-                                 "received_shared",
-                                 "received_by_reference",
-                                 "failed",
-                                 "chunks_by_value",
-                                 "chunks_shared",
-                                 "chunks_by_reference",
-                                 "bytes_by_value",
-                                 "bytes_shared",
-                                 "bytes_by_reference",
-                                 "within",
-                                 "sent_in_place",
-                                 "claimed",
-                                 "withdrawn",
-                                 "rtrs_posted",
-                                 "delivered",
-                                 "waits",
-                                 "beyond_limit",
-                                 "fallbacks",
-                                 "strays",
-                                 "kept"};
-static_assert(std::size(names) == counters);
+#define HEDDLE_NAME(name) #name,
+constexpr const char *names[] = {HEDDLE_MESSAGE_COUNTERS(HEDDLE_NAME)};
+#undef HEDDLE_NAME
 
 std::array<std::atomic<int64_t>, counters> values;
 

@@ -10,37 +10,40 @@
 
 namespace heddle::pipeline {
 
+// Each once, for its number here and for its name (counters.cpp).
+#define HEDDLE_MESSAGE_COUNTERS(EACH)                                                              \
+    EACH(sent_whole) /* short messages, packed and unpacked by the caller */                       \
+    EACH(received_whole)                                                                           \
+    EACH(bytes_whole)                                                                              \
+    EACH(sent_by_value) /* messages; these three, and others like them, in the order of Mode */    \
+    EACH(sent_shared)                                                                              \
+    EACH(sent_by_reference)                                                                        \
+    EACH(received_by_value)                                                                        \
+    EACH(received_shared)                                                                          \
+    EACH(received_by_reference)                                                                    \
+    EACH(failed)          /* ends of messages */                                                   \
+    EACH(chunks_by_value) /* received */                                                           \
+    EACH(chunks_shared)                                                                            \
+    EACH(chunks_by_reference)                                                                      \
+    EACH(bytes_by_value) /* received */                                                            \
+    EACH(bytes_shared)                                                                             \
+    EACH(bytes_by_reference)                                                                       \
+    EACH(within)        /* messages of a port to itself, moved at once */                          \
+    EACH(sent_in_place) /* messages by reference, read out of the caller's own memory */           \
+    EACH(claimed)       /* gets that were read in time, at their receiver */                       \
+    EACH(withdrawn)     /* and the others, at their sender */                                      \
+    EACH(rtrs_posted)   /* RTRs that were posted (slots.hpp) */                                    \
+    EACH(delivered)     /* messages that were sent by one */                                       \
+    EACH(waits)         /* for staging memory: turns that did not come at once */                  \
+    EACH(beyond_limit)  /* staging memory beyond the limit, so that nobody waits for ever */       \
+    EACH(fallbacks)     /* to chunks by value, from others */                                      \
+    EACH(strays)        /* headers of messages that had ended */                                   \
+    EACH(kept) /* now: messages that a port has for receives that may come, or will throw away */
+
 enum class Counter : uint8_t {
-    sent_whole, // short messages, packed and unpacked by the caller
-    received_whole,
-    bytes_whole,
-    sent_by_value, // messages; these three, and others like them, in the order of Mode
-    sent_shared,
-    sent_by_reference,
-    received_by_value,
-    received_shared,
-    received_by_reference,
-    failed,          // ends of messages
-    chunks_by_value, // received
-    chunks_shared,
-    chunks_by_reference,
-    bytes_by_value, // received
-    bytes_shared,
-    bytes_by_reference,
-    within,        // messages of a port to itself, moved at once
-    sent_in_place, // messages by reference that were read out of the caller's own memory
-    claimed,       // gets that were read in time, at their receiver
-    withdrawn,     // and the others, at their sender
-    rtrs_posted,   // RTRs that were posted (slots.hpp)
-    delivered,     // messages that were sent by one
-    waits,         // for staging memory: turns that did not come at once
-    beyond_limit,  // staging memory taken where the limit allowed none, so that nobody waits for
-                   // ever
-    fallbacks,     // to chunks by value, from others
-    strays,        // headers of messages that had ended
-    kept, // now: messages that a port has for receives that may come, or will throw away when they
-          // come
-    count
+#define HEDDLE_NUMBER(name) name,
+    HEDDLE_MESSAGE_COUNTERS(HEDDLE_NUMBER) count
+#undef HEDDLE_NUMBER
 };
 
 // Of the three that begin with `by_value`.
