@@ -74,8 +74,8 @@ public:
 
     // Does what can be done. Called by heddle_port_progress once something has happened to it.
     virtual void advance() = 0;
-    // A header for it came; FORMAT where it makes no sense.
-    virtual Error arrived(const Header &header, const void *data, size_t bytes) = 0;
+    // A header for it came; FORMAT where it makes no sense. Where none is to come, none does.
+    virtual Error arrived(const Header &, const void *, size_t) { return HEDDLE_ERR_FORMAT; }
     // Where the bytes of a chunk are to go; null: nowhere. `chunk` is what they belong to.
     virtual Error place(const Header &, size_t, void **, Chunk **) { return HEDDLE_ERR_FORMAT; }
     // The transport is done with the memory of a chunk.

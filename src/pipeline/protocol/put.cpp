@@ -194,8 +194,6 @@ public:
             finish();
     }
 
-    Error arrived(const Header &, const void *, size_t) override { return HEDDLE_ERR_FORMAT; }
-
     void forsake() override
     {
         until_ = Clock::now();

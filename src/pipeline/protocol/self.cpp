@@ -10,12 +10,7 @@ namespace {
 
 class SelfSend final : public EagerSend {
 public:
-    SelfSend(Port &port, const Request &request)
-        : EagerSend(port, request, EnvelopeKind::rendezvous)
-    {
-    }
-
-    Error arrived(const Header &, const void *, size_t) override { return HEDDLE_ERR_FORMAT; }
+    using EagerSend::EagerSend;
 
 private:
     void withdraw(Chunk &) override
@@ -72,8 +67,6 @@ public:
         finish();
     }
 
-    Error arrived(const Header &, const void *, size_t) override { return HEDDLE_ERR_FORMAT; }
-
 private:
     Sender &sender_; // stays until it was told
 };
@@ -82,7 +75,8 @@ private:
 
 Sender *send_self(Port &port, const Request &request)
 {
-    return &port.watch(port.add(std::make_unique<SelfSend>(port, request)));
+    return &port.watch(
+        port.add(std::make_unique<SelfSend>(port, request, EnvelopeKind::rendezvous)));
 }
 
 std::unique_ptr<Receiver> receive_self(Port &port, const Envelope &envelope, const Request &request,
