@@ -25,12 +25,6 @@ uint64_t next_id()
            made.fetch_add(1, std::memory_order_relaxed);
 }
 
-Request part(Request request, int64_t bytes)
-{
-    request.buffer = request.buffer.first(std::min(bytes, request.buffer.bytes()));
-    return request;
-}
-
 } // namespace
 
 Message::Message(Port &port, const Request &request)
@@ -38,10 +32,9 @@ Message::Message(Port &port, const Request &request)
       id_(next_id()),
       peer_(request.peer),
       buffer_(request.buffer),
-      type_(request.buffer.type())
+      type_(request.buffer.type()),
+      ending_{request.ended, request.argument, {}, 0, {}}
 {
-    ending_.ended = request.ended;
-    ending_.argument = request.argument;
 }
 
 bool Message::granted(Error error, Block block)
@@ -318,14 +311,15 @@ void Sender::was_read(int64_t bytes)
 // ---- receivers ----
 
 Receiver::Receiver(Port &port, const Envelope &envelope, const Request &request)
-    : Message(port, part(request, envelope.bytes)),
+    : Message(port, request),
       process_(envelope.process),
       bytes_(envelope.bytes),
       at_(envelope.at),
       truncated_(envelope.bytes > request.buffer.bytes())
 {
     other_ = envelope.message;
-    wanted_ = buffer_.bytes();
+    wanted_ = std::min(bytes_, buffer_.bytes());
+    buffer_ = buffer_.first(wanted_);
     mode_ = select_mode(envelope, buffer_, port.limits());
 }
 

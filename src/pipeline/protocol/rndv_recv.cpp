@@ -51,7 +51,7 @@ public:
         }
         if (mode_ == Mode::value && wants_room()) {
             if (buffer_.direct())
-                granted_ = std::min(chunks(), through_ + port_.limits().window);
+                granted_ = std::min(chunks(), through() + port_.limits().window);
             else
                 port_.receiving().wait(*this);
         }
@@ -171,7 +171,7 @@ private:
         count(Counter::fallbacks);
         mode_ = Mode::value;
         ++round_;
-        done_ = through_ = granted_ = 0;
+        done_ = granted_ = 0;
         cut();
         begin_round();
     }
@@ -182,9 +182,11 @@ private:
         send_answer(granted_);
     }
 
+    // Chunks.
+    int64_t through() const { return divide_up(done_, chunk_bytes_); }
     bool wants_room() const
     {
-        return granted_ < chunks() && granted_ - through_ < port_.limits().window;
+        return granted_ < chunks() && granted_ - through() < port_.limits().window;
     }
 
     bool use(Error error, Block block) override
@@ -278,7 +280,6 @@ private:
     {
         if (!failed()) {
             done_ += chunk.bytes;
-            ++through_;
             count_received(chunk.bytes, 1);
             // Room for the next one, unless it is others' turn.
             if (chunk.block && wants_room() && !waits() && !port_.receiving().anyone_waits())
@@ -296,7 +297,6 @@ private:
     State state_ = State::chunks;
     std::vector<Block> room_; // for chunks that the sender was told of
     std::vector<bool> came_;  // by chunk; none before there was an answer
-    int64_t through_ = 0;     // chunks
     int64_t granted_ = 0;     // chunks
     int64_t notified_ = 0;    // of these the sender knows
 };

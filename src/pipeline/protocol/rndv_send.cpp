@@ -153,11 +153,10 @@ private:
         chunk_bytes_ = header.chunk;
         mode_ = header.mode;
         round_ = header.round;
-        granted_ = begun_ = next_ = done_ = 0;
+        granted_ = next_ = done_ = 0;
         if (was_packed_early) {
             chunks_.front().round = round_;
             next_ = chunks_.front().bytes;
-            begun_ = 1;
         }
         slot_ = GetSlot();
         if (mode_ != Mode::reference)
@@ -179,7 +178,7 @@ private:
             was_read(header.bytes);
         } else if (header.round == round_ && mode_ != Mode::value) {
             // It was read at once.
-            if (own_ && begun_ == 0 && header.offset == 0 && header.bytes == wanted_) {
+            if (own_ && next_ == 0 && header.offset == 0 && header.bytes == wanted_) {
                 done_ = wanted_;
                 port_.ready(*this);
             }
@@ -196,17 +195,18 @@ private:
 
     bool may_begin() const
     {
-        if (!is_answered() || next_ >= wanted_)
+        // What is over may have been moved as a whole, and was not cut then.
+        if (!is_answered() || is_over() || next_ >= wanted_)
             return false;
-        return mode_ == Mode::value ? begun_ < granted_
-                                    : static_cast<int64_t>(chunks_.size()) < granted_;
+        const int64_t taken = mode_ == Mode::value ? divide_up(next_, chunk_bytes_)
+                                                   : static_cast<int64_t>(chunks_.size());
+        return taken < granted_;
     }
 
     Chunk &begin_chunk(Block block = {})
     {
         Chunk &chunk = add_chunk(next_, bytes_at(next_), std::move(block));
         next_ += chunk.bytes;
-        ++begun_;
         return chunk;
     }
 
@@ -271,8 +271,7 @@ private:
     }
 
     int64_t granted_ = 0; // chunks, as answers count them
-    int64_t begun_ = 0;   // chunks of this round
-    int64_t next_ = 0;    // the first byte of the next one
+    int64_t next_ = 0;    // of this round: the first byte of the next one
 };
 
 } // namespace
