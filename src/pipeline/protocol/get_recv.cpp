@@ -11,12 +11,7 @@ namespace {
 
 class GetRecv final : public ReadingRecv {
 public:
-    GetRecv(Port &port, const Envelope &envelope, const Request &request)
-        : ReadingRecv(port, envelope, request)
-    {
-        // What is packed for it is one chunk of its sender's.
-        chunk_bytes_ = mode_ == Mode::reference ? whole_chunk(bytes_) : chunk_to_pack();
-    }
+    using ReadingRecv::ReadingRecv;
 
     void begin() override
     {
@@ -145,10 +140,7 @@ private:
     void ask_for_copy(const char *reason)
     {
         log_fall_back(other_, process_, reason);
-        mode_ = Mode::value;
-        ++round_;
-        chunk_bytes_ = chunk_to_pack();
-        begin_round();
+        begin_by_value();
     }
 
     // Takes the place of all else that was to come.

@@ -19,6 +19,9 @@ public:
                                     is_of_this_node(envelope) ? port.limits().chunk
                                                               : port.limits().chunk_between_nodes))
     {
+        // What is packed for a get is one chunk of its sender's.
+        const bool is_one = at_.is_own() || envelope.kind == EnvelopeKind::get;
+        chunk_bytes_ = mode_ == Mode::reference && is_one ? whole_chunk(bytes_) : chunk_to_pack();
     }
 
     // Its sender may be far from progress, and does not hear of it otherwise if this process fails,
@@ -43,6 +46,14 @@ protected:
     virtual void read_all(Import &&from) = 0;
     // Answers, with room for what is to come.
     virtual void begin_round() = 0;
+    // The same anew, for all of it by value.
+    void begin_by_value()
+    {
+        mode_ = Mode::value;
+        ++round_;
+        chunk_bytes_ = chunk_to_pack();
+        begin_round();
+    }
 
     // The sender hears of it when all was read.
     bool reads_at_once()

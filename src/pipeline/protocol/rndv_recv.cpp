@@ -16,11 +16,7 @@ namespace {
 
 class RndvRecv final : public ReadingRecv {
 public:
-    RndvRecv(Port &port, const Envelope &envelope, const Request &request)
-        : ReadingRecv(port, envelope, request)
-    {
-        cut();
-    }
+    using ReadingRecv::ReadingRecv;
 
     // Takes room and answers, or reads at once. What is packed is read as a whole.
     void begin() override
@@ -128,12 +124,6 @@ public:
     }
 
 private:
-    void cut()
-    {
-        chunk_bytes_ =
-            mode_ == Mode::reference && at_.is_own() ? whole_chunk(bytes_) : chunk_to_pack();
-    }
-
     void read_all(Import &&from) override
     {
         state_ = State::reading;
@@ -169,11 +159,8 @@ private:
     void fall_back()
     {
         count(Counter::fallbacks);
-        mode_ = Mode::value;
-        ++round_;
         done_ = granted_ = 0;
-        cut();
-        begin_round();
+        begin_by_value();
     }
 
     void answer()
