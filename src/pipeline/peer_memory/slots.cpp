@@ -30,9 +30,10 @@ struct Own {
     {
         if (file.make(sizeof(Slots), file_name))
             return;
-        slots_in(file)->process = process_id().process;
+        slots_in(file)->process = process;
         shared_word(slots_in(file)->magic).store(right_magic, std::memory_order_release);
     }
+    const uint64_t process = process_id().process;
     SharedMemory file;
 };
 
@@ -62,9 +63,10 @@ struct Others {
     std::map<uint64_t, std::unique_ptr<SharedMemory>> files; // null: it cannot be seen
 };
 
-RtrRecord *record_of(Slots *slots, uint64_t message)
+// That of an RTR; null where there are no slots.
+Slot rtr_in(Slots *slots, uint64_t after)
 {
-    return slots && message ? &slots->rtr[message % Slots::rtrs] : nullptr;
+    return slots && after ? Slot(&slots->rtr[after % Slots::rtrs].word, after) : Slot();
 }
 
 // Its cache lines come at the same time, not one after the other.
@@ -78,9 +80,11 @@ void fetch_for_writing(const RtrRecord &record)
 
 // ---- slots ----
 
-Slots *own_slots() { return slots_in(immortal<Own>().file); }
-
-bool is_ours(const Slots &slots) { return slots.process == process_id().process; }
+Slots *own_slots()
+{
+    const Own &own = immortal<Own>();
+    return own.process == process_id().process ? slots_in(own.file) : nullptr;
+}
 
 Slots *slots_of(uint64_t process)
 {
@@ -129,7 +133,7 @@ GetSlot::GetSlot(uint64_t message, SlotState state)
 {
     static std::atomic<size_t> last{0};
     Slots *const slots = own_slots();
-    if (!slots || !is_ours(*slots))
+    if (!slots)
         return;
     const size_t first = last.load(std::memory_order_relaxed);
     for (size_t i = 0; i < Slots::gets && !value_; ++i) {
@@ -157,15 +161,14 @@ Slot find_get_slot(uint64_t process, uint16_t number, uint64_t message)
 
 bool post_rtr(uint64_t sender, uint64_t after, const RtrRecord &its)
 {
-    RtrRecord *const record =
-        sender == process_id().process ? nullptr : record_of(slots_of(sender), after);
-    if (!record)
+    const Slot slot = sender == process_id().process ? Slot() : rtr_in(slots_of(sender), after);
+    if (!slot)
         return false;
-    fetch_for_writing(*record);
-    const Slot slot(&record->word, after);
+    auto &record = *reinterpret_cast<RtrRecord *>(slot.word());
+    fetch_for_writing(record);
     if (!slot.change(SlotState::none, SlotState::filling))
         return false;
-    std::memcpy(&record->process, &its.process,
+    std::memcpy(&record.process, &its.process,
                 offsetof(RtrRecord, type) - offsetof(RtrRecord, process) + its.flattened);
     slot.set(SlotState::open);
     return true;
@@ -173,8 +176,7 @@ bool post_rtr(uint64_t sender, uint64_t after, const RtrRecord &its)
 
 Slot find_rtr(uint64_t sender, uint64_t after)
 {
-    RtrRecord *const record = record_of(slots_of(sender), after);
-    const Slot slot(record ? &record->word : nullptr, after);
+    const Slot slot = rtr_in(slots_of(sender), after);
     return slot.state() == SlotState::none ? Slot() : slot;
 }
 
@@ -200,26 +202,16 @@ void end_rtr_unwritten(const Slot &rtr)
 
 // ---- RTR: the sender ----
 
-void fetch_rtr(uint64_t after)
-{
-    if (const RtrRecord *const record = record_of(own_slots(), after))
-        __builtin_prefetch(record, 1);
-}
+void fetch_rtr(uint64_t after) { __builtin_prefetch(rtr_in(own_slots(), after).word(), 1); }
 
-bool is_rtr_open(uint64_t after)
-{
-    RtrRecord *const record = record_of(own_slots(), after);
-    return record && Slot(&record->word, after).state() == SlotState::open;
-}
+bool is_rtr_open(uint64_t after) { return rtr_in(own_slots(), after).state() == SlotState::open; }
 
 Slot claim_rtr(uint64_t after, int64_t bytes)
 {
-    Slots *const slots = own_slots();
-    RtrRecord *const record = slots && is_ours(*slots) ? record_of(slots, after) : nullptr;
-    const Slot slot(record ? &record->word : nullptr, after);
-    if (!record || !slot.change(SlotState::open, SlotState::busy))
+    const Slot slot = rtr_in(own_slots(), after);
+    if (!slot || !slot.change(SlotState::open, SlotState::busy))
         return {};
-    if (record->capacity >= bytes)
+    if (record_of(slot).capacity >= bytes)
         return slot;
     leave_rtr(slot, SlotState::open);
     return {};

@@ -58,10 +58,9 @@ struct Slots {
     RtrRecord rtr[rtrs]; // by the name of the message that they follow
 };
 
-// This process's; null where there can be none. They stay until the process ends. A forked child
-// has its parent's, and must not use them (is_ours).
+// This process's; null where there can be none, as in a forked child, which has its parent's. They
+// stay until the process ends.
 Slots *own_slots();
-bool is_ours(const Slots &slots);
 // Of a process of this node, this one included; null where they cannot be seen.
 Slots *slots_of(uint64_t process);
 
