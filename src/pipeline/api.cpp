@@ -142,12 +142,10 @@ Error start(Port &port, const heddle_message_description &asked, const Request &
         --peer.gets.skipped;
     result.path = choice.path;
     result.reason = choice.reason;
-    if (!sender) {
-        log_choice(facts, choice, nullptr);
+    log_choice(facts, choice, sender ? sender->id() : 0);
+    if (!sender)
         return HEDDLE_SUCCESS;
-    }
     Envelope envelope = sender->envelope();
-    log_choice(facts, choice, &envelope);
     // The slots are looked for once, and must be there then.
     envelope.waits = (is_persistent || asked.flags & HEDDLE_MESSAGE_BLOCKING) && own_slots();
     write_envelope(envelope, result.envelope);

@@ -116,11 +116,6 @@ std::string name_of(uint64_t message, uint64_t process)
     return name;
 }
 
-std::string name_of(const Envelope &envelope)
-{
-    return name_of(envelope.message, envelope.process);
-}
-
 } // namespace
 
 bool can_put(const Facts &facts, const Limits &limits)
@@ -150,12 +145,12 @@ Choice select(const Facts &facts, const Limits &limits, const Peer &peer)
                                                   : "short and persistent: an RTR may follow"};
 }
 
-void log_choice(const Facts &facts, const Choice &choice, const Envelope *envelope)
+void log_choice(const Facts &facts, const Choice &choice, uint64_t message)
 {
     if (!gpu::logs(gpu::Topic::policy))
         return;
     gpu::log_line(gpu::Topic::policy, "send%s %lld bytes of %s to %s: %s (%s)",
-                  envelope ? (" " + name_of(*envelope) + ":").c_str() : "",
+                  message ? (" " + name_of(message, process_id().process) + ":").c_str() : "",
                   static_cast<long long>(facts.buffer.bytes()), name_of(facts.buffer).c_str(),
                   has(facts, HEDDLE_MESSAGE_SELF)   ? "itself"
                   : has(facts, HEDDLE_MESSAGE_NODE) ? "this node"
@@ -181,8 +176,9 @@ Mode select_mode(const Envelope &envelope, const Buffer &buffer, const Limits &l
     const auto [mode, reason] = choose_mode(envelope, buffer, limits);
     if (gpu::logs(gpu::Topic::policy))
         gpu::log_line(gpu::Topic::policy, "receive %s: %lld bytes into %s: by %s (%s)",
-                      name_of(envelope).c_str(), static_cast<long long>(buffer.bytes()),
-                      name_of(buffer).c_str(), name_of(mode), reason);
+                      name_of(envelope.message, envelope.process).c_str(),
+                      static_cast<long long>(buffer.bytes()), name_of(buffer).c_str(),
+                      name_of(mode), reason);
     return mode;
 }
 

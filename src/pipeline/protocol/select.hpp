@@ -54,8 +54,8 @@ struct Choice {
 // Whether an RTR would be of use.
 bool can_put(const Facts &facts, const Limits &limits);
 Choice select(const Facts &facts, const Limits &limits, const Peer &peer);
-// Prints what a sender chose. `envelope`: of its message; null where the caller packs it.
-void log_choice(const Facts &facts, const Choice &choice, const Envelope *envelope);
+// Prints what this process chose for a message; 0: one that the caller packs.
+void log_choice(const Facts &facts, const Choice &choice, uint64_t message);
 // Prints that a receiver asks for a sender's message by value after all.
 void log_fall_back(uint64_t message, uint64_t process, const char *reason);
 
