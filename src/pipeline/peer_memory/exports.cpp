@@ -69,8 +69,6 @@ Size size_for(size_t bytes)
     return {std::bit_ceil(bytes), 1};
 }
 
-bool is_of_table(const Size &size) { return size.piece <= std::rbegin(sizes)->piece; }
-
 } // namespace
 
 // One allocation.
@@ -235,7 +233,7 @@ Error take_piece(gpu::Device &device, Mode mode, size_t bytes, bool beyond, Piec
     }
     if (pool.closed.contains({&device, mode}))
         return HEDDLE_ERR_DEVICE;
-    const bool is_first = held == 0 && is_of_table(size); // messages need something
+    const bool is_first = held == 0 && size.pieces > 1; // messages need something
     if (!beyond && !is_first && held + size.bytes() > gpu::Settings::get().slab_limit) {
         if (!larger)
             return HEDDLE_ERR_NO_MEMORY;

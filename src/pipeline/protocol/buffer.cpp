@@ -58,18 +58,18 @@ void Buffer::find_memory(const gpu::End &end, int64_t bytes, gpu::Devices &devic
     const auto is_host = [](const gpu::Memory &m) {
         return m.kind == MemoryKind::host || m.kind == MemoryKind::pinned;
     };
-    of_host_ = is_host(memory_);
+    bool of_host = is_host(memory_);
     on_device_ = memory_.kind == MemoryKind::device;
     // Absolute addresses may lead into memory of several kinds.
     if (!side_.buf && !end.dense())
         gpu::visit_memory(end, bytes, map, [&](int64_t, const gpu::Memory &m) {
-            of_host_ = of_host_ && is_host(m);
+            of_host = of_host && is_host(m);
             on_device_ = on_device_ && m.kind == MemoryKind::device && m.device == memory_.device;
             if (!memory_.of_device() && m.of_device())
                 memory_ = m;
-            return of_host_ || on_device_;
+            return of_host || on_device_;
         });
-    if (!of_host_)
+    if (!of_host)
         device_ = &devices.device(std::max(memory_.device, 0));
 }
 

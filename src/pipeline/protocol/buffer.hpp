@@ -46,19 +46,16 @@ public:
     const heddle_type *type() const { return side_.type; }
 
     // The host alone moves its bytes.
-    bool of_host() const { return of_host_; }
+    bool of_host() const { return device_ == nullptr; }
     // The transport can read and write them where they lie.
-    bool direct() const { return of_host_ && dense(); }
+    bool direct() const { return of_host() && dense(); }
     // The device that moves them; null where the host does.
     gpu::Device *device() const { return device_; }
     // They lie on that device, all of them.
     bool on_device() const { return on_device_; }
     // Whether its chunks can stay where they are packed in that way: in host memory where a device
     // moves them, on a device where they all come from there or go there.
-    bool can_stay(Mode mode) const
-    {
-        return mode == Mode::shared ? device_ != nullptr : on_device_;
-    }
+    bool can_stay(Mode mode) const { return mode == Mode::shared ? !of_host() : on_device_; }
     // That its first byte lies in, or the first that a device has, with its range, for as long as
     // the message is on its way.
     const gpu::Memory &memory() const { return memory_; }
@@ -87,7 +84,6 @@ private:
     gpu::Memory memory_;
     char *first_ = nullptr;
     gpu::Device *device_ = nullptr;
-    bool of_host_ = true;
     bool on_device_ = false;
 };
 static_assert(std::is_trivially_copyable_v<Buffer>);
