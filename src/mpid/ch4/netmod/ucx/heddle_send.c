@@ -25,7 +25,6 @@ struct MPIDI_UCX_outgoing {
     uint64_t ucx_tag;
     heddle_message_result result;
     void *staging;
-    int64_t size; /* of a message without data, what is sent: how many bytes they were to be */
     bool is_sync;
     bool is_ready; /* to be sent once all before it were */
     bool is_lost;  /* nobody is left to receive it, and its request is over */
@@ -92,9 +91,8 @@ static void post(struct MPIDI_UCX_outgoing *o)
     uint64_t tag = o->ucx_tag | MPIDI_UCX_ENVELOPE_BIT;
     if (o->pack.error != HEDDLE_SUCCESS) {
         fail(o, o->pack.error);
-        o->size = o->buffer.bytes;
-        data = &o->size;
-        bytes = sizeof(o->size);
+        data = &o->buffer.bytes;
+        bytes = sizeof(o->buffer.bytes);
     } else if (is_packed(o)) {
         data = o->staging;
         bytes = o->buffer.bytes;
