@@ -27,7 +27,8 @@ void MPIDI_UCX_envelope_read(struct MPIDI_UCX_envelope *e, MPIR_Comm *comm, int 
 {
     heddle_envelope_info about = {.size = sizeof(about)};
     e->tag = info->sender_tag & ~MPIDI_UCX_ENVELOPE_BIT;
-    if (MPIDI_UCX_IS_FAILED(info)) {
+    /* In place of a message that its sender could not pack or begin: that message's size. */
+    if (info->length < HEDDLE_ENVELOPE_BYTES) {
         memcpy(&about.bytes, e->data, MPL_MIN(info->length, sizeof(about.bytes)));
         e->error = HEDDLE_ERR_PEER;
     } else if (e->error == HEDDLE_SUCCESS) {

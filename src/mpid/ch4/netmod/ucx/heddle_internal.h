@@ -152,10 +152,6 @@ void MPIDI_UCX_look_at_nic(const MPIDI_av_entry_t *addr, int device);
 
 /* ---- heddle_envelope.c: envelopes that come -------------------------------------------------- */
 
-/* An envelope has so many bytes. What is shorter comes in place of a message that its sender could
- * not pack or begin, and is that message's size. */
-#define MPIDI_UCX_IS_FAILED(info) ((info)->length < HEDDLE_ENVELOPE_BYTES)
-
 /* An envelope that has come, and what stands in the place of one. Also a message of the same source
  * that came before it and was not received yet, if a probe met the envelope: so all that is parked
  * of a source is older than what UCX holds of it. */

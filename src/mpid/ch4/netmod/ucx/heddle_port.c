@@ -13,8 +13,7 @@ struct MPIDI_UCX_vni MPIDI_UCX_vnis[MPIDI_CH4_MAX_VCIS];
 
 /* A header that UCX may still need, and whose it is. */
 struct sending {
-    heddle_port *port;
-    void *token;
+    void *token; /* null: it is not of the port */
     ucp_ep_h ep;
     int vni;
     char header[HEDDLE_HEADER_BYTES];
@@ -23,8 +22,9 @@ struct sending {
 static void sent(void *request, ucs_status_t status, void *user_data)
 {
     struct sending *s = user_data;
-    if (s->port != NULL) {
-        heddle_port_done(s->port, s->token, MPIDI_UCX_error_of(s->vni, s->ep, status));
+    if (s->token != NULL) {
+        heddle_port_done(MPIDI_UCX_vnis[s->vni].port, s->token,
+                         MPIDI_UCX_error_of(s->vni, s->ep, status));
         MPIDI_UCX_note_status(s->vni, s->ep, status);
     }
     MPL_free(s);
@@ -58,7 +58,7 @@ static int send_to_port(void *context, void *peer, const void *header, size_t he
                         const void *data, size_t bytes, void *token, int *done)
 {
     const int vni = (int)(intptr_t)context;
-    const struct sending s = {MPIDI_UCX_vnis[vni].port, token, peer, vni, ""};
+    const struct sending s = {token, peer, vni, ""};
     return send_am(MPIDI_UCX_AM_PORT, &s, header, header_bytes, data, bytes, done);
 }
 
@@ -72,7 +72,6 @@ int MPIDI_UCX_send_am(unsigned number, ucp_ep_h ep, const void *header, size_t h
 /* ---- in -------------------------------------------------------------------------------------- */
 
 struct placing {
-    heddle_port *port;
     void *token;
     int vni;
 };
@@ -80,9 +79,10 @@ struct placing {
 static void placed(void *request, ucs_status_t status, size_t length, void *user_data)
 {
     struct placing *p = user_data;
-    const void *from = status == UCS_OK ? NULL : heddle_port_peer(p->port, p->token);
+    heddle_port *port = MPIDI_UCX_vnis[p->vni].port;
+    const void *from = status == UCS_OK ? NULL : heddle_port_peer(port, p->token);
     (void)length;
-    heddle_port_done(p->port, p->token, MPIDI_UCX_error_of(p->vni, (ucp_ep_h)from, status));
+    heddle_port_done(port, p->token, MPIDI_UCX_error_of(p->vni, (ucp_ep_h)from, status));
     MPL_free(p);
     if (request != NULL)
         ucp_request_release(request);
@@ -96,7 +96,6 @@ static ucs_status_t fetch(int vni, heddle_port *port, const void *header, size_t
     void *where = NULL;
     if (p == NULL)
         return UCS_ERR_NO_MEMORY;
-    p->port = port;
     p->vni = vni;
     if (heddle_port_place(port, header, header_bytes, bytes, &where, &p->token) != HEDDLE_SUCCESS ||
         where == NULL) {
