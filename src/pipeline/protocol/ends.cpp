@@ -311,11 +311,7 @@ void Sender::was_read(int64_t bytes)
 // ---- receivers ----
 
 Receiver::Receiver(Port &port, const Envelope &envelope, const Request &request)
-    : Message(port, request),
-      process_(envelope.process),
-      bytes_(envelope.bytes),
-      at_(envelope.at),
-      truncated_(envelope.bytes > request.buffer.bytes())
+    : Message(port, request), process_(envelope.process), bytes_(envelope.bytes), at_(envelope.at)
 {
     other_ = envelope.message;
     wanted_ = std::min(bytes_, buffer_.bytes());
@@ -331,7 +327,7 @@ void Receiver::count_received(int64_t bytes, int chunks) const
 
 void Receiver::finish_received()
 {
-    if (truncated_)
+    if (is_truncated())
         ending_.error = HEDDLE_ERR_TRUNCATE;
     finish();
 }

@@ -245,7 +245,7 @@ protected:
     const uint64_t process_; // the sender's
     const int64_t bytes_;    // that it sends, or would
     const Place at_;         // where all of it lies, or will
-    const bool truncated_;
+    bool is_truncated() const { return bytes_ > wanted_; }
 
 private:
     const gpu::ProfilerSpan span_{"heddle receive", bytes_};

@@ -20,8 +20,8 @@ constexpr int receiver_looks = 100;
 
 class PutSend final : public Sender {
 public:
-    PutSend(Port &port, const Request &request, uint64_t after, bool is_batched)
-        : Sender(port, request, EnvelopeKind::put), is_batched_(is_batched)
+    PutSend(Port &port, const Request &request, uint64_t after)
+        : Sender(port, request, EnvelopeKind::put)
     {
         note_answer(); // the receive that it is for is known
         envelope_.at.allocation = after;
@@ -33,8 +33,8 @@ public:
         leave(SlotState::failed);
     }
 
-    // Claims the RTR and begins. False where it cannot: nothing has happened.
-    bool begin()
+    // Claims the RTR, and begins unless it is batched. False where it cannot: nothing has happened.
+    bool begin(bool is_batched)
     {
         const Error e = caught([&]() -> Error {
             claim_ = claim_rtr(envelope_.at.allocation, bytes());
@@ -43,14 +43,14 @@ public:
             const RtrRecord &record = record_of(claim_);
             const Importer importer{*buffer_.device(), record.process, mode_};
             const Error e = open_target(record, importer, bytes(), port_.remote_types(), to_);
-            return e || is_batched_ ? e : write_now();
+            return e || is_batched ? e : write_now();
         });
         if (e)
             leave(SlotState::open);
         return !e;
     }
 
-    // Where others like it are begun at the same time: together with them, by the port's progress.
+    // A batched one, together with others, by the port's progress.
     void write_with_others()
     {
         if (const Error e = move(add_chunk(0, bytes()), data(), to_.data()))
@@ -141,7 +141,6 @@ private:
             leave_rtr(std::exchange(claim_, {}), as);
     }
 
-    const bool is_batched_;
     Slot claim_;                            // its receiver's RTR, while it is this one's alone
     SlotState left_as_ = SlotState::failed; // unless all was written
     PutTarget to_;
@@ -239,8 +238,8 @@ bool wait_for_rtr(Port &port, const void *peer, uint64_t after, bool is_persiste
 
 Sender *send_put(Port &port, const Request &request, uint64_t after, bool is_batched)
 {
-    auto made = std::make_unique<PutSend>(port, request, after, is_batched);
-    if (!made->begin())
+    auto made = std::make_unique<PutSend>(port, request, after);
+    if (!made->begin(is_batched))
         return nullptr;
     PutSend &added = port.add(std::move(made));
     if (!is_batched)

@@ -21,7 +21,7 @@ public:
     // Takes room and answers, or reads at once. What is packed is read as a whole.
     void begin() override
     {
-        if ((truncated_ && !at_.is_own()) || !reads_at_once())
+        if ((is_truncated() && !at_.is_own()) || !reads_at_once())
             begin_round();
     }
 
@@ -113,7 +113,7 @@ public:
             state_ = State::chunks;
         // By the slot, if that takes all of it: whose sender took it back has failed, and its
         // memory may have been another's.
-        const bool by_slot = at_once && !truncated_ && slot_;
+        const bool by_slot = at_once && !is_truncated() && slot_;
         const bool is_right =
             !error && !failed() && (!by_slot || slot_.change(SlotState::open, SlotState::done));
         if (!is_right)
