@@ -86,25 +86,16 @@ ModeChoice choose_mode(const Envelope &envelope, const Buffer &buffer, const Lim
 
 // ---- the log ----
 
+constexpr const char *kind_names[] = {"host", "pinned host", "device", "managed"};
+constexpr const char *path_names[] = {"pack", "native", "put", "get", "self", "rendezvous"};
+constexpr const char *mode_names[] = {"value", "shared", "reference"};
+
 std::string name_of(const Buffer &buffer)
 {
-    static constexpr const char *kinds[] = {"host", "pinned host", "device", "managed"};
-    std::string name = kinds[static_cast<size_t>(buffer.memory().kind)];
+    std::string name = kind_names[static_cast<size_t>(buffer.memory().kind)];
     if (buffer.device())
         name += " " + std::to_string(buffer.device()->ordinal());
     return name + (buffer.dense() ? ", dense" : ", strided");
-}
-
-const char *name_of(heddle_message_path path)
-{
-    static constexpr const char *names[] = {"pack", "native", "put", "get", "self", "rendezvous"};
-    return names[path];
-}
-
-const char *name_of(Mode mode)
-{
-    static constexpr const char *names[] = {"value", "shared", "reference"};
-    return names[static_cast<size_t>(mode)];
 }
 
 // Both ends print it, and so their lines can be paired.
@@ -155,7 +146,7 @@ void log_choice(const Facts &facts, const Choice &choice, uint64_t message)
                   has(facts, HEDDLE_MESSAGE_SELF)   ? "itself"
                   : has(facts, HEDDLE_MESSAGE_NODE) ? "this node"
                                                     : "another node",
-                  name_of(choice.path), choice.reason);
+                  path_names[choice.path], choice.reason);
 }
 
 void log_fall_back(uint64_t message, uint64_t process, const char *reason)
@@ -178,7 +169,7 @@ Mode select_mode(const Envelope &envelope, const Buffer &buffer, const Limits &l
         gpu::log_line(gpu::Topic::policy, "receive %s: %lld bytes into %s: by %s (%s)",
                       name_of(envelope.message, envelope.process).c_str(),
                       static_cast<long long>(buffer.bytes()), name_of(buffer).c_str(),
-                      name_of(mode), reason);
+                      mode_names[static_cast<size_t>(mode)], reason);
     return mode;
 }
 
