@@ -15,8 +15,8 @@ namespace {
 
 // Between two polls of the transport. The receiver's take some 0.2 us; a poll, and what else is
 // between two looks, takes as long.
-constexpr int sender_looks = 8;
-constexpr int receiver_looks = 100;
+constexpr int sender_looks = 9;
+constexpr int receiver_looks = 101;
 
 class PutSend final : public Sender {
 public:
@@ -71,11 +71,10 @@ public:
     {
         if (done_ < bytes()) {
             int done = 0;
-            const auto test = [&] { return Error::of(heddle_test(&request_, &done)); };
-            Error e = test();
-            for (int left = port_.waits_for_one() ? sender_looks : 0; left > 0 && !e && !done;
+            Error e;
+            for (int left = port_.waits_for_one() ? sender_looks : 1; left > 0 && !e && !done;
                  --left)
-                e = test();
+                e = Error::of(heddle_test(&request_, &done));
             if (!e && !done)
                 return true;
             if (!e && !failed()) {
@@ -165,8 +164,8 @@ public:
         if (failed() && may_be_written())
             return true;
         if (!is_notified() && !failed()) {
-            SlotState state = rtr_.state();
-            for (int left = port_.waits_for_one() ? receiver_looks : 0;
+            SlotState state = SlotState::busy;
+            for (int left = port_.waits_for_one() ? receiver_looks : 1;
                  left > 0 && state == SlotState::busy; --left)
                 state = rtr_.state();
             if (state == SlotState::busy)

@@ -101,15 +101,13 @@ int Transfers::progress()
     for (size_t i = 0; i < running_.size();) {
         Running &running = running_[i];
         int done = 1;
-        Error error = running.error;
-        if (!error)
-            error = Error::of(heddle_test(&running.request, &done));
+        if (!running.error)
+            if (const Error e = Error::of(heddle_test(&running.request, &done)); e && done)
+                running.fail(e);
         if (!done) {
             ++i;
             continue;
         }
-        if (error && !running.error)
-            running.fail(error);
         const Running over = std::move(running);
         if (i + 1 < running_.size())
             running = std::move(running_.back());
