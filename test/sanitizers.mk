@@ -22,7 +22,7 @@ pipeline_rooms = $(wildcard $(root)/src/pipeline/*.cpp $(root)/src/pipeline/*/*.
 oracle = $(wildcard $(root)/test/unit/oracle/*.cpp)
 fuzzers = $(filter-out seeds,$(basename $(notdir $(wildcard $(root)/test/fuzz/*.cpp))))
 
-tests: unit property gpu pipeline libheddle-sim.so
+tests: unit property gpu pipeline placement libheddle-sim.so
 fuzz: $(fuzzers) seeds libheddle-sim.so
 .PHONY: tests fuzz
 
@@ -36,7 +36,9 @@ gpu: $(call object,$(engine) $(oracle) $(gpu_rooms) $(root)/test/unit/property/s
 pipeline: $(call object,$(engine) $(oracle) $(gpu_rooms) $(pipeline_rooms) $(catch_main) \
 	$(wildcard $(root)/test/pipeline/*.cpp) \
 	$(patsubst %,$(root)/test/gpu/%.cpp,cuda_memory device_memory mirror random_case simulation))
-unit property gpu pipeline: sources
+placement: $(call object,$(engine) $(gpu_rooms) $(catch_main) $(wildcard $(root)/src/placement/*.cpp) \
+	$(root)/test/placement/graphs.cpp $(root)/test/placement/test_laws.cpp)
+unit property gpu pipeline placement: sources
 	$(CXX) $(flags) -o $@ $(filter %.o,$^) -ldl
 
 libfuzzed.a: $(call object,$(engine) $(gpu_rooms) $(pipeline_rooms)) sources
@@ -54,7 +56,8 @@ libheddle-sim.so: $(patsubst $(root)/%.cpp,objects/plugin/%.o,$(plugin)) sources
 
 objects/test/gpu/%.o: flags += -I$(root)/test/unit
 # Catch2's headers take long to optimize.
-objects/test/unit/test_%.o objects/test/pipeline/test_%.o objects/test/gpu/main.o objects/test/unit/property/main.o: level = -O0
+objects/test/unit/test_%.o objects/test/placement/test_%.o objects/test/pipeline/test_%.o objects/test/gpu/main.o \
+	objects/test/unit/property/main.o: level = -O0
 objects/test/catch_main.o: flags = -std=c++20 -O0 -pthread
 objects/plugin/%.o: $(root)/%.cpp flags.mk $(root)/test/sanitizers.mk
 	@mkdir -p $(@D)

@@ -11,9 +11,9 @@ namespace {
 
 std::vector<int32_t> capacities_of(const Machine &machine)
 {
-    std::vector<int32_t> capacities;
-    for (int32_t node = 0; node < machine.nodes(); ++node)
-        capacities.push_back(machine.capacity(node));
+    std::vector<int32_t> capacities(static_cast<size_t>(machine.nodes()));
+    for (size_t node = 0; node < capacities.size(); ++node)
+        capacities[node] = machine.capacity(static_cast<int32_t>(node));
     return capacities;
 }
 

@@ -12,7 +12,7 @@ namespace test {
 
 Edges grid(Extents extents, bool is_periodic, bool is_shuffled)
 {
-    const auto [nx, ny, nz] = extents;
+    const int nx = extents[0], ny = extents[1], nz = extents[2];
     Edges edges;
     edges.vertices = nx * ny * nz;
     std::vector<int32_t> number(static_cast<size_t>(edges.vertices));
