@@ -64,10 +64,13 @@ extern int MPIDI_left_somebody;
 #if defined(HAVE_CH4_NETMOD_UCX) && MPICH_DATATYPE_ENGINE == MPICH_DATATYPE_ENGINE_HEDDLE
 /* A member of a communicator has ended before its time. */
 bool MPIDI_UCX_member_has_ended(MPIR_Comm *comm, int rank);
+/* And all that it sent to a window's VCI has been seen there. */
+bool MPIDI_UCX_member_is_silent(const MPIR_Win *win, int rank);
 /* A target has ended, and nothing tells of what is still under way to it. */
 bool MPIDI_UCX_target_is_lost(const MPIR_Win *win, int rank);
 #else
 #define MPIDI_UCX_member_has_ended(comm, rank) false
+#define MPIDI_UCX_member_is_silent(win, rank) false
 #define MPIDI_UCX_target_is_lost(win, rank) false
 #endif
 
@@ -97,10 +100,10 @@ MPL_STATIC_INLINE_PREFIX bool MPIDIG_waits_for(MPIR_Win *win, int rank, int unde
             (told) = false;                                                                        \
         }                                                                                          \
     } while (0)
-#define MPIDIG_TELL_COMPLETE(win, rank, msg, vci, is_local, mpi_errno)                             \
+#define MPIDIG_TELL_ONE(win, rank, what, msg, vci, is_local, mpi_errno)                            \
     do {                                                                                           \
         bool told_ ATTRIBUTE((unused));                                                            \
-        MPIDIG_TELL(told_, win, rank, MPIDIG_WIN_COMPLETE, msg, vci, is_local);                    \
+        MPIDIG_TELL(told_, win, rank, what, msg, vci, is_local);                                   \
         mpi_errno = MPI_SUCCESS;                                                                   \
     } while (0)
 
@@ -139,14 +142,13 @@ MPL_STATIC_INLINE_PREFIX void MPIDIG_all_answered(MPIR_Win *win)
     MPIDIG_WIN(win, answered) = NULL;
 }
 
-/* A target has posted (mpidig_posts.h). */
-MPL_STATIC_INLINE_PREFIX void MPIDIG_note_post(MPIR_Win *win, int rank)
+/* A target has posted, or an origin has completed (mpidig_posts.h). */
+MPL_STATIC_INLINE_PREFIX void MPIDIG_note_by_rank(MPIR_Win *win, unsigned **counts, int rank)
 {
-    if (MPIDIG_WIN(win, posts) == NULL)
-        MPIDIG_WIN(win, posts) =
-            MPL_calloc(win->comm_ptr->local_size, sizeof(unsigned), MPL_MEM_RMA);
-    MPIR_Assert(MPIDIG_WIN(win, posts) != NULL);
-    MPIDIG_WIN(win, posts)[rank]++;
+    if (*counts == NULL)
+        *counts = MPL_calloc(win->comm_ptr->local_size, sizeof(**counts), MPL_MEM_RMA);
+    MPIR_Assert(*counts != NULL);
+    (*counts)[rank]++;
 }
 
 /* ---- unlocking ------------------------------------------------------------------------------- */

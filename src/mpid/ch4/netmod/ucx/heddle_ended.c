@@ -47,6 +47,11 @@ static int64_t now(void)
 
 bool MPIDI_UCX_has_ended(int rank) { return peers != NULL && peers[rank].ended; }
 
+bool MPIDI_UCX_is_silent(int rank, int vni)
+{
+    return MPIDI_UCX_has_ended(rank) && peers[rank].drained[vni];
+}
+
 /* In MPI_Finalize who cannot be reached is left behind, in a job without devices, too. When all
  * have come to its last meeting, connections close, and so may seem to fail. */
 static enum { RUNNING, LEAVING, CLOSING } stage;

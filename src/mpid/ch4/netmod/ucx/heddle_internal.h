@@ -229,6 +229,8 @@ int MPIDI_UCX_read_error_of(int vni, ucp_ep_h ep, ucs_status_t status);
 void MPIDI_UCX_note_status(int vni, ucp_ep_h ep, ucs_status_t status);
 /* Whether it has said so. */
 bool MPIDI_UCX_has_come(int rank, uint32_t meeting);
+/* It has ended, and all that it sent to that VNI has been seen there. */
+bool MPIDI_UCX_is_silent(int rank, int vni);
 
 /* ---- heddle_coll_request.c ------------------------------------------------------------------- */
 

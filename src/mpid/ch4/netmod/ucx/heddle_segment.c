@@ -190,13 +190,24 @@ bool MPIDI_UCX_share_test(struct MPIDI_UCX_sharing **sharing, heddle_shared **se
 
 /* ---- who has ended --------------------------------------------------------------------------- */
 
-bool MPIDI_UCX_member_has_ended(MPIR_Comm *comm, int rank)
+/* Its rank in the job; -1: it is of another job. */
+static int rank_in_job(MPIR_Comm *comm, int rank)
 {
     int in_job, table;
-    if (!MPIDI_left_somebody)
-        return false;
     MPIDIU_comm_rank_to_pid(comm, rank, &in_job, &table);
-    return table == 0 && MPIDI_UCX_has_ended(in_job);
+    return table == 0 ? in_job : -1;
+}
+
+bool MPIDI_UCX_member_has_ended(MPIR_Comm *comm, int rank)
+{
+    const int in_job = MPIDI_left_somebody ? rank_in_job(comm, rank) : -1;
+    return in_job >= 0 && MPIDI_UCX_has_ended(in_job);
+}
+
+bool MPIDI_UCX_member_is_silent(const MPIR_Win *win, int rank)
+{
+    const int in_job = MPIDI_left_somebody ? rank_in_job(win->comm_ptr, rank) : -1;
+    return in_job >= 0 && MPIDI_UCX_is_silent(in_job, MPIDI_UCX_get_win_vni((MPIR_Win *)win));
 }
 
 int MPIDI_UCX_member_error(int rank) { return MPIDI_UCX_message_error(HEDDLE_ERR_LOST, rank); }
