@@ -303,6 +303,7 @@ static void lose(int vni, int rank)
         heddle_port_lost(MPIDI_UCX_port(vni), ep, HEDDLE_ERR_LOST);
         MPIDI_UCX_sends_lost(vni, ep);
         MPIDI_UCX_announced_lost(vni, ep);
+        MPIDI_UCX_rma_lost(vni, ep);
     }
     MPIDI_UCX_receives_lost(vni, rank);
 }

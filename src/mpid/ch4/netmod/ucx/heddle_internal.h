@@ -77,6 +77,8 @@ extern struct MPIDI_UCX_vni {
     /* One-sided operations of this process that were announced and are not over, oldest first. */
     struct MPIDI_UCX_announced *announced;
     uint64_t last_announced; /* the name of the latest */
+    /* Those with requests that UCX carries out. */
+    struct MPIDI_UCX_remote *remote;
 } MPIDI_UCX_vnis[MPIDI_CH4_MAX_VCIS];
 
 /* ---- heddle_port.c: libheddle's ports, and UCX's active messages as their transport ---------- */
@@ -199,6 +201,8 @@ void MPIDI_UCX_receives_lost(int vni, int world_rank);
 int MPIDI_UCX_announced_init(int vni);
 /* Those that wait for an answer over that endpoint end with an error. */
 void MPIDI_UCX_announced_lost(int vni, ucp_ep_h ep);
+/* heddle_win_access.c: the same of those with requests that UCX carries out. */
+void MPIDI_UCX_rma_lost(int vni, ucp_ep_h ep);
 
 /* ---- heddle_ended.c: processes of the job that have ended before their time ------------------ */
 

@@ -45,6 +45,12 @@ void MPIDI_UCX_direct_flush(MPIR_Win *win, int first, int end);
             MPIDI_UCX_direct_flush((win), (first), (end));                                         \
     } while (0)
 
+/* MPI_Rput and MPI_Rget that UCX carries out, in `*request`, which its callback reads: null once
+ * the target has ended. Under the VCI's lock. */
+void MPIDI_UCX_rma_begins(MPIR_Request **request, ucp_ep_h ep, int rank, int vni);
+/* UCX is done with it. The caller completes the request. */
+void MPIDI_UCX_rma_ends(MPIR_Request *request, ucs_status_t status);
+
 /* What an operation was called with, in the order of MPI's arguments. */
 struct MPIDI_UCX_access {
     const void *origin;
@@ -127,6 +133,8 @@ int MPIDI_UCX_compare_and_swap(const struct MPIDI_UCX_compare_and_swap *a);
 #define MPIDI_UCX_direct_unlock_all MPIDIG_mpi_win_unlock_all
 #define MPIDI_UCX_direct_complete MPIDIG_mpi_win_complete
 #define MPIDI_UCX_DIRECT_FLUSH(win, first, end)
+#define MPIDI_UCX_rma_begins(request, ep, rank, vni)
+#define MPIDI_UCX_rma_ends(request, status) MPIR_Assert((status) == UCS_OK)
 #define MPIDI_UCX_direct_put MPIDIG_mpi_put
 #define MPIDI_UCX_direct_rput MPIDIG_mpi_rput
 #define MPIDI_UCX_direct_get MPIDIG_mpi_get

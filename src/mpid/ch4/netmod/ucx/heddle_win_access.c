@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Put and get of direct windows (heddle_win.h): moves from layout to layout. They begin and end
- * with the packs of short messages (heddle_moves.c), so that many of them share a launch.
+ * with the packs of short messages (heddle_moves.c), so that many of them share a launch. And those
+ * of host memory that have a request of their own, which UCX carries out: they end when their
+ * target does.
  */
 #include "mpidimpl.h"
 #include "ucx_impl.h"
 
 #include "heddle_announced.h"
+#include "utlist.h"
 
 /* An operation that is on its way. It holds references to its types. */
 struct operation {
@@ -150,4 +153,62 @@ void MPIDI_UCX_direct_flush(MPIR_Win *win, int first, int end)
         while (outstanding[rank] > 0)
             MPIDI_UCX_watch_progress(vni);
     MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(vni).lock);
+}
+
+/* ---- what UCX carries out -------------------------------------------------------------------- */
+
+/* Where it packs them into messages, the target's answer may never come. */
+struct MPIDI_UCX_remote {
+    MPIR_Request **request;
+    ucp_ep_h ep;
+    int rank;
+    int vni;
+    struct MPIDI_UCX_remote *prev, *next;
+};
+
+static struct MPIDI_UCX_remote **remote_of(MPIR_Request *request)
+{
+    return (struct MPIDI_UCX_remote **)&MPIDI_UCX_REQ(request).ucp_request;
+}
+
+void MPIDI_UCX_rma_begins(MPIR_Request **request, ucp_ep_h ep, int rank, int vni)
+{
+    struct MPIDI_UCX_remote *r =
+        MPIDI_UCX_MEETS_ENVELOPES ? MPL_malloc(sizeof(*r), MPL_MEM_RMA) : NULL;
+    *remote_of(*request) = r;
+    if (r == NULL)
+        return;
+    *r = (struct MPIDI_UCX_remote){request, ep, rank, vni, NULL, NULL};
+    DL_APPEND(MPIDI_UCX_vnis[vni].remote, r);
+}
+
+static void end_remote(struct MPIDI_UCX_remote *r, int error)
+{
+    DL_DELETE(MPIDI_UCX_vnis[r->vni].remote, r);
+    if (error != HEDDLE_SUCCESS)
+        MPIDIG_fail(*r->request, MPIDI_UCX_message_error(error, r->rank));
+    MPL_free(r);
+}
+
+void MPIDI_UCX_rma_ends(MPIR_Request *request, ucs_status_t status)
+{
+    struct MPIDI_UCX_remote *r = *remote_of(request);
+    if (r != NULL)
+        end_remote(r, MPIDI_UCX_error_of(r->vni, r->ep, status));
+    else if (status != UCS_OK)
+        MPIDIG_fail_elsewhere(request);
+}
+
+void MPIDI_UCX_rma_lost(int vni, ucp_ep_h ep)
+{
+    struct MPIDI_UCX_remote *r, *next;
+    DL_FOREACH_SAFE(MPIDI_UCX_vnis[vni].remote, r, next)
+    {
+        MPIR_Request **const at = r->request, *const request = *at;
+        if (r->ep != ep)
+            continue;
+        end_remote(r, HEDDLE_ERR_LOST);
+        *at = NULL; /* the callback has nothing to do any more */
+        MPIDIU_request_complete(request);
+    }
 }
