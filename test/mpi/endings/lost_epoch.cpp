@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * A rank is killed that is a target of an access epoch. Who ends the epoch is told within five
- * seconds, if it had put something there. The living targets go on, and have their data: those
- * before the victim in the order of ranks, and those behind it.
+ * seconds, if it had put something there, and not again at the end of a later epoch. The living
+ * targets go on, and have their data: those before the victim in the order of ranks, and those
+ * behind it.
  */
 #include "survivor.hpp"
 
@@ -87,6 +88,9 @@ void lose_one_of_all(const Buffer &origin, MPI_Comm living)
     if (rank == origin_rank) {
         put_to_victim(origin);
         expect_end("unlock of all", [] { return MPI_Win_unlock_all(win); });
+        MPI_Win_lock_all(MPI_MODE_NOCHECK, win);
+        put(origin, living_target);
+        expect(false, "a later unlock of all", [] { return MPI_Win_unlock_all(win); });
         MPI_Barrier(living);
     } else {
         MPI_Barrier(living);

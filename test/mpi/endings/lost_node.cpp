@@ -48,6 +48,34 @@ void run_test()
     expect(false, "an unlock", [&] { return MPI_Win_unlock(rank, win); });
 }
 
+/* What ends the epoch of one target that has ended, ends it. */
+void lose_locked()
+{
+    const gpu::Kind kind = gpu::Kind::device;
+    const Layout layout = contiguous(elements);
+    Buffer memory(kind, layout), origin(kind, layout);
+    MPI_Win win;
+    MPI_Win_create(memory.at(), layout.bytes, 8, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+    if (rank != victim)
+        MPI_Win_lock(MPI_LOCK_SHARED, victim, 0, win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == victim) {
+        usleep(200000);
+        _exit(1);
+    }
+    usleep(400000);
+    MPI_Put(origin.at(), 100, MPI_DOUBLE, victim, 0, 100, MPI_DOUBLE, win);
+    check(answer_of("unlock", [&] { return MPI_Win_unlock(victim, win); }) != MPI_SUCCESS,
+          "unlock: no error");
+    expect(false, "a lock of all", [&] { return MPI_Win_lock_all(MPI_MODE_NOCHECK, win); });
+    expect(false, "an unlock of all", [&] { return MPI_Win_unlock_all(win); });
+}
+
 } // namespace
 
-int main(int argc, char **argv) { return survivor::run(argc, argv, run_test); }
+/* Argument: locked, or none. */
+int main(int argc, char **argv)
+{
+    return survivor::run(argc, argv, argc > 1 ? lose_locked : run_test);
+}

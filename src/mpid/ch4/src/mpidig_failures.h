@@ -74,20 +74,25 @@ bool MPIDI_UCX_target_is_lost(const MPIR_Win *win, int rank);
 #define MPIDI_UCX_target_is_lost(win, rank) false
 #endif
 
-/* Whether to wait for so many operations that are under way to a target, under the VCI's lock. */
-MPL_STATIC_INLINE_PREFIX bool MPIDIG_waits_for(MPIR_Win *win, int rank, int under_way)
+/* Whether to wait for so many operations that are under way to a target, under the VCI's lock. What
+ * is lost stays counted: `told` says of how many a synchronization knows. */
+MPL_STATIC_INLINE_PREFIX bool MPIDIG_waits_for(MPIR_Win *win, int rank, int under_way, int *told)
 {
     if (under_way == 0)
         return false;
-    if (unlikely(MPIDI_UCX_target_is_lost(win, rank))) {
+    if (likely(!MPIDI_UCX_target_is_lost(win, rank)))
+        return true;
+    if (under_way > *told)
         MPL_atomic_store_int(&MPIDIG_WIN(win, failed), 1);
-        return false;
-    }
-    return true;
+    *told = under_way;
+    return false;
 }
+/* `counter`: one of MPICH's, of a target. */
+#define MPIDIG_WAITS_FOR(win, target, counter)                                                     \
+    MPIDIG_waits_for((win), (target)->rank, MPIR_cc_get((target)->counter), &(target)->lost.counter)
 
-/* Tells a target that an access epoch is over. Who has ended is not told. Who cannot be reached
- * keeps nobody from telling the others: the synchronization fails once it is over. */
+/* Tells another process where an epoch begins or is over. Who has ended is not told. Who cannot be
+ * reached keeps nobody from telling the others: the synchronization fails once it is over. */
 #define MPIDIG_TELL(told, win, rank, what, msg, vci, is_local)                                     \
     do {                                                                                           \
         int error_ = MPI_SUCCESS;                                                                  \
@@ -153,6 +158,16 @@ MPL_STATIC_INLINE_PREFIX void MPIDIG_note_by_rank(MPIR_Win *win, unsigned **coun
 
 /* ---- unlocking ------------------------------------------------------------------------------- */
 
+/* The lock of who cannot be told is over, too: nobody answers. */
+#define MPIDIG_TELL_UNLOCK(win, rank, slock, msg, vci, is_local, mpi_errno)                        \
+    do {                                                                                           \
+        bool told_;                                                                                \
+        MPIDIG_TELL(told_, win, rank, MPIDIG_WIN_UNLOCK, msg, vci, is_local);                      \
+        if (!told_)                                                                                \
+            (slock)->locked = 0;                                                                   \
+        mpi_errno = MPI_SUCCESS;                                                                   \
+    } while (0)
+
 /* MPI_Win_unlock returns once the operations are over at the target. The lock is given back by a
  * message that is on its way then. Its answer is awaited before the window goes. Messages to one
  * target keep their order, so a later lock comes behind it. */
@@ -173,7 +188,8 @@ MPL_STATIC_INLINE_PREFIX bool MPIDIG_unlock_answered(MPIR_Win *win, int rank)
         HASH_ITER(hash_handle, MPIDIG_WIN(win, targets), target_, next_)                           \
         {                                                                                          \
             while (mpi_errno == MPI_SUCCESS &&                                                     \
-                   MPIDIG_waits_for(win, target_->rank, target_->sync.lock.unlocks))               \
+                   MPIDIG_waits_for(win, target_->rank, target_->sync.lock.unlocks,                \
+                                    &target_->lost.unlocks))                                       \
                 mpi_errno = MPIDI_progress_test_vci(vci_);                                         \
         }                                                                                          \
         MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(vci_).lock);                                            \

@@ -173,6 +173,15 @@ int MPIDI_UCX_direct_lock(int lock_type, int rank, int assert, MPIR_Win *win)
     return mpi_errno;
 }
 
+/* The same of one target. */
+static bool is_locked(MPIR_Win *win, int rank)
+{
+    if (!is_open(win, MPIDIG_EPOTYPE_LOCK))
+        return false;
+    const MPIDIG_win_target_t *target = MPIDIG_win_target_find(win, rank);
+    return target != NULL && target->sync.lock.locked > 0;
+}
+
 /* Whatever fails in an unlock, the others get the lock. */
 int MPIDI_UCX_direct_unlock(int rank, MPIR_Win *win)
 {
@@ -180,6 +189,8 @@ int MPIDI_UCX_direct_unlock(int rank, MPIR_Win *win)
                          MPIDIG_WIN(win, sync).access_epoch_type == MPIDIG_EPOTYPE_LOCK &&
                          MPIDI_UCX_WIN(win).direct->is_held[rank];
     const int mpi_errno = MPIDIG_mpi_win_unlock(rank, win);
+    if (is_locked(win, rank))
+        (void)MPIDIG_mpi_win_unlock(rank, win);
     if (is_held)
         release(win, rank);
     return mpi_errno;
