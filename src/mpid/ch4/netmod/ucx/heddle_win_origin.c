@@ -366,16 +366,36 @@ static bool is_full(const struct pause *p)
     return n >= MOST_AT_A_TARGET;
 }
 
-/* Or until the target has ended, which is an error. */
+/* MPICH's own. In fence epochs it counts those at all targets together. */
+static bool has_messages(const struct pause *p)
+{
+    const MPIDIG_win_target_t *target = MPIDIG_win_target_find(p->win, p->rank);
+    return MPIR_cc_get(MPIDIG_WIN(p->win, remote_acc_cmpl_cnts)) != 0 ||
+           (target != NULL && MPIR_cc_get(target->remote_acc_cmpl_cnts) != 0);
+}
+
+/* Who has ended and so keeps `holds` true; -1: nobody. */
+static int find_lost(bool (*holds)(const struct pause *p), const struct pause *p)
+{
+    if (!MPIDI_left_somebody)
+        return -1;
+    const bool is_any =
+        holds == has_messages && MPIR_cc_get(MPIDIG_WIN(p->win, remote_acc_cmpl_cnts)) != 0;
+    for (int rank = 0; is_any && rank < p->win->comm_ptr->local_size; rank++)
+        if (MPIDI_UCX_member_has_ended(p->win->comm_ptr, rank))
+            return rank;
+    return MPIDI_UCX_member_has_ended(p->win->comm_ptr, p->rank) ? p->rank : -1;
+}
+
+/* Or until who would end it has ended, which is an error. */
 static int wait_while(bool (*holds)(const struct pause *p), MPIR_Win *win, int rank)
 {
     int mpi_errno = MPI_SUCCESS;
     const struct pause p = {win, MPIDI_UCX_get_win_vni(win), rank};
     MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(p.vni).lock);
-    MPIDIU_PROGRESS_WHILE(holds(&p) && !MPIDI_UCX_member_has_ended(win->comm_ptr, rank),
-                          MPIDI_WIN(win, am_vci));
+    MPIDIU_PROGRESS_WHILE(holds(&p) && find_lost(holds, &p) < 0, MPIDI_WIN(win, am_vci));
     if (holds(&p))
-        mpi_errno = MPIDI_UCX_member_error(rank);
+        mpi_errno = MPIDI_UCX_member_error(find_lost(holds, &p));
 fn_fail:
     MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(p.vni).lock);
     return mpi_errno;
@@ -389,13 +409,6 @@ static bool is_ordered(const MPIR_Win *win)
 int MPIDI_UCX_wait_for_updates(MPIR_Win *win, int rank)
 {
     return is_ordered(win) ? wait_while(has_updates, win, rank) : MPI_SUCCESS;
-}
-
-static bool has_messages(const struct pause *p)
-{
-    const MPIDIG_win_target_t *target = MPIDIG_win_target_find(p->win, p->rank);
-    return MPIR_cc_get(MPIDIG_WIN(p->win, remote_acc_cmpl_cnts)) != 0 ||
-           (target != NULL && MPIR_cc_get(target->remote_acc_cmpl_cnts) != 0);
 }
 
 int MPIDI_UCX_wait_for_messages(MPIR_Win *win, int rank)
