@@ -306,6 +306,7 @@ static void lose(int vni, int rank)
         MPIDI_UCX_rma_lost(vni, ep);
     }
     MPIDI_UCX_receives_lost(vni, rank);
+    MPIDI_UCX_halves_lost(vni);
 }
 
 /* Whether so much time has passed since the last look. */

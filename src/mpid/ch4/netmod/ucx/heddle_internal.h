@@ -79,6 +79,7 @@ extern struct MPIDI_UCX_vni {
     uint64_t last_announced; /* the name of the latest */
     /* Those with requests that UCX carries out. */
     struct MPIDI_UCX_remote *remote;
+    struct MPIDI_UCX_half *halves; /* of accumulates that come here (mpidig_halves.h) */
 } MPIDI_UCX_vnis[MPIDI_CH4_MAX_VCIS];
 
 /* ---- heddle_port.c: libheddle's ports, and UCX's active messages as their transport ---------- */
@@ -203,6 +204,9 @@ int MPIDI_UCX_announced_init(int vni);
 void MPIDI_UCX_announced_lost(int vni, ucp_ep_h ep);
 /* heddle_win_access.c: the same of those with requests that UCX carries out. */
 void MPIDI_UCX_rma_lost(int vni, ucp_ep_h ep);
+/* heddle_win_target.c: accumulates of which only the first half came pass, if their origins have
+ * ended. */
+void MPIDI_UCX_halves_lost(int vni);
 
 /* ---- heddle_ended.c: processes of the job that have ended before their time ------------------ */
 

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The target of announced one-sided operations (heddle_announced.h). All of it happens in progress:
- * what is announced begins at once, and its end is told by the port.
+ * what is announced begins at once, and its end is told by the port. And MPICH's own accumulates of
+ * which only one half came.
  */
 #include "mpidimpl.h"
 #include "ucx_impl.h"
 
 #include "heddle_announced.h"
+#include "mpidig_halves.h"
+#include "mpidig_util.h"
+#include "utlist.h"
 
 /* ---- where the data lie ---------------------------------------------------------------------- */
 
@@ -135,4 +139,67 @@ void MPIDI_UCX_serve(struct MPIDI_UCX_arrived *a)
         MPIDI_UCX_tell_done(&about, error);
     if (a->it.type == MPI_DATATYPE_NULL && data.type != MPI_DATATYPE_NULL)
         MPIR_Datatype_release_if_not_builtin(data.type);
+}
+
+/* ---- halves of accumulates (mpidig_halves.h) ------------------------------------------------- */
+
+struct MPIDI_UCX_half {
+    MPIR_Request *rreq;
+    struct MPIDI_UCX_half *prev, *next;
+};
+
+static struct MPIDI_UCX_half **halves_of(const MPIR_Request *rreq)
+{
+    return &MPIDI_UCX_vnis[MPIDI_UCX_get_win_vni(rreq->u.rma.win)].halves;
+}
+
+void MPIDI_UCX_half_came(MPIR_Request *rreq)
+{
+    struct MPIDI_UCX_half *half =
+        MPIDI_UCX_MEETS_ENVELOPES ? MPL_malloc(sizeof(*half), MPL_MEM_RMA) : NULL;
+    if (half == NULL)
+        return;
+    half->rreq = rreq;
+    DL_APPEND(*halves_of(rreq), half);
+}
+
+static void forget(struct MPIDI_UCX_half *half)
+{
+    DL_DELETE(*halves_of(half->rreq), half);
+    MPL_free(half);
+}
+
+void MPIDI_UCX_rest_came(const MPIR_Request *rreq)
+{
+    struct MPIDI_UCX_half *half;
+    DL_SEARCH_SCALAR(*halves_of(rreq), half, rreq, rreq);
+    if (half != NULL)
+        forget(half);
+}
+
+/* Its turn passes: now, or once all before it were combined. */
+static int pass(MPIR_Request *rreq)
+{
+    const int vci = MPIDI_Request_get_vci(rreq);
+    if (!MPIDIG_check_cmpl_order(rreq, vci))
+        return MPI_SUCCESS;
+    MPL_free(MPIDIG_REQUEST(rreq, req->areq.flattened_dt));
+    MPID_Request_complete(rreq);
+    MPIDIG_progress_compl_list(vci);
+    return MPI_SUCCESS;
+}
+
+void MPIDI_UCX_halves_lost(int vni)
+{
+    struct MPIDI_UCX_half *half, *next;
+    DL_FOREACH_SAFE(MPIDI_UCX_vnis[vni].halves, half, next)
+    {
+        MPIR_Request *const rreq = half->rreq;
+        if (!MPIDI_UCX_member_is_silent(rreq->u.rma.win,
+                                        MPIDIG_REQUEST(rreq, u.target.origin_rank)))
+            continue;
+        forget(half);
+        MPIDIG_REQUEST(rreq, req->target_cmpl_cb) = pass;
+        (void)pass(rreq);
+    }
 }
