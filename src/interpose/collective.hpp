@@ -10,6 +10,7 @@
 #include "interpose/public_copy.hpp"
 #include "interpose/report.hpp"
 #include "interpose/together.hpp"
+#include "interpose/watched.hpp"
 
 #include <limits>
 #include <memory>
@@ -296,12 +297,16 @@ inline void add_failing(Steps &steps, const SidesPtr &sides,
 template <class Call>
 int carry_out(const SidesPtr &sides, MPI_Comm comm, Call call, MPI_Request *request)
 {
-    const auto together = std::make_shared<Together>(comm);
-    if (!sides->is_any_staged() && !together->is_watched()) {
+    Together own(comm);
+    if (!sides->is_any_staged()) {
         count(Count::passed);
         publish_all();
-        return call(request);
+        const int error = call(request);
+        return error == MPI_SUCCESS && own.is_watched() && *request != MPI_REQUEST_NULL
+                   ? watch({nullptr, 0, std::move(own)}, comm, request)
+                   : error;
     }
+    const auto together = std::make_shared<Together>(std::move(own));
     Steps steps = steps_of(sides, together, comm);
     steps.issue = call; // at once: types of host buffers may be freed when this returns
     add_failing(steps, sides, together, call);

@@ -5,7 +5,9 @@
 #include "interpose/operation.hpp"
 #include "interpose/persistent.hpp"
 #include "interpose/public_copy.hpp"
+#include "interpose/watched.hpp"
 
+#include <algorithm>
 #include <numeric>
 #include <vector>
 
@@ -16,20 +18,29 @@ namespace {
 // The requests of one call, as MPI is to see them.
 class Requests {
 public:
-    Requests(int n, const MPI_Request *requests) : down_(requests, requests + n)
+    Requests(int n, const MPI_Request *requests)
+        : program_(requests),
+          down_(requests, requests + n),
+          handed_(down_),
+          operations_(down_.size())
     {
-        for (MPI_Request &each : down_) {
-            each = active_request(each);
-            operations_.push_back(operation_of(each));
-        }
-        handed_ = down_;
+        look_at(all());
     }
 
     MPI_Request *down() { return down_.data(); }
 
     // Returns when all of ours are done. Blocking calls may be made then.
-    void finish_ours() const
+    void finish_ours()
     {
+        std::vector<size_t> pending = all_pending();
+        // Another process may wait for what is being packed, and send only then.
+        if (!pending.empty())
+            flush();
+        for (Patience patience; !pending.empty(); patience.wait()) {
+            progress();
+            look_at(pending);
+            pending = all_pending();
+        }
         for (const OperationPtr &each : operations_)
             if (each)
                 finish(*each);
@@ -41,11 +52,15 @@ public:
     void give_back(MPI_Request *program, bool any_is_complete = true)
     {
         for (size_t i = 0; i < down_.size(); ++i) {
-            const bool is_active_persistent = key_of(handed_[i]) != key_of(program[i]);
-            if (!is_active_persistent)
+            const bool is_stood_for = key_of(handed_[i]) != key_of(program[i]);
+            if (!is_stood_for)
                 program[i] = down_[i];
-            else if (is_complete(i))
+            else if (!is_complete(i))
+                continue;
+            else if (is_persistent(program[i]))
                 end_activity(program[i]);
+            else
+                end_watch(&program[i]);
         }
         if (any_is_complete)
             collect_all();
@@ -94,17 +109,38 @@ public:
     }
 
 private:
+    // What stands for them now.
+    void look_at(const std::vector<size_t> &which)
+    {
+        for (const size_t i : which) {
+            down_[i] = handed_[i] = settled(active_request(program_[i]));
+            operations_[i] = operation_of(down_[i]);
+        }
+    }
+    std::vector<size_t> all_pending() const
+    {
+        std::vector<size_t> pending = all();
+        std::erase_if(pending, [this](size_t i) { return !is_pending(down_[i]); });
+        return pending;
+    }
     bool is_complete(size_t i) const
     {
         return handed_[i] != MPI_REQUEST_NULL && down_[i] == MPI_REQUEST_NULL;
     }
 
+    const MPI_Request *const program_;
     std::vector<MPI_Request> down_, handed_;
     std::vector<OperationPtr> operations_;
 };
 
 // Whether the MPI alone has anything to do.
-bool passes_down() { return is_idle() && !any_may_be_locked(); }
+bool passes_down(int n, const MPI_Request *all)
+{
+    return is_idle() && !any_may_be_locked() &&
+           (!has_met_peers() || std::all_of(all, all + std::max(n, 0), [](MPI_Request each) {
+               return settled(each) == each;
+           }));
+}
 
 int either(int result, int own) { return result == MPI_SUCCESS ? own : result; }
 
@@ -127,7 +163,7 @@ extern "C" {
 
 int MPI_Wait(MPI_Request *request, MPI_Status *status)
 {
-    if (passes_down())
+    if (passes_down(1, request))
         return PMPI_Wait(request, status);
     Requests requests(1, request);
     requests.finish_ours();
@@ -138,7 +174,7 @@ int MPI_Wait(MPI_Request *request, MPI_Status *status)
 
 int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 {
-    if (passes_down())
+    if (passes_down(1, request))
         return PMPI_Test(request, flag, status);
     progress();
     Requests requests(1, request);
@@ -149,7 +185,7 @@ int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 
 int MPI_Waitall(int n, MPI_Request *all, MPI_Status *statuses)
 {
-    if (passes_down() || n <= 0)
+    if (passes_down(n, all) || n <= 0)
         return PMPI_Waitall(n, all, statuses);
     Requests requests(n, all);
     requests.finish_ours();
@@ -160,7 +196,7 @@ int MPI_Waitall(int n, MPI_Request *all, MPI_Status *statuses)
 
 int MPI_Testall(int n, MPI_Request *all, int *flag, MPI_Status *statuses)
 {
-    if (passes_down() || n <= 0)
+    if (passes_down(n, all) || n <= 0)
         return PMPI_Testall(n, all, flag, statuses);
     progress();
     Requests requests(n, all);
@@ -171,7 +207,7 @@ int MPI_Testall(int n, MPI_Request *all, int *flag, MPI_Status *statuses)
 
 int MPI_Testany(int n, MPI_Request *all, int *index, int *flag, MPI_Status *status)
 {
-    if (passes_down() || n <= 0)
+    if (passes_down(n, all) || n <= 0)
         return PMPI_Testany(n, all, index, flag, status);
     progress();
     Requests requests(n, all);
@@ -183,7 +219,7 @@ int MPI_Testany(int n, MPI_Request *all, int *index, int *flag, MPI_Status *stat
 
 int MPI_Waitany(int n, MPI_Request *all, int *index, MPI_Status *status)
 {
-    if (passes_down() || n <= 0)
+    if (passes_down(n, all) || n <= 0)
         return PMPI_Waitany(n, all, index, status);
     flush();
     int flag = 0, result = MPI_SUCCESS;
@@ -194,7 +230,7 @@ int MPI_Waitany(int n, MPI_Request *all, int *index, MPI_Status *status)
 
 int MPI_Testsome(int n, MPI_Request *all, int *found, int *indices, MPI_Status *statuses)
 {
-    if (passes_down() || n <= 0)
+    if (passes_down(n, all) || n <= 0)
         return PMPI_Testsome(n, all, found, indices, statuses);
     progress();
     Requests requests(n, all);
@@ -207,7 +243,7 @@ int MPI_Testsome(int n, MPI_Request *all, int *found, int *indices, MPI_Status *
 
 int MPI_Waitsome(int n, MPI_Request *all, int *found, int *indices, MPI_Status *statuses)
 {
-    if (passes_down() || n <= 0)
+    if (passes_down(n, all) || n <= 0)
         return PMPI_Waitsome(n, all, found, indices, statuses);
     flush();
     int result = MPI_SUCCESS;
@@ -219,7 +255,7 @@ int MPI_Waitsome(int n, MPI_Request *all, int *found, int *indices, MPI_Status *
 
 int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
 {
-    if (passes_down())
+    if (passes_down(1, &request))
         return PMPI_Request_get_status(request, flag, status);
     progress();
     Requests requests(1, &request);
@@ -230,7 +266,7 @@ int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
 
 int MPI_Request_get_status_all(int n, const MPI_Request *all, int *flag, MPI_Status *statuses)
 {
-    if (passes_down() || n <= 0)
+    if (passes_down(n, all) || n <= 0)
         return PMPI_Request_get_status_all(n, all, flag, statuses);
     progress();
     Requests requests(n, all);
@@ -242,7 +278,7 @@ int MPI_Request_get_status_all(int n, const MPI_Request *all, int *flag, MPI_Sta
 int MPI_Request_get_status_any(int n, const MPI_Request *all, int *index, int *flag,
                                MPI_Status *status)
 {
-    if (passes_down() || n <= 0)
+    if (passes_down(n, all) || n <= 0)
         return PMPI_Request_get_status_any(n, all, index, flag, status);
     progress();
     Requests requests(n, all);
@@ -255,7 +291,7 @@ int MPI_Request_get_status_any(int n, const MPI_Request *all, int *index, int *f
 int MPI_Request_get_status_some(int n, const MPI_Request *all, int *found, int *indices,
                                 MPI_Status *statuses)
 {
-    if (passes_down() || n <= 0)
+    if (passes_down(n, all) || n <= 0)
         return PMPI_Request_get_status_some(n, all, found, indices, statuses);
     progress();
     Requests requests(n, all);
@@ -277,9 +313,8 @@ int MPI_Cancel(MPI_Request *request)
 
 int MPI_Request_free(MPI_Request *request)
 {
-    const OperationPtr kept = operation_of(*request); // does not end in MPI's callback
     if (!is_persistent(*request))
-        return PMPI_Request_free(request);
+        return free_request(request);
     const int result = free_persistent(*request);
     *request = MPI_REQUEST_NULL;
     return result;

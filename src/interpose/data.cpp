@@ -160,12 +160,16 @@ const void *Data::near() const
                   : device_run(*shape, count);
 }
 
+bool Data::is_dense() const
+{
+    const heddle_type_info &info = shape->info();
+    return info.contiguous || (count == 1 && info.runs == 1);
+}
+
 // A device's memory is not looked at where the MPI takes none.
 bool Data::mpi_may_have_it() const
 {
-    const heddle_type_info &info = shape->info();
-    const bool is_dense = info.contiguous || (count == 1 && info.runs == 1);
-    return is_dense && (mpi_takes_device_memory() || !is_device_memory(first()));
+    return is_dense() && (mpi_takes_device_memory() || !is_device_memory(first()));
 }
 
 Staging::Staging(int64_t bytes, const void *near, Method method) : method_(method)

@@ -32,6 +32,7 @@ struct Data {
     int64_t high() const;
     // The first byte. Only of dense data.
     void *first() const { return static_cast<std::byte *>(buffer) + shape->info().true_lb; }
+    bool is_dense() const;
     // They are dense, in memory that MPI takes.
     bool mpi_may_have_it() const;
 };

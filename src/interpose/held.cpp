@@ -259,6 +259,16 @@ int begin_receive(const Target &to, const Source &from, MPI_Request *request, Fo
     return begin_or_take(to, from, request, found, [&] { return begin_in_mpi(to, from, request); });
 }
 
+bool begin_unless_any_is_held(const Target &to, const Source &from, MPI_Request *request,
+                              int *error)
+{
+    const Matching matching;
+    if (!table().held.empty())
+        return false;
+    *error = begin_in_mpi(to, from, request);
+    return true;
+}
+
 int start_receive(MPI_Request persistent, const Target &to, const Source &from,
                   MPI_Request *request, Found *found)
 {

@@ -39,7 +39,11 @@ int receive_matched(const Target &to, MPI_Message *message, MPI_Status *status);
 int wait_for(MPI_Request request, MPI_Status *status);
 
 int begin_receive(const Target &to, const Source &from, MPI_Request *request, Found *found);
-// The same by a persistent request, which has the same arguments, unless a held message fits.
+// The same, unless any message is held: then false.
+bool begin_unless_any_is_held(const Target &to, const Source &from, MPI_Request *request,
+                              int *error);
+// As begin_receive, by a persistent request, which has the same arguments, unless a held message
+// fits.
 int start_receive(MPI_Request persistent, const Target &to, const Source &from,
                   MPI_Request *request, Found *found);
 int begin_receive_matched(const Target &to, MPI_Message *message, MPI_Request *request,

@@ -8,6 +8,7 @@
 #include "interpose/report.hpp"
 #include "interpose/shape.hpp"
 #include "interpose/together.hpp"
+#include "interpose/watched.hpp"
 
 using namespace heddle::interpose;
 
@@ -19,6 +20,7 @@ void start(int error)
     if (error == MPI_SUCCESS) {
         meet_peers();
         prepare_to_hold();
+        prepare_to_watch();
     }
     print_start(device_is_open());
 }
@@ -46,6 +48,7 @@ int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 int MPI_Finalize()
 {
     finish_all();
+    end_watching();
     forget_all_members();
     forget_held();
     release_imports();

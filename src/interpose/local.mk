@@ -61,6 +61,8 @@ interpose_sources = \
     src/interpose/together.hpp \
     src/interpose/type_ref.hpp \
     src/interpose/waiting.cpp \
+    src/interpose/watched.cpp \
+    src/interpose/watched.hpp \
     src/interpose/windows.cpp
 EXTRA_DIST += $(interpose_sources)
 

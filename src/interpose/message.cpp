@@ -248,6 +248,20 @@ bool Incoming::is_notice(int64_t received) const
     return last && Notice::is_end(last);
 }
 
+bool Incoming::has_come_instead(const void *at, const MPI_Status &status)
+{
+    const auto *const first = static_cast<const std::byte *>(at);
+    const int64_t received = bytes_of(status);
+    const bool is_one =
+        received == Envelope::wire_bytes
+            ? Envelope::read(first).is_one()
+            : received >= Notice::end_bytes && Notice::is_end(first + received - Notice::end_bytes);
+    int cancelled = 0;
+    if (is_one)
+        PMPI_Test_cancelled(&status, &cancelled);
+    return is_one && !cancelled;
+}
+
 Incoming::Arrived Incoming::find_envelope(const MPI_Status &status) const
 {
     Arrived arrived;

@@ -5,6 +5,7 @@
 #include "interpose/persistent.hpp"
 #include "interpose/public_copy.hpp"
 #include "interpose/report.hpp"
+#include "interpose/watched.hpp"
 
 #include <climits>
 #include <type_traits>
@@ -507,6 +508,23 @@ template <auto down, Way way, class Int> int begin_send(const void *buffer, Int 
     return begin(std::make_shared<const Steps>(std::move(steps)), false, request);
 }
 
+// A receive into host memory, which an envelope may come into, by a request that stays the MPI's.
+// False where that does not do.
+bool begin_watched_receive(const Data &data, const Source &from, MPI_Request *request, int *error)
+{
+    const int64_t bytes = data.bytes();
+    if (!has_met_peers() || bytes > INT_MAX || !data.is_dense() || is_device_memory(data.first()))
+        return false;
+    const Target to{data.first(), static_cast<int>(bytes), MPI_PACKED};
+    *request = MPI_REQUEST_NULL;
+    if (!begin_unless_any_is_held(to, from, request, error))
+        return false;
+    count(Count::passed);
+    if (*error == MPI_SUCCESS && *request != MPI_REQUEST_NULL)
+        *error = watch({to.at, bytes}, from.comm, request);
+    return true;
+}
+
 template <auto down, class Int> int begin_receive(void *buffer, Int n, MPI_Datatype type, int from,
                                                   int tag, MPI_Comm comm, MPI_Request *request)
 {
@@ -517,6 +535,8 @@ template <auto down, class Int> int begin_receive(void *buffer, Int n, MPI_Datat
             begin_receive_untouched<down>(buffer, n, type, {from, tag, comm}, request, &found);
         return begun_or_truncated(error, comm, found, request);
     }
+    if (int error; begin_watched_receive(*data, {from, tag, comm}, request, &error))
+        return error;
     const auto message = std::make_shared<const Incoming>(*std::move(data));
     if (message->failed())
         return raise(comm, MPI_ERR_NO_MEM);

@@ -9,6 +9,7 @@
 #include "interpose/public_copy.hpp"
 #include "interpose/report.hpp"
 #include "interpose/together.hpp"
+#include "interpose/watched.hpp"
 
 using namespace heddle::interpose;
 
@@ -35,6 +36,7 @@ template <auto down> int gone(MPI_Comm *comm)
     flush();
     forget_communicator(*comm);
     forget_communicator_of_persistent(*comm);
+    forget_communicator_of_watched(*comm);
     forget_held(*comm);
     forget_members(*comm);
     return down(comm);
