@@ -24,7 +24,8 @@ public:
           handed_(down_),
           operations_(down_.size())
     {
-        look_at(all());
+        for (size_t i = 0; i < down_.size(); ++i)
+            look_at(i);
     }
 
     MPI_Request *down() { return down_.data(); }
@@ -32,15 +33,11 @@ public:
     // Returns when all of ours are done. Blocking calls may be made then.
     void finish_ours()
     {
-        std::vector<size_t> pending = all_pending();
         // Another process may wait for what is being packed, and send only then.
-        if (!pending.empty())
+        if (std::any_of(down_.begin(), down_.end(), is_pending))
             flush();
-        for (Patience patience; !pending.empty(); patience.wait()) {
+        for (Patience patience; look_at_pending(); patience.wait())
             progress();
-            look_at(pending);
-            pending = all_pending();
-        }
         for (const OperationPtr &each : operations_)
             if (each)
                 finish(*each);
@@ -109,19 +106,22 @@ public:
     }
 
 private:
-    // What stands for them now.
-    void look_at(const std::vector<size_t> &which)
+    // What stands for it now.
+    void look_at(size_t i)
     {
-        for (const size_t i : which) {
-            down_[i] = handed_[i] = settled(active_request(program_[i]));
-            operations_[i] = operation_of(down_[i]);
-        }
+        down_[i] = handed_[i] = settled(active_request(program_[i]));
+        operations_[i] = operation_of(down_[i]);
     }
-    std::vector<size_t> all_pending() const
+    // Whether any are still pending.
+    bool look_at_pending()
     {
-        std::vector<size_t> pending = all();
-        std::erase_if(pending, [this](size_t i) { return !is_pending(down_[i]); });
-        return pending;
+        bool any = false;
+        for (size_t i = 0; i < down_.size(); ++i) {
+            if (is_pending(down_[i]))
+                look_at(i);
+            any |= is_pending(down_[i]);
+        }
+        return any;
     }
     bool is_complete(size_t i) const
     {
@@ -133,13 +133,18 @@ private:
     std::vector<OperationPtr> operations_;
 };
 
+// Nothing of ours is under way.
+bool mpi_is_alone() { return is_idle() && !any_may_be_locked(); }
+
 // Whether the MPI alone has anything to do.
 bool passes_down(int n, const MPI_Request *all)
 {
-    return is_idle() && !any_may_be_locked() &&
-           (!has_met_peers() || std::all_of(all, all + std::max(n, 0), [](MPI_Request each) {
-               return settled(each) == each;
-           }));
+    if (!mpi_is_alone())
+        return false;
+    for (int i = 0; has_met_peers() && i < n; ++i)
+        if (settled(all[i]) != all[i])
+            return false;
+    return true;
 }
 
 int either(int result, int own) { return result == MPI_SUCCESS ? own : result; }
@@ -174,9 +179,16 @@ int MPI_Wait(MPI_Request *request, MPI_Status *status)
 
 int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 {
-    if (passes_down(1, request))
+    const bool is_alone = mpi_is_alone();
+    if (!is_alone)
+        progress();
+    const MPI_Request down = settled(*request);
+    if (is_pending(down)) {
+        *flag = 0;
+        return MPI_SUCCESS;
+    }
+    if (is_alone && down == *request)
         return PMPI_Test(request, flag, status);
-    progress();
     Requests requests(1, request);
     const int result = PMPI_Test(requests.down(), flag, status);
     requests.give_back(request, result != MPI_SUCCESS || *flag);

@@ -7,6 +7,7 @@
 #include <mpi.h>
 #pragma GCC visibility pop
 
+#include <cstddef>
 #include <cstdint>
 
 // MPI 4's calls other than those of large counts. Open MPI's header is of MPI 3.1, but Open MPI 5
@@ -26,6 +27,14 @@ using HandleKey = std::uintptr_t;
 
 // No named cast takes both integers and pointers.
 template <class Handle> HandleKey key_of(Handle handle) { return (HandleKey)handle; }
+
+// A number of so many bits for a small table. Some handles are numbers that follow each other, some
+// are addresses, whose last bits are alike.
+inline size_t hash_of(HandleKey key, int bits)
+{
+    constexpr uint64_t golden = 0x9e3779b97f4a7c15; // Fibonacci hashing
+    return uint64_t{key} * golden >> (64 - bits);
+}
 
 // Handles that are given up where MPI must not be called: in its callbacks. The next call that
 // makes progress frees them.

@@ -20,6 +20,8 @@
 
 namespace heddle::interpose {
 
+std::atomic<bool> peers_are_met{false};
+
 namespace {
 
 // What each process tells all others.
@@ -50,8 +52,6 @@ struct Peers {
 };
 
 Peers &peers() { return immortal<Peers>(); }
-
-std::atomic<bool> met{false};
 
 Page *page_at(const heddle_shared *shared)
 {
@@ -242,7 +242,7 @@ void meet_peers()
     PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_members, &all.key, nullptr);
     PMPI_Comm_dup(MPI_COMM_WORLD, &all.comm);
     PMPI_Comm_set_errhandler(all.comm, MPI_ERRORS_RETURN);
-    met.store(own.takes_part != 0);
+    peers_are_met.store(own.takes_part != 0);
 }
 
 void part_from_peers(void (*meanwhile)())
@@ -257,14 +257,12 @@ void part_from_peers(void (*meanwhile)())
         PMPI_Test(&request, &done, MPI_STATUS_IGNORE);
         meanwhile();
     }
-    met.store(false);
+    peers_are_met.store(false);
     close_pages();
     heddle_shared_close(all.own_page);
     PMPI_Comm_free(&all.comm);
     all.members.clear();
 }
-
-bool has_met_peers() { return met.load(std::memory_order_relaxed); }
 
 bool has_threads() { return peers().threads; }
 

@@ -6,7 +6,10 @@
 
 #include "engine/immortal.hpp"
 
+#include <array>
+#include <atomic>
 #include <unordered_map>
+#include <utility>
 
 namespace heddle::interpose {
 
@@ -99,6 +102,9 @@ public:
     {
         void *kept = nullptr;
         int there = 0;
+        if (const Given *const given = quick(type).load(std::memory_order_acquire);
+            given && given->first == key_of(type))
+            return given->second;
         std::call_once(once_, [this] {
             PMPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, delete_kept, &key_, nullptr);
         });
@@ -113,7 +119,7 @@ public:
             return static_cast<Kept *>(kept)->shape;
         ShapePtr made = make_shape(type);
         if (is_given(type)) // which live as long as the process, and may refuse attributes
-            return given_[key_of(type)] = made;
+            return keep_given(type, made);
         auto keep = std::make_unique<Kept>(Kept{made});
         if (PMPI_Type_set_attr(type, key_, keep.get()) == MPI_SUCCESS)
             static_cast<void>(keep.release()); // delete_kept does it
@@ -123,10 +129,29 @@ public:
     void forget()
     {
         const std::lock_guard lock(mutex_);
+        for (auto &each : quick_)
+            each.store(nullptr);
         given_.clear();
     }
 
 private:
+    using Given = std::pair<const HandleKey, ShapePtr>;
+
+    // Where one of `given_` may be found without a lock.
+    std::atomic<const Given *> &quick(MPI_Datatype type)
+    {
+        return quick_[hash_of(key_of(type), log_quick)];
+    }
+    ShapePtr keep_given(MPI_Datatype type, const ShapePtr &shape)
+    {
+        const Given &kept = *given_.emplace(key_of(type), shape).first;
+        const Given *none = nullptr;
+        quick(type).compare_exchange_strong(none, &kept, std::memory_order_release);
+        return shape;
+    }
+
+    static constexpr int log_quick = 6;
+    std::array<std::atomic<const Given *>, size_t{1} << log_quick> quick_{};
     std::once_flag once_;
     std::mutex mutex_;
     int key_ = MPI_KEYVAL_INVALID;

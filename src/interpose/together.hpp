@@ -20,6 +20,7 @@ struct Members;
 // count alike.
 class Together {
 public:
+    Together() = default; // of none
     explicit Together(MPI_Comm comm);
 
     // Whether members tell each other.

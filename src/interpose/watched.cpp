@@ -50,7 +50,7 @@ public:
     }
     static void give_back(Entry &entry)
     {
-        entry.what = {};
+        entry.what.together = {};
         entry.outer = MPI_REQUEST_NULL;
         entry.key.store(free, std::memory_order_release);
     }
@@ -68,12 +68,7 @@ private:
     static constexpr int log_sets = 9, ways = 4;
     using Set = std::array<Entry, ways>;
 
-    // Handles are numbers that follow each other, or addresses that do not.
-    Set &set_of(HandleKey key)
-    {
-        constexpr uint64_t golden = 0x9e3779b97f4a7c15;
-        return sets_[uint64_t{key} * golden >> (64 - log_sets)];
-    }
+    Set &set_of(HandleKey key) { return sets_[hash_of(key, log_sets)]; }
 
     std::array<Set, size_t{1} << log_sets> sets_;
 };

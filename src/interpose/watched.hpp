@@ -17,7 +17,7 @@ struct Watched {
     // A receive: so many bytes of host memory. Null: a collective.
     void *at = nullptr;
     int64_t bytes = 0;
-    Together together{MPI_COMM_NULL};
+    Together together{};
 };
 
 // Watches a request of the MPI's. Of more than there is room for, it becomes an operation's.
