@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The large-count forms of one-sided operations, with more than 2^31 elements. What an origin reads
- * is nowhere written but at its end, so that it takes little memory.
+ * is nowhere written but at its end, so that it takes little memory. MPICH's accumulate holds the
+ * data three times: with the window that is 8 GiB.
  *
  * processes: 1
  */

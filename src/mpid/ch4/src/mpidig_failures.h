@@ -78,8 +78,10 @@ bool MPIDI_UCX_target_is_lost(const MPIR_Win *win, int rank);
  * is lost stays counted: `told` says of how many a synchronization knows. */
 MPL_STATIC_INLINE_PREFIX bool MPIDIG_waits_for(MPIR_Win *win, int rank, int under_way, int *told)
 {
-    if (under_way == 0)
+    if (under_way == 0) {
+        *told = 0;
         return false;
+    }
     if (likely(!MPIDI_UCX_target_is_lost(win, rank)))
         return true;
     if (under_way > *told)

@@ -194,7 +194,7 @@ void MPIDI_UCX_rma_ends(MPIR_Request *request, ucs_status_t status)
 {
     struct MPIDI_UCX_remote *r = *remote_of(request);
     if (r != NULL)
-        end_remote(r, MPIDI_UCX_error_of(r->vni, r->ep, status));
+        end_remote(r, MPIDI_UCX_read_error_of(r->vni, r->ep, status));
     else if (status != UCS_OK)
         MPIDIG_fail_elsewhere(request);
 }

@@ -115,11 +115,12 @@ void MPIDI_UCX_announced_lost(int vni, ucp_ep_h ep)
     }
 }
 
-/* Those that were announced end all the same; MPICH's own active messages do not. */
+/* Those that were announced end all the same; MPICH's own active messages do not. What they were
+ * answered before their target ended may be on its way yet. */
 bool MPIDI_UCX_target_is_lost(const MPIR_Win *win, int rank)
 {
     const struct MPIDI_UCX_announced *o;
-    if (!MPIDI_UCX_member_has_ended(win->comm_ptr, rank))
+    if (!MPIDI_UCX_member_is_silent(win, rank))
         return false;
     DL_FOREACH(MPIDI_UCX_vnis[MPIDI_UCX_get_win_vni((MPIR_Win *)win)].announced, o)
     {
@@ -374,7 +375,8 @@ static bool has_messages(const struct pause *p)
            (target != NULL && MPIR_cc_get(target->remote_acc_cmpl_cnts) != 0);
 }
 
-/* Who has ended and so keeps `holds` true; -1: nobody. */
+/* Who has ended and so keeps `holds` true; -1: nobody. In a fence epoch nobody knows whose messages
+ * are missing: then it is any. */
 static int find_lost(bool (*holds)(const struct pause *p), const struct pause *p)
 {
     if (!MPIDI_left_somebody)
@@ -382,9 +384,9 @@ static int find_lost(bool (*holds)(const struct pause *p), const struct pause *p
     const bool is_any =
         holds == has_messages && MPIR_cc_get(MPIDIG_WIN(p->win, remote_acc_cmpl_cnts)) != 0;
     for (int rank = 0; is_any && rank < p->win->comm_ptr->local_size; rank++)
-        if (MPIDI_UCX_member_has_ended(p->win->comm_ptr, rank))
+        if (MPIDI_UCX_member_is_silent(p->win, rank))
             return rank;
-    return MPIDI_UCX_member_has_ended(p->win->comm_ptr, p->rank) ? p->rank : -1;
+    return MPIDI_UCX_member_is_silent(p->win, p->rank) ? p->rank : -1;
 }
 
 /* Or until who would end it has ended, which is an error. */
