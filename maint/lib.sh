@@ -58,7 +58,7 @@ await() {
     while kill -0 "$1" 2>/dev/null; do
         if ((SECONDS - RUNNING[$1] > LIMIT)); then
             echo "      ended, for it took over $LIMIT s"
-            kill_tree "$1"
+            end_trees "$1"
             status=124
         fi
         sleep 0.1
@@ -74,11 +74,19 @@ tree_of() {
     read -ra children < <(cat "/proc/$1/task/"*/children 2>/dev/null | tr '\n' ' ') || true
     for child in "${children[@]}"; do tree_of "$child"; done
 }
-kill_tree() { tree_of "$1" | xargs kill -KILL 2>/dev/null || true; }
-end_running() {
-    local process
-    for process in "${!RUNNING[@]}"; do kill_tree "$process"; done
+# end_trees PROCESS...: they have five seconds to put away what they have made.
+end_trees() {
+    local process all=() i
+    for process; do mapfile -t -O "${#all[@]}" all < <(tree_of "$process"); done
+    ((${#all[@]})) || return 0
+    kill -TERM "${all[@]}" 2>/dev/null || true
+    for ((i = 0; i < 50; ++i)); do
+        kill -0 "${all[@]}" 2>/dev/null || break # none is left
+        sleep 0.1
+    done
+    kill -KILL "${all[@]}" 2>/dev/null || true
 }
+end_running() { end_trees "${!RUNNING[@]}"; }
 trap end_running EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM

@@ -13,8 +13,12 @@ cxx := $(PREFIX)/bin/mpicxx -std=c++20 $(flags) -Wno-cast-function-type
 # Memory of devices. -rdynamic: endings name a function of the program's own to the plug-in.
 memory := $(if $(STOCK),,$(patsubst %,$(BUILD)/%.o,cuda_memory device_memory simulation))
 libraries := $(if $(STOCK),,-lheddle -ldl -rdynamic)
-# What an MPI that is installed anew brings.
-installed := $(wildcard $(PREFIX)/include/mpi.h $(PREFIX)/include/heddle*.h)
+# What an MPI that is installed anew brings; and by what programs were made, another MPI's perhaps.
+made_with := $(BUILD)/made-with
+installed := $(wildcard $(PREFIX)/include/mpi.h $(PREFIX)/include/heddle*.h) $(made_with)
+ifneq ($(file <$(made_with)),$(cxx))
+$(file >$(made_with),$(cxx))
+endif
 
 $(BUILD)/%.o: $(top)/test/gpu/%.cpp $(installed)
 	$(cxx) -c -o $@ $<
