@@ -4,12 +4,8 @@
 
 # To compile tests takes longer than to run them, at -O3 above all. What they test is compiled as it is installed.
 test/%.$(OBJEXT): CXXFLAGS += $(TEST_LEVEL)
+# It stands first among a program's sources, for its static objects are to be destroyed last: Catch2 may have
+# redirected std::cout when a child process ends.
+test/%catch_main.$(OBJEXT): CXXFLAGS += $(CATCH_LEVEL)
 
-# main() of those that use Catch2.
-if HAVE_CATCH2
-check_LTLIBRARIES = test/libcatch_main.la
-else
 check_LTLIBRARIES =
-endif
-test_libcatch_main_la_SOURCES = test/catch_main.cpp
-test/catch_main.lo: CXXFLAGS += $(CATCH_LEVEL)

@@ -7,6 +7,7 @@ TESTS += test/pipeline/pipeline
 endif
 # libpipeline.la in place of libheddle.la: some look inside.
 test_pipeline_pipeline_SOURCES = \
+    test/catch_main.cpp \
     test/gpu/cuda_memory.cpp \
     test/gpu/device_memory.cpp \
     test/gpu/device_memory.hpp \
@@ -49,4 +50,4 @@ test_pipeline_pipeline_SOURCES = \
     test/pipeline/two.hpp
 test_pipeline_pipeline_CXXFLAGS = $(AM_CXXFLAGS) -pthread
 test_pipeline_pipeline_LDFLAGS = $(AM_LDFLAGS) -pthread
-test_pipeline_pipeline_LDADD = test/libcatch_main.la test/unit/liboracle.la libpipeline.la -ldl
+test_pipeline_pipeline_LDADD = test/unit/liboracle.la libpipeline.la -ldl

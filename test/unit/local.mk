@@ -47,6 +47,7 @@ check_PROGRAMS += test/unit/unit
 TESTS += test/unit/unit
 endif
 test_unit_unit_SOURCES = \
+    test/catch_main.cpp \
     test/unit/test_canonical.cpp \
     test/unit/test_errors.cpp \
     test/unit/test_external.cpp \
@@ -59,4 +60,4 @@ test_unit_unit_SOURCES = \
     test/unit/test_scale.cpp
 test_unit_unit_CXXFLAGS = $(AM_CXXFLAGS) -pthread
 test_unit_unit_LDFLAGS = $(AM_LDFLAGS) -pthread
-test_unit_unit_LDADD = test/libcatch_main.la test/unit/liboracle.la libheddle.la
+test_unit_unit_LDADD = test/unit/liboracle.la libheddle.la
