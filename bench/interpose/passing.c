@@ -13,22 +13,18 @@ enum { TURNS = 40, CALLS = 10000 };
 static double x[128] = {1, 2, 3, 4}, y[128];
 static char packed[64];
 
-static void message_to_oneself(void)
+static void to_oneself(int n)
 {
     MPI_Request request;
-    MPI_Irecv(y, 1, MPI_DOUBLE, 0, 0, MPI_COMM_SELF, &request);
-    MPI_Send(x, 1, MPI_DOUBLE, 0, 0, MPI_COMM_SELF);
+    MPI_Irecv(y, n, MPI_DOUBLE, 0, 0, MPI_COMM_SELF, &request);
+    MPI_Send(x, n, MPI_DOUBLE, 0, 0, MPI_COMM_SELF);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
+static void message_to_oneself(void) { to_oneself(1); }
+
 /* Long enough for an envelope in its place (heddle-run --peer). */
-static void kilobyte_to_oneself(void)
-{
-    MPI_Request request;
-    MPI_Irecv(y, 128, MPI_DOUBLE, 0, 0, MPI_COMM_SELF, &request);
-    MPI_Send(x, 128, MPI_DOUBLE, 0, 0, MPI_COMM_SELF);
-    MPI_Wait(&request, MPI_STATUS_IGNORE);
-}
+static void kilobyte_to_oneself(void) { to_oneself(128); }
 
 static void reduce_both(void) { MPI_Allreduce(x, y, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD); }
 

@@ -248,12 +248,9 @@ bool Incoming::is_notice(int64_t received) const
     return last && Notice::is_end(last);
 }
 
-bool Incoming::has_come_instead(const void *at, int64_t bytes, const MPI_Status &status)
+bool Incoming::has_come_instead(const void *at, int64_t received, const MPI_Status &status)
 {
     const auto *const first = static_cast<const std::byte *>(at);
-    const int64_t received = bytes_of(status);
-    if (received > bytes) // one that was cut off, or was cancelled
-        return false;
     const bool is_one =
         received == Envelope::wire_bytes
             ? Envelope::read(first).is_one()

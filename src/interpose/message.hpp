@@ -90,8 +90,9 @@ public:
     void take_back(MPI_Request request) const;
     int start(MPI_Request persistent, const Source &from, MPI_Request *request) const;
     void add_unpacking(Steps &steps) const;
-    // Whether a receive into host memory, which has ended so, got something in place of the data.
-    static bool has_come_instead(const void *at, int64_t bytes, const MPI_Status &status);
+    // Whether a receive into host memory, which has ended so, got something in place of the data:
+    // of so many bytes, all of which are there.
+    static bool has_come_instead(const void *at, int64_t received, const MPI_Status &status);
 
 private:
     // What has come in place of the data.

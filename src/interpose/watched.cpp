@@ -93,9 +93,10 @@ int error_in(const Watched &what, const MPI_Status &status)
 
 bool has_something_to_do(const Watched &what, const MPI_Status &status)
 {
-    if (error_in(what, status) != MPI_SUCCESS)
-        return true;
-    return what.at ? Incoming::has_come_instead(what.at, what.bytes, status)
+    const int64_t received = what.at ? bytes_of(status) : 0;
+    if (status.MPI_ERROR != MPI_SUCCESS || received > what.bytes)
+        return error_in(what, status) != MPI_SUCCESS;
+    return what.at ? Incoming::has_come_instead(what.at, received, status)
                    : what.together.has_failed();
 }
 

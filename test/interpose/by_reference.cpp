@@ -65,17 +65,12 @@ static int into_replaced(Buffer &b, MPI_Status &status)
 {
     return MPI_Sendrecv_replace(b.at(), 1, b.type(), MPI_PROC_NULL, 0, 0, tag, comm, &status);
 }
-static int count_of(const MPI_Status &status)
-{
-    int count = -1;
-    MPI_Get_count(&status, MPI_DOUBLE, &count);
-    return count;
-}
 static int into_mrecv(Buffer &b, MPI_Status &status)
 {
     MPI_Message message;
     MPI_Mprobe(MPI_ANY_SOURCE, tag, comm, &message, &status);
-    check(count_of(status) == b.elements(), "Mprobe tells of " + std::to_string(count_of(status)));
+    check(send_forms::count_of(status) == b.elements(),
+          "Mprobe tells of " + std::to_string(send_forms::count_of(status)));
     return MPI_Mrecv(b.at(), 1, b.type(), &message, &status);
 }
 static int into_imrecv(Buffer &b, MPI_Status &status)
@@ -85,7 +80,8 @@ static int into_imrecv(Buffer &b, MPI_Status &status)
     int found = 0;
     while (!found)
         MPI_Improbe(0, MPI_ANY_TAG, comm, &found, &message, &status);
-    check(count_of(status) == b.elements(), "Improbe tells of " + std::to_string(count_of(status)));
+    check(send_forms::count_of(status) == b.elements(),
+          "Improbe tells of " + std::to_string(send_forms::count_of(status)));
     MPI_Imrecv(b.at(), 1, b.type(), &message, &request);
     return MPI_Wait(&request, &status);
 }
@@ -94,8 +90,9 @@ static Receive probed(Receive then)
 {
     return [then](Buffer &b, MPI_Status &status) {
         MPI_Probe(MPI_ANY_SOURCE, tag, comm, &status);
-        check(count_of(status) == b.elements() && status.MPI_SOURCE == 0 && status.MPI_TAG == tag,
-              "Probe tells of " + std::to_string(count_of(status)));
+        check(send_forms::count_of(status) == b.elements() && status.MPI_SOURCE == 0 &&
+                  status.MPI_TAG == tag,
+              "Probe tells of " + std::to_string(send_forms::count_of(status)));
         return then(b, status);
     };
 }
@@ -133,8 +130,8 @@ static void every_way(const Layout &layout, gpu::Kind kind)
             if (rank == 1) {
                 check(receive(buffer, status) == MPI_SUCCESS, what);
                 check(status.MPI_SOURCE == 0 && status.MPI_TAG == tag &&
-                          count_of(status) == layout.elements(),
-                      what + ": the status tells " + std::to_string(count_of(status)) +
+                          send_forms::count_of(status) == layout.elements(),
+                      what + ": the status tells " + std::to_string(send_forms::count_of(status)) +
                           " elements of rank " + std::to_string(status.MPI_SOURCE));
                 buffer.expect(0, 0, layout.elements());
                 buffer.verify(what);
@@ -186,7 +183,7 @@ static void order(const Layout &layout)
         MPI_Waitall(2, sends.data(), MPI_STATUSES_IGNORE);
     } else if (rank == 1) {
         MPI_Probe(0, tag, comm, &status);
-        check(count_of(status) == layout.elements(), "a probe behind others");
+        check(send_forms::count_of(status) == layout.elements(), "a probe behind others");
         MPI_Request request;
         number = 0;
         MPI_Irecv(&number, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &request);

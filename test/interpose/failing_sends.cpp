@@ -41,8 +41,6 @@ static bool receives_on_host()
     return !std::strstr(version, "MPICH") || !number || *number != '5';
 }
 
-static void fail_launches() { gpu::Machine::get().configure("reset fail=any:1+"); }
-
 /* Rank 1 receives `instances` of what rank 0 sends one of. */
 static void failing_send(const std::string &name, const Send &send, const Layout &layout,
                          int instances, gpu::Kind receives)
@@ -55,7 +53,7 @@ static void failing_send(const std::string &name, const Send &send, const Layout
     heard = 0;
     MPI_Barrier(comm);
     if (rank == 0) {
-        fail_launches();
+        send_forms::fail_launches();
         error = send(buffer);
         gpu::Machine::get().reset();
         check(heard == 1, what + ": the handler heard " + std::to_string(heard) + " errors");
@@ -90,7 +88,7 @@ static void failing_receive(int n, bool frees)
     if (frees)
         MPI_Comm_free(&own);
     if (rank == 1)
-        fail_launches();
+        send_forms::fail_launches();
     const int error = MPI_Wait(&request, MPI_STATUS_IGNORE);
     gpu::Machine::get().reset();
     check((error != MPI_SUCCESS) == (rank == 1), what + ": " + std::to_string(error));

@@ -37,6 +37,17 @@ template <class Body> int run_of_two(int argc, char **argv, MPI_Comm &comm, Hear
     });
 }
 
+/* Doubles that have come. */
+inline int count_of(const MPI_Status &status)
+{
+    int count = -1;
+    MPI_Get_count(&status, MPI_DOUBLE, &count);
+    return count;
+}
+
+/* From now on, in a simulated device. */
+inline void fail_launches() { gpu::Machine::get().configure("reset fail=any:1+"); }
+
 /* These return the first error. */
 
 inline int by_isend(device_test::Buffer &b, int tag, MPI_Comm comm)

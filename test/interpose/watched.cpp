@@ -37,13 +37,6 @@ static const Layout &doubles(int n)
     return found != layouts.end() ? found->second : layouts.emplace(n, contiguous(n)).first->second;
 }
 
-static int count_of(const MPI_Status &status)
-{
-    int count = -1;
-    MPI_Get_count(&status, MPI_DOUBLE, &count);
-    return count;
-}
-
 /* Messages of these many doubles, from device and from host memory: by envelopes and as they are.
  * The tag tells which it is. */
 constexpr int lengths[] = {3, 7, 200, 20000, 90000};
@@ -94,8 +87,8 @@ static void receive_all(std::vector<Buffer> &all, const Completion &completion, 
         all[i].expect(seed + static_cast<int>(i), 0, all[i].elements());
         all[i].verify(what);
         check(status.MPI_SOURCE == 0 && status.MPI_TAG == static_cast<int>(i) &&
-                  count_of(status) == all[i].elements(),
-              what + ": the status tells " + std::to_string(count_of(status)));
+                  send_forms::count_of(status) == all[i].elements(),
+              what + ": the status tells " + std::to_string(send_forms::count_of(status)));
     }
 }
 
@@ -198,8 +191,6 @@ static void truncated(const Completion &completion)
     check(heard <= 1, what + ": the handler heard " + std::to_string(heard) + " errors");
 }
 
-static void fail_launches() { gpu::Machine::get().configure("reset fail=any:1+"); }
-
 /* A notice comes into memory with room for it. */
 static void notice(const Completion &completion)
 {
@@ -210,7 +201,7 @@ static void notice(const Completion &completion)
     heard = 0;
     MPI_Barrier(comm);
     if (rank == 0) {
-        fail_launches();
+        send_forms::fail_launches();
         MPI_Send(sent.at(), 1, sent.type(), 1, 1, comm);
         gpu::Machine::get().reset();
     } else {
@@ -233,7 +224,7 @@ static void notice_behind_communicator()
         MPI_Irecv(to.at(), 20, to.type(), 0, 1, own, &request);
     MPI_Barrier(comm);
     if (rank == 0) {
-        fail_launches();
+        send_forms::fail_launches();
         MPI_Send(sent.at(), 1, sent.type(), 1, 1, own);
         gpu::Machine::get().reset();
         check(heard == 1, "a failing send: heard " + std::to_string(heard));
@@ -256,7 +247,7 @@ static void collective(const Completion &completion, bool fails)
     heard = 0;
     MPI_Barrier(comm);
     if (rank == 0 && fails)
-        fail_launches();
+        send_forms::fail_launches();
     MPI_Iallreduce(from.at(), to.at(), 300, MPI_DOUBLE, MPI_MAX, comm, &request);
     completion.call(1, &request, &status);
     gpu::Machine::get().reset();

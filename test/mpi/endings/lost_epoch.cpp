@@ -28,15 +28,6 @@ template <class Call> void expect_end(const char *what, Call call)
           std::string(what) + (puts_to_victim ? ": no error" : ": an error"));
 }
 
-MPI_Group group_of(const std::vector<int> &ranks)
-{
-    MPI_Group all, some;
-    MPI_Win_get_group(win, &all);
-    MPI_Group_incl(all, static_cast<int>(ranks.size()), ranks.data(), &some);
-    MPI_Group_free(&all);
-    return some;
-}
-
 void put(const Buffer &origin, int to)
 {
     MPI_Put(origin.at(), 1, origin.type(), to, 0, 1, origin.type(), win);
@@ -54,7 +45,7 @@ void lose_one_of_a_group(const Buffer &origin)
     const std::vector<int> of = rank == origin_rank
                                     ? std::vector<int>{living_target, victim, last_target}
                                     : std::vector<int>{origin_rank};
-    MPI_Group group = group_of(of);
+    MPI_Group group = group_of(win, of);
     if (rank == origin_rank) {
         MPI_Win_start(group, 0, win);
         put(origin, living_target);

@@ -53,20 +53,11 @@ void access(MPI_Group targets, const Buffer &origin, bool dies)
         kill(getpid(), SIGKILL);
 }
 
-MPI_Group group_of(const std::vector<int> &ranks)
-{
-    MPI_Group all, some;
-    MPI_Win_get_group(win, &all);
-    MPI_Group_incl(all, static_cast<int>(ranks.size()), ranks.data(), &some);
-    MPI_Group_free(&all);
-    return some;
-}
-
 /* Epochs of both origins, in the second of which one dies; of both again, and of who lives. */
 void lose_origin(const Buffer &origin)
 {
-    MPI_Group targets = group_of({waiting, testing}), both = group_of({origin_rank, victim}),
-              living = group_of({origin_rank});
+    MPI_Group targets = group_of(win, {waiting, testing}),
+              both = group_of(win, {origin_rank, victim}), living = group_of(win, {origin_rank});
     const bool lost[] = {false, dies_amid, true, false, true};
     for (int epoch = 0; epoch < 5; ++epoch) {
         if (is_target())

@@ -31,6 +31,16 @@ template <class Call> void expect(bool lost, const char *what, Call call)
           std::string(what) + ": an error of class " + std::to_string(of));
 }
 
+/* Of those of a window. */
+inline MPI_Group group_of(MPI_Win win, const std::vector<int> &ranks)
+{
+    MPI_Group all, some;
+    MPI_Win_get_group(win, &all);
+    MPI_Group_incl(all, static_cast<int>(ranks.size()), ranks.data(), &some);
+    MPI_Group_free(&all);
+    return some;
+}
+
 /* Runs a test, and says that this rank survived it; the exit status. */
 inline int run(int argc, char **argv, void (*test)())
 {
