@@ -26,6 +26,27 @@ static void message_to_oneself(void) { to_oneself(1); }
 /* Long enough for an envelope in its place (heddle-run --peer). */
 static void kilobyte_to_oneself(void) { to_oneself(128); }
 
+static void both_to_oneself(int n)
+{
+    MPI_Request all[2];
+    MPI_Status statuses[2];
+    MPI_Irecv(y, n, MPI_DOUBLE, 0, 0, MPI_COMM_SELF, &all[0]);
+    MPI_Isend(x, n, MPI_DOUBLE, 0, 0, MPI_COMM_SELF, &all[1]);
+    MPI_Waitall(2, all, statuses);
+}
+
+static void two_requests(void) { both_to_oneself(1); }
+
+static void two_requests_of_a_kilobyte(void) { both_to_oneself(128); }
+
+static void exchange_all(void)
+{
+    static const int counts[] = {1}, places[] = {0};
+    MPI_Alltoallv(x, counts, places, MPI_DOUBLE, y, counts, places, MPI_DOUBLE, MPI_COMM_SELF);
+}
+
+static void barrier(void) { MPI_Barrier(MPI_COMM_SELF); }
+
 static void reduce_both(void) { MPI_Allreduce(x, y, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD); }
 
 static void begin_to_reduce_both(void)
@@ -81,10 +102,14 @@ int main(int argc, char **argv)
         void (*call)(void);
     } calls[] = {{1, "MPI_Irecv, MPI_Send, MPI_Wait", message_to_oneself},
                  {1, "MPI_Irecv, MPI_Send, MPI_Wait of 1 KiB", kilobyte_to_oneself},
+                 {1, "MPI_Irecv, MPI_Isend, MPI_Waitall", two_requests},
+                 {1, "MPI_Irecv, MPI_Isend, MPI_Waitall of 1 KiB", two_requests_of_a_kilobyte},
                  {1, "MPI_Sendrecv", exchange},
                  {1, "MPI_Bcast", broadcast},
                  {1, "MPI_Allreduce", reduce},
                  {1, "MPI_Allgather", gather},
+                 {1, "MPI_Alltoallv", exchange_all},
+                 {1, "MPI_Barrier", barrier},
                  {1, "MPI_Test", test_nothing},
                  {1, "MPI_Pack", pack},
                  {2, "MPI_Allreduce of two", reduce_both},

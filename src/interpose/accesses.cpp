@@ -18,7 +18,7 @@ struct Table {
 Table &table() { return immortal<Table>(); }
 
 // Windows that others may lock, and those that have tables: both have to do at calls that wait.
-std::atomic<int> concerned{0};
+Tally concerned;
 
 } // namespace
 
@@ -51,7 +51,7 @@ Window::Window(MPI_Win win, PublicCopyPtr copy, bool has_locks, std::unique_ptr<
       has_copies_(copy != nullptr)
 {
     if (table_)
-        concerned.fetch_add(1);
+        concerned.add(1);
     if (copy)
         add(std::move(copy));
 }
@@ -60,7 +60,7 @@ Window::~Window()
 {
     set_may_be_locked(false);
     if (table_)
-        concerned.fetch_sub(1);
+        concerned.add(-1);
 }
 
 std::vector<PublicCopyPtr> Window::copies()
@@ -124,7 +124,7 @@ void Window::close()
 void Window::set_may_be_locked(bool may_be)
 {
     if (may_be_locked_.exchange(may_be) != may_be)
-        concerned.fetch_add(may_be ? 1 : -1);
+        concerned.add(may_be ? 1 : -1);
 }
 
 void Window::fail_beside(int error)
@@ -246,7 +246,7 @@ template <class Act> void for_all_lockable(Act act)
 
 } // namespace
 
-bool any_may_be_locked() { return concerned.load(std::memory_order_relaxed) != 0; }
+bool any_may_be_locked() { return concerned.load() != 0; }
 
 void publish_all()
 {
@@ -257,6 +257,8 @@ void collect_all() { collect_others(nullptr); }
 
 void collect_others(const Window *but)
 {
+    if (!any_may_be_locked())
+        return;
     may_have_heard();
     for_all_lockable(
         [but](Window &window) { return &window == but ? int{MPI_SUCCESS} : window.collect(); });

@@ -69,11 +69,11 @@ void *Side::stage_twin(Data data, Role role, int64_t received)
     return twin;
 }
 
-namespace {
-
-bool is_to_be_staged(const One<int64_t> &block, Staged which)
+bool is_to_be_staged(const One<int64_t> &block, Staged when)
 {
-    if (which == Staged::with_gaps) {
+    if (!device_is_open())
+        return false;
+    if (when == Staged::with_gaps) {
         const ShapePtr shape = shape_of(block.type);
         if (shape && !shape->info().contiguous)
             return true;
@@ -81,26 +81,13 @@ bool is_to_be_staged(const One<int64_t> &block, Staged which)
     return device_data(block.buffer, block.count, block.type).has_value();
 }
 
-} // namespace
-
-std::vector<Data> staged_blocks(const std::vector<One<int64_t>> &blocks, bool is_absolute,
-                                Staged which)
+std::vector<Data> data_of(const std::vector<One<int64_t>> &blocks)
 {
-    if (!device_is_open())
-        return {};
-    bool is_ours = false;
-    for (const One<int64_t> &each : blocks) {
-        if (each.count == 0)
-            continue;
-        is_ours = is_to_be_staged(each, which);
-        if (is_ours || !is_absolute)
-            break;
-    }
     std::vector<Data> all;
     for (const One<int64_t> &each : blocks) {
         // A block of nothing needs no type.
         const bool is_empty = each.count == 0 && each.type == MPI_DATATYPE_NULL;
-        ShapePtr shape = is_ours ? shape_of(is_empty ? MPI_BYTE : each.type) : nullptr;
+        ShapePtr shape = shape_of(is_empty ? MPI_BYTE : each.type);
         if (!shape)
             return {};
         all.push_back({each.buffer, each.count, std::move(shape)});
@@ -125,16 +112,34 @@ MPI_Datatype FarTypes::at(int64_t place, MPI_Datatype dense)
     return PMPI_Type_commit(&type) == MPI_SUCCESS ? type : MPI_DATATYPE_NULL;
 }
 
-Group::Group(MPI_Comm comm)
+Group::Group(MPI_Comm comm) : comm_(comm)
 {
     int between = 0;
-    PMPI_Comm_rank(comm, &rank);
-    PMPI_Comm_size(comm, &size);
     PMPI_Comm_test_inter(comm, &between);
-    is_between = between != 0;
-    peers = size;
-    if (is_between)
-        PMPI_Comm_remote_size(comm, &peers);
+    is_between_ = between != 0;
+}
+
+int Group::rank() const
+{
+    int rank = 0;
+    PMPI_Comm_rank(comm_, &rank);
+    return rank;
+}
+
+int Group::size() const
+{
+    int size = 0;
+    PMPI_Comm_size(comm_, &size);
+    return size;
+}
+
+int Group::peers() const
+{
+    int size = 0;
+    if (!is_between_)
+        return this->size();
+    PMPI_Comm_remote_size(comm_, &size);
+    return size;
 }
 
 Neighbours::Neighbours(MPI_Comm comm)

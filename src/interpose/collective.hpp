@@ -24,7 +24,6 @@ enum class Role : uint8_t { none, in, out, both };
 // The staging memory of one side, and what goes there and back.
 class Side {
 public:
-    bool is_staged() const { return is_staged_; }
     int error() const { return error_; }
     std::byte *at() const { return zeros_.empty() ? staging_.at() : zeros_.data(); }
     // What the MPI gets from here on is zeros.
@@ -50,7 +49,7 @@ private:
 };
 
 // The sides of one call, with the arrays that stand for the program's. They live as long as the
-// call's request.
+// call's request. A call of which nothing is staged has none.
 struct Sides {
     Side out, in; // of this process's view: what it sends, what it receives
     std::vector<std::shared_ptr<const void>> arrays;
@@ -61,8 +60,9 @@ struct Sides {
         out.clear();
         in.clear();
     }
-    bool is_any_staged() const { return out.is_staged() || in.is_staged(); }
     int error() const { return out.error() != MPI_SUCCESS ? out.error() : in.error(); }
+    // Returns an error class.
+    int pack() const { return error() != MPI_SUCCESS ? error() : transfer(before()); }
     std::vector<heddle_move> before() const { return joined(out.before(), in.before()); }
     std::vector<heddle_move> after() const { return joined(out.after(), in.after()); }
 
@@ -76,16 +76,30 @@ private:
 };
 using SidesPtr = std::shared_ptr<Sides>;
 
-// Who takes part.
-struct Group {
-    explicit Group(MPI_Comm comm);
-    int rank = 0, size = 0;
-    bool is_between = false; // an intercommunicator
-    int peers = 0;           // of the other group there, of the same otherwise
+// One of a call's sides. What is staged first makes them.
+inline Side &side_of(SidesPtr &sides, Side Sides::*which)
+{
+    if (!sides)
+        sides = std::make_shared<Sides>();
+    return (*sides).*which;
+}
 
-    bool is_root(int root) const { return is_between ? root == MPI_ROOT : root == rank; }
+// Who takes part.
+class Group {
+public:
+    explicit Group(MPI_Comm comm);
+
+    int rank() const;
+    int size() const;
+    // Of the other group of an intercommunicator, of the same otherwise.
+    int peers() const;
+    bool is_root(int root) const { return is_between_ ? root == MPI_ROOT : root == rank(); }
     // Is one of those to whom a root talks, itself too within a group.
-    bool is_member(int root) const { return !is_between || root >= 0; }
+    bool is_member(int root) const { return !is_between_ || root >= 0; }
+
+private:
+    const MPI_Comm comm_;
+    bool is_between_; // an intercommunicator
 };
 
 // Neighbours of a process in its topology.
@@ -121,8 +135,8 @@ template <class Int, class Displ> struct Mixed {
 };
 
 // Stages `times` as many instances: those of all peers stand in a row.
-template <class Int> One<Int> stage(Side &side, Role role, const void *buffer, int64_t times,
-                                    Int count, MPI_Datatype type)
+template <class Int> One<Int> stage(SidesPtr &sides, Side Sides::*which, Role role,
+                                    const void *buffer, int64_t times, Int count, MPI_Datatype type)
 {
     One<Int> as_it_is{const_cast<void *>(buffer), count, type};
     if (role == Role::none)
@@ -131,6 +145,7 @@ template <class Int> One<Int> stage(Side &side, Role role, const void *buffer, i
     if (!data)
         return as_it_is;
     const MPI_Datatype dense = data->shape->dense();
+    Side &side = side_of(sides, which);
     side.stage({*std::move(data)}, role);
     return {side.at(), count, dense};
 }
@@ -139,38 +154,60 @@ template <class Int> One<Int> stage(Side &side, Role role, const void *buffer, i
 // that MPI cuts by the type's extent: there dense and other types must not meet.
 enum class Staged : uint8_t { on_devices, with_gaps };
 
-// The blocks of a buffer that is to be staged. All lie in one piece of memory, unless the buffer is
-// MPI_BOTTOM. So the first that holds data tells of all.
-std::vector<Data> staged_blocks(const std::vector<One<int64_t>> &blocks, bool is_absolute,
-                                Staged which = Staged::on_devices);
+bool is_to_be_staged(const One<int64_t> &block, Staged when);
+// Nothing where a type cannot be rebuilt.
+std::vector<Data> data_of(const std::vector<One<int64_t>> &blocks);
 
-template <class Int, class Displ> Many<Int, Displ> stage(Sides &sides, Side &side, Role role, int n,
-                                                         Many<Int, Displ> given,
-                                                         Staged which = Staged::on_devices)
+// The `n` blocks of a buffer that is to be staged: all, or none. All lie in one piece of memory,
+// unless the buffer is MPI_BOTTOM. So the first that holds data tells of all.
+template <class BlockAt>
+std::vector<Data> staged_blocks(int n, bool is_absolute, Staged when, BlockAt block_at)
+{
+    bool is_staged = false;
+    for (int i = 0; i < n && !is_staged; ++i) {
+        const One<int64_t> block = block_at(i);
+        if (block.count == 0)
+            continue;
+        is_staged = is_to_be_staged(block, when);
+        if (!is_absolute)
+            break;
+    }
+    if (!is_staged)
+        return {};
+    std::vector<One<int64_t>> blocks;
+    for (int i = 0; i < n; ++i)
+        blocks.push_back(block_at(i));
+    return data_of(blocks);
+}
+
+template <class Int, class Displ> Many<Int, Displ> stage(SidesPtr &sides, Side Sides::*which,
+                                                         Role role, int n, Many<Int, Displ> given,
+                                                         Staged when = Staged::on_devices)
 {
     if (role == Role::none || n == 0)
         return given;
     MPI_Count lb = 0, extent = 0;
-    PMPI_Type_get_extent_x(given.type, &lb, &extent);
-    std::vector<One<int64_t>> blocks;
+    std::vector<Data> found =
+        staged_blocks(n, given.buffer == MPI_BOTTOM, when, [&](int i) -> One<int64_t> {
+            if (given.places[i] != 0 && extent == 0) // most first blocks are at 0
+                PMPI_Type_get_extent_x(given.type, &lb, &extent);
+            return {static_cast<std::byte *>(given.buffer) + given.places[i] * extent,
+                    int64_t{given.counts[i]}, given.type};
+        });
+    if (found.empty())
+        return given;
+    Side &side = side_of(sides, which);
     const auto places = std::make_shared<std::vector<Displ>>();
     int64_t place = 0;
     for (int i = 0; i < n; ++i) {
-        std::byte *const at = static_cast<std::byte *>(given.buffer) + given.places[i] * extent;
-        blocks.push_back({at, int64_t{given.counts[i]}, given.type});
         places->push_back(static_cast<Displ>(place));
         if (place > std::numeric_limits<Displ>::max())
             side.fail(MPI_ERR_COUNT);
         place += given.counts[i];
     }
-    std::vector<Data> found = staged_blocks(blocks, given.buffer == MPI_BOTTOM, which);
-    if (found.empty()) {
-        side.fail(MPI_SUCCESS);
-        return given;
-    }
     const MPI_Datatype dense = found.front().shape->dense();
     side.stage(std::move(found), role);
-    sides.arrays.push_back(places);
+    sides->arrays.push_back(places);
     return {side.at(), given.counts, places->data(), dense};
 }
 
@@ -188,18 +225,19 @@ private:
     std::vector<MPI_Datatype> types_;
 };
 
-template <class Int, class Displ>
-Mixed<Int, Displ> stage(Sides &sides, Side &side, Role role, int n, Mixed<Int, Displ> given)
+template <class Int, class Displ> Mixed<Int, Displ> stage(SidesPtr &sides, Side Sides::*which,
+                                                          Role role, int n, Mixed<Int, Displ> given)
 {
     if (role == Role::none || n == 0)
         return given;
-    std::vector<One<int64_t>> blocks;
-    for (int i = 0; i < n; ++i)
-        blocks.push_back({static_cast<std::byte *>(given.buffer) + given.places[i],
-                          int64_t{given.counts[i]}, given.types[i]});
-    std::vector<Data> found = staged_blocks(blocks, given.buffer == MPI_BOTTOM);
+    std::vector<Data> found = staged_blocks(
+        n, given.buffer == MPI_BOTTOM, Staged::on_devices, [&](int i) -> One<int64_t> {
+            return {static_cast<std::byte *>(given.buffer) + given.places[i],
+                    int64_t{given.counts[i]}, given.types[i]};
+        });
     if (found.empty())
         return given;
+    Side &side = side_of(sides, which);
     const auto places = std::make_shared<std::vector<Displ>>();
     const auto types = std::make_shared<std::vector<MPI_Datatype>>();
     const auto far = std::make_shared<FarTypes>();
@@ -212,22 +250,22 @@ Mixed<Int, Displ> stage(Sides &sides, Side &side, Role role, int n, Mixed<Int, D
         place += each.bytes();
     }
     side.stage(std::move(found), role);
-    sides.arrays.push_back(places);
-    sides.arrays.push_back(types);
-    sides.arrays.push_back(far);
+    sides->arrays.push_back(places);
+    sides->arrays.push_back(types);
+    sides->arrays.push_back(far);
     return {side.at(), given.counts, places->data(), types->data()};
 }
 
 // Stages a buffer that is reduced: `count` instances of it, of which `received` come back. Returns
 // what stands for it.
-inline void *stage_twin(Side &side, Role role, const void *buffer, int64_t count, int64_t received,
-                        MPI_Datatype type)
+inline void *stage_twin(SidesPtr &sides, Side Sides::*which, Role role, const void *buffer,
+                        int64_t count, int64_t received, MPI_Datatype type)
 {
     void *const as_it_is = const_cast<void *>(buffer);
     if (role == Role::none)
         return as_it_is;
     std::optional<Data> data = device_data(buffer, count, type);
-    return data ? side.stage_twin(*std::move(data), role, received) : as_it_is;
+    return data ? side_of(sides, which).stage_twin(*std::move(data), role, received) : as_it_is;
 }
 
 // ---- the three forms of a call ------------------------------------------------------------------
@@ -237,11 +275,8 @@ inline void *stage_twin(Side &side, Role role, const void *buffer, int64_t count
 template <class Call>
 int carry_out(Together together, const SidesPtr &sides, MPI_Comm comm, Call call)
 {
-    count(sides->is_any_staged() ? Count::staged : Count::passed);
-    int error = sides->error();
-    if (error == MPI_SUCCESS)
-        error = transfer(sides->before());
-    if (error != MPI_SUCCESS) {
+    count(sides ? Count::staged : Count::passed);
+    if (const int error = sides ? sides->pack() : MPI_SUCCESS; error != MPI_SUCCESS) {
         if (together.is_watched() && error != MPI_ERR_COUNT) {
             together.note_failure();
             sides->clear();
@@ -252,7 +287,9 @@ int carry_out(Together together, const SidesPtr &sides, MPI_Comm comm, Call call
     const int result = call();
     if (result != MPI_SUCCESS)
         return result;
-    return raise(comm, together.has_failed() ? MPI_ERR_OTHER : transfer(sides->after()));
+    if (together.has_failed())
+        return raise(comm, MPI_ERR_OTHER);
+    return sides ? raise(comm, transfer(sides->after())) : MPI_SUCCESS;
 }
 
 template <class Call> int carry_out(const SidesPtr &sides, MPI_Comm comm, Call call)
@@ -298,7 +335,7 @@ template <class Call>
 int carry_out(const SidesPtr &sides, MPI_Comm comm, Call call, MPI_Request *request)
 {
     Together own(comm);
-    if (!sides->is_any_staged()) {
+    if (!sides) {
         count(Count::passed);
         publish_all();
         const int error = call(request);
@@ -314,13 +351,15 @@ int carry_out(const SidesPtr &sides, MPI_Comm comm, Call call, MPI_Request *requ
 }
 
 template <class Call>
-int carry_out(const SidesPtr &sides, MPI_Comm comm, Call call, MPI_Info info, MPI_Request *request)
+int carry_out(SidesPtr sides, MPI_Comm comm, Call call, MPI_Info info, MPI_Request *request)
 {
     const auto together = std::make_shared<Together>(comm);
-    if (!sides->is_any_staged() && !together->is_watched()) {
+    if (!sides && !together->is_watched()) {
         count(Count::passed);
         return call(info, request);
     }
+    if (!sides)
+        sides = std::make_shared<Sides>();
     if (sides->error() != MPI_SUCCESS && !together->is_watched())
         return raise(comm, sides->error());
     if (const int error = call(info, request); error != MPI_SUCCESS)

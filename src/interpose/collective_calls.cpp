@@ -19,8 +19,8 @@ int bcast(void *buffer, Int n, MPI_Datatype type, int root, MPI_Comm comm, Form.
     const Role role = group.is_root(root)     ? Role::in
                       : group.is_member(root) ? Role::out
                                               : Role::none;
-    const auto sides = std::make_shared<Sides>();
-    const auto all = stage(sides->in, role, buffer, 1, n, type);
+    SidesPtr sides;
+    const auto all = stage(sides, &Sides::in, role, buffer, 1, n, type);
     return carry_out(
         sides, comm,
         [=](auto... last) { return down(all.buffer, all.count, all.type, root, comm, last...); },
@@ -32,11 +32,11 @@ int gather(const void *out, Int outs, MPI_Datatype out_type, void *in, Int ins,
            MPI_Datatype in_type, int root, MPI_Comm comm, Form... form)
 {
     const Group group(comm);
-    const auto sides = std::make_shared<Sides>();
-    const auto mine =
-        stage(sides->out, group.is_member(root) ? sent(out) : Role::none, out, 1, outs, out_type);
+    SidesPtr sides;
+    const auto mine = stage(sides, &Sides::out, group.is_member(root) ? sent(out) : Role::none, out,
+                            1, outs, out_type);
     const Role role = group.is_root(root) ? received(out == MPI_IN_PLACE) : Role::none;
-    const auto all = stage(sides->in, role, in, group.peers, ins, in_type);
+    const auto all = stage(sides, &Sides::in, role, in, group.peers(), ins, in_type);
     return carry_out(
         sides, comm,
         [=](auto... last) {
@@ -51,12 +51,12 @@ int gatherv(const void *out, Int outs, MPI_Datatype out_type, void *in, const In
             const Displ *places, MPI_Datatype in_type, int root, MPI_Comm comm, Form... form)
 {
     const Group group(comm);
-    const auto sides = std::make_shared<Sides>();
-    const auto mine =
-        stage(sides->out, group.is_member(root) ? sent(out) : Role::none, out, 1, outs, out_type);
+    SidesPtr sides;
+    const auto mine = stage(sides, &Sides::out, group.is_member(root) ? sent(out) : Role::none, out,
+                            1, outs, out_type);
     const Role role = group.is_root(root) ? received(out == MPI_IN_PLACE) : Role::none;
     const auto all =
-        stage(*sides, sides->in, role, group.peers, Many<Int, Displ>{in, ins, places, in_type});
+        stage(sides, &Sides::in, role, group.peers(), Many<Int, Displ>{in, ins, places, in_type});
     return carry_out(
         sides, comm,
         [=](auto... last) {
@@ -71,11 +71,11 @@ int scatter(const void *out, Int outs, MPI_Datatype out_type, void *in, Int ins,
             MPI_Datatype in_type, int root, MPI_Comm comm, Form... form)
 {
     const Group group(comm);
-    const auto sides = std::make_shared<Sides>();
-    const auto all = stage(sides->out, group.is_root(root) ? Role::in : Role::none, out,
-                           group.peers, outs, out_type);
+    SidesPtr sides;
+    const auto all = stage(sides, &Sides::out, group.is_root(root) ? Role::in : Role::none, out,
+                           group.peers(), outs, out_type);
     const bool hears = group.is_member(root) && in != MPI_IN_PLACE;
-    const auto mine = stage(sides->in, hears ? Role::out : Role::none, in, 1, ins, in_type);
+    const auto mine = stage(sides, &Sides::in, hears ? Role::out : Role::none, in, 1, ins, in_type);
     return carry_out(
         sides, comm,
         [=](auto... last) {
@@ -90,12 +90,12 @@ int scatterv(const void *out, const Int *outs, const Displ *places, MPI_Datatype
              Int ins, MPI_Datatype in_type, int root, MPI_Comm comm, Form... form)
 {
     const Group group(comm);
-    const auto sides = std::make_shared<Sides>();
+    SidesPtr sides;
     const auto all =
-        stage(*sides, sides->out, group.is_root(root) ? Role::in : Role::none, group.peers,
+        stage(sides, &Sides::out, group.is_root(root) ? Role::in : Role::none, group.peers(),
               Many<Int, Displ>{const_cast<void *>(out), outs, places, out_type});
     const bool hears = group.is_member(root) && in != MPI_IN_PLACE;
-    const auto mine = stage(sides->in, hears ? Role::out : Role::none, in, 1, ins, in_type);
+    const auto mine = stage(sides, &Sides::in, hears ? Role::out : Role::none, in, 1, ins, in_type);
     return carry_out(
         sides, comm,
         [=](auto... last) {
@@ -117,9 +117,9 @@ template <auto down, class Int, class... Form>
 int among_all(Times times, const void *out, Int outs, MPI_Datatype out_type, void *in, Int ins,
               MPI_Datatype in_type, MPI_Comm comm, Form... form)
 {
-    const auto sides = std::make_shared<Sides>();
-    const auto from = stage(sides->out, sent(out), out, times.out, outs, out_type);
-    const auto to = stage(sides->in, received(out == MPI_IN_PLACE || times.keeps_some), in,
+    SidesPtr sides;
+    const auto from = stage(sides, &Sides::out, sent(out), out, times.out, outs, out_type);
+    const auto to = stage(sides, &Sides::in, received(out == MPI_IN_PLACE || times.keeps_some), in,
                           times.in, ins, in_type);
     return carry_out(
         sides, comm,
@@ -142,9 +142,9 @@ template <auto down, class Int, class Displ, class... Form>
 int from_all(Times times, const void *out, Int outs, MPI_Datatype out_type, void *in,
              const Int *ins, const Displ *places, MPI_Datatype in_type, MPI_Comm comm, Form... form)
 {
-    const auto sides = std::make_shared<Sides>();
-    const auto mine = stage(sides->out, sent(out), out, times.out, outs, out_type);
-    const auto all = stage(*sides, sides->in, received(out == MPI_IN_PLACE || times.keeps_some),
+    SidesPtr sides;
+    const auto mine = stage(sides, &Sides::out, sent(out), out, times.out, outs, out_type);
+    const auto all = stage(sides, &Sides::in, received(out == MPI_IN_PLACE || times.keeps_some),
                            times.in, Many<Int, Displ>{in, ins, places, in_type}, staged_from_all);
     return carry_out(
         sides, comm,
@@ -159,10 +159,10 @@ int from_all(Times times, const void *out, Int outs, MPI_Datatype out_type, void
 template <auto down, class Blocks, class... Form>
 int exchange_blocks(Times times, Blocks out, Blocks in, MPI_Comm comm, Form... form)
 {
-    const auto sides = std::make_shared<Sides>();
+    SidesPtr sides;
     const bool keeps_some = out.buffer == MPI_IN_PLACE || times.keeps_some;
-    const Blocks from = stage(*sides, sides->out, sent(out.buffer), times.out, out);
-    const Blocks to = stage(*sides, sides->in, received(keeps_some), times.in, in);
+    const Blocks from = stage(sides, &Sides::out, sent(out.buffer), times.out, out);
+    const Blocks to = stage(sides, &Sides::in, received(keeps_some), times.in, in);
     return carry_out(
         sides, comm,
         [=](auto... last) {
@@ -181,7 +181,7 @@ template <auto down, class Int, class... Form>
 int allgather(const void *out, Int outs, MPI_Datatype out_type, void *in, Int ins,
               MPI_Datatype in_type, MPI_Comm comm, Form... form)
 {
-    return among_all<down>({1, Group(comm).peers}, out, outs, out_type, in, ins, in_type, comm,
+    return among_all<down>({1, Group(comm).peers()}, out, outs, out_type, in, ins, in_type, comm,
                            form...);
 }
 
@@ -198,7 +198,7 @@ template <auto down, class Int, class... Form>
 int alltoall(const void *out, Int outs, MPI_Datatype out_type, void *in, Int ins,
              MPI_Datatype in_type, MPI_Comm comm, Form... form)
 {
-    const int peers = Group(comm).peers;
+    const int peers = Group(comm).peers();
     return among_all<down>({peers, peers}, out, outs, out_type, in, ins, in_type, comm, form...);
 }
 
@@ -212,7 +212,7 @@ int neighbor_alltoall(const void *out, Int outs, MPI_Datatype out_type, void *in
 
 template <auto down, class... Arguments> int allgatherv(MPI_Comm comm, Arguments... arguments)
 {
-    return from_all<down>({1, Group(comm).peers}, arguments...);
+    return from_all<down>({1, Group(comm).peers()}, arguments...);
 }
 
 template <auto down, class... Arguments>
@@ -225,7 +225,7 @@ int neighbor_allgatherv(MPI_Comm comm, Arguments... arguments)
 template <auto down, class Blocks, class... Form>
 int alltoall_blocks(Blocks out, Blocks in, MPI_Comm comm, Form... form)
 {
-    const int peers = Group(comm).peers;
+    const int peers = Group(comm).peers();
     return exchange_blocks<down>({peers, peers}, out, in, comm, form...);
 }
 

@@ -134,7 +134,7 @@ private:
 };
 
 // Nothing of ours is under way.
-bool mpi_is_alone() { return is_idle() && !any_may_be_locked(); }
+bool mpi_is_alone() { return is_quiet() || (!has_operations() && !any_may_be_locked()); }
 
 // Whether the MPI alone has anything to do.
 bool passes_down(int n, const MPI_Request *all)
@@ -168,8 +168,11 @@ extern "C" {
 
 int MPI_Wait(MPI_Request *request, MPI_Status *status)
 {
-    if (passes_down(1, request))
+    const bool is_alone = mpi_is_alone();
+    if (is_alone && !has_met_peers())
         return PMPI_Wait(request, status);
+    if (int result; is_alone && wait_in_mpi(request, status, &result))
+        return result;
     Requests requests(1, request);
     requests.finish_ours();
     const int result = PMPI_Wait(requests.down(), status);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "interpose/handles.hpp"
 
+#include "interpose/activity.hpp"
+
 #include "engine/immortal.hpp"
 
-#include <atomic>
 #include <mutex>
 #include <vector>
 
@@ -13,7 +14,7 @@ namespace {
 
 struct Waiting {
     std::mutex mutex;
-    std::atomic<bool> any{false};
+    Tally count;
     std::vector<MPI_Datatype> types;
     std::vector<MPI_Request> requests;
 };
@@ -25,7 +26,7 @@ void free_type_later(MPI_Datatype type)
     Waiting &waiting = immortal<Waiting>();
     const std::lock_guard lock(waiting.mutex);
     waiting.types.push_back(type);
-    waiting.any.store(true, std::memory_order_relaxed);
+    waiting.count.add(1);
 }
 
 void free_request_later(MPI_Request request)
@@ -33,13 +34,13 @@ void free_request_later(MPI_Request request)
     Waiting &waiting = immortal<Waiting>();
     const std::lock_guard lock(waiting.mutex);
     waiting.requests.push_back(request);
-    waiting.any.store(true, std::memory_order_relaxed);
+    waiting.count.add(1);
 }
 
 void free_what_waits()
 {
     Waiting &waiting = immortal<Waiting>();
-    if (!waiting.any.load(std::memory_order_relaxed))
+    if (waiting.count.load() == 0)
         return;
     std::vector<MPI_Datatype> types;
     std::vector<MPI_Request> requests;
@@ -47,7 +48,7 @@ void free_what_waits()
         const std::lock_guard lock(waiting.mutex);
         types.swap(waiting.types);
         requests.swap(waiting.requests);
-        waiting.any.store(false, std::memory_order_relaxed);
+        waiting.count.add(-static_cast<int>(types.size() + requests.size()));
     }
     for (MPI_Datatype &type : types)
         PMPI_Type_free(&type);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "interpose/held.hpp"
 
+#include "interpose/activity.hpp"
 #include "interpose/peers.hpp"
 #include "interpose/reference.hpp"
 #include "interpose/report.hpp"
@@ -254,6 +255,11 @@ template <class Start> int begin_or_take(const Target &to, const Source &from, M
 
 } // namespace
 
+bool none_is_held()
+{
+    return !has_met_peers() || (!may_have_threads.load() && table().held.empty());
+}
+
 int begin_receive(const Target &to, const Source &from, MPI_Request *request, Found *found)
 {
     return begin_or_take(to, from, request, found, [&] { return begin_in_mpi(to, from, request); });
@@ -283,12 +289,12 @@ int receive(const Target &to, const Source &from, MPI_Status *status)
 {
     std::optional<Held> held;
     MPI_Request request = MPI_REQUEST_NULL;
-    if (!has_met_peers())
+    if (none_is_held())
         return PMPI_Recv(to.at, to.n, to.type, from.rank, from.tag, from.comm, status);
     {
         const Matching matching;
         held = Matching::take(from);
-        if (!held && has_threads())
+        if (!held && may_have_threads.load())
             if (const int error = begin_in_mpi(to, from, &request); error != MPI_SUCCESS)
                 return error;
     }

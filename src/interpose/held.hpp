@@ -32,6 +32,9 @@ struct Found {
     bool is_truncated = false;
 };
 
+// No message is held, nor will be while this thread is in the MPI: what fits is there.
+bool none_is_held();
+
 // The communicator's handler has heard of an error.
 int receive(const Target &to, const Source &from, MPI_Status *status);
 int receive_matched(const Target &to, MPI_Message *message, MPI_Status *status);

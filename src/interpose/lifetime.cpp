@@ -18,6 +18,9 @@ namespace {
 void start(int error)
 {
     if (error == MPI_SUCCESS) {
+        int level = MPI_THREAD_MULTIPLE;
+        PMPI_Query_thread(&level);
+        set_threads(level == MPI_THREAD_MULTIPLE);
         meet_peers();
         prepare_to_hold();
         prepare_to_watch();
@@ -64,6 +67,7 @@ int MPI_Finalize()
 int MPI_Session_init(MPI_Info info, MPI_Errhandler handler, MPI_Session *session)
 {
     bind_all();
+    set_threads(true); // its info may ask for them
     return PMPI_Session_init(info, handler, session);
 }
 

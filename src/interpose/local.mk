@@ -5,6 +5,7 @@
 interpose_sources = \
     src/interpose/accesses.cpp \
     src/interpose/accesses.hpp \
+    src/interpose/activity.hpp \
     src/interpose/attached.cpp \
     src/interpose/attached.hpp \
     src/interpose/bindings.cpp \

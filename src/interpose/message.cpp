@@ -148,11 +148,11 @@ void Outgoing::take_back() const
 
 std::optional<Data> received_data(const void *buffer, int64_t count, MPI_Datatype type)
 {
-    if (!has_met_peers())
-        return device_data(buffer, count, type);
-    std::optional<Data> data = any_data(buffer, count, type);
-    return data && data->bytes() < Envelope::wire_bytes ? device_data(buffer, count, type)
-                                                        : std::move(data);
+    MPI_Count bytes = 0;
+    if (has_met_peers() && count > 0 && type != MPI_DATATYPE_NULL)
+        PMPI_Type_size_x(type, &bytes);
+    return bytes * count < Envelope::wire_bytes ? device_data(buffer, count, type)
+                                                : any_data(buffer, count, type);
 }
 
 Incoming::Incoming(Data what)
@@ -167,19 +167,18 @@ Incoming::Incoming(Data what)
 
 int Incoming::receive(const Source &from, MPI_Status *status) const
 {
-    MPI_Status own;
-    MPI_Status &found = status == MPI_STATUS_IGNORE ? own : *status;
-    const int result = interpose::receive(to_, from, &found);
-    return unpack(result, found, from.comm);
+    return receive_by(
+        [&](const Target &to, MPI_Status *found) { return interpose::receive(to, from, found); },
+        from.comm, status);
 }
 
 int Incoming::receive_matched(MPI_Message *message, MPI_Status *status) const
 {
-    MPI_Status own;
-    MPI_Status &found = status == MPI_STATUS_IGNORE ? own : *status;
-    const MPI_Comm comm = communicator_of(*message);
-    const int result = interpose::receive_matched(to_, message, &found);
-    return unpack(result, found, comm);
+    return receive_by(
+        [&](const Target &to, MPI_Status *found) {
+            return interpose::receive_matched(to, message, found);
+        },
+        communicator_of(*message), status);
 }
 
 int Incoming::begin(const Source &from, MPI_Request *request) const
@@ -199,9 +198,8 @@ int Incoming::start(MPI_Request persistent, const Source &from, MPI_Request *req
 
 int Incoming::finish(MPI_Request request, MPI_Status *status, MPI_Comm comm) const
 {
-    MPI_Status own;
-    MPI_Status &found = status == MPI_STATUS_IGNORE ? own : *status;
-    return unpack(wait_for(request, &found), found, comm);
+    return receive_by([&](const Target &, MPI_Status *found) { return wait_for(request, found); },
+                      comm, status);
 }
 
 void Incoming::take_back(MPI_Request request) const
@@ -371,9 +369,13 @@ int Notice::begin(int64_t bytes_of_message, Peer to, MPI_Comm comm, MPI_Request 
     return PMPI_Isend(text_.data(), packed.count(), packed.type(), to.rank, to.tag, comm, request);
 }
 
-// The type is asked only about what is as long as a notice.
+// The MPI is asked for little about what is shorter than a notice.
 bool Notice::is_in(const void *buffer, int64_t count, MPI_Datatype type, const MPI_Status &status)
 {
+    MPI_Count size = 0;
+    PMPI_Type_size_x(type, &size);
+    if (size * count < end_bytes)
+        return false;
     const int64_t received = bytes_of(status);
     if (received < end_bytes)
         return false;

@@ -78,7 +78,14 @@ public:
     // For the MPI.
     const Target &to() const { return to_; }
 
-    // The blocking calls return when all data are in the buffer.
+    // The blocking calls return when all data are in the buffer. The first receives by `call`.
+    template <class Receive> int receive_by(Receive call, MPI_Comm comm, MPI_Status *status) const
+    {
+        MPI_Status own;
+        MPI_Status &found = status == MPI_STATUS_IGNORE ? own : *status;
+        const int result = call(to_, &found);
+        return unpack(result, found, comm);
+    }
     int receive(const Source &from, MPI_Status *status) const;
     int receive_matched(MPI_Message *message, MPI_Status *status) const;
     // The others begin what an operation ends, which must live no longer than this.

@@ -237,7 +237,7 @@ public:
             error = start(*operation, packs_now);
             if (error == MPI_SUCCESS) {
                 under_way_.push_back(operation);
-                under_way_count_.fetch_add(1);
+                under_way_count_.add(1);
                 if (operation->steps_->pack_rest)
                     with_rest_count_.fetch_add(1);
             }
@@ -306,7 +306,7 @@ public:
     {
         const std::lock_guard lock(table_mutex_);
         table_[key_of(operation->outer_)] = operation;
-        table_count_.fetch_add(1);
+        table_count_.add(1);
     }
     void strike(const Operation &operation)
     {
@@ -317,7 +317,7 @@ public:
             return;
         gone = std::move(found->second);
         table_.erase(found);
-        table_count_.fetch_sub(1);
+        table_count_.add(-1);
     }
 
     bool is_idle()
@@ -459,7 +459,7 @@ private:
         for (const OperationPtr &each : ended) {
             each->done_.store(true, std::memory_order_release);
             PMPI_Grequest_complete(each->outer_);
-            under_way_count_.fetch_sub(1);
+            under_way_count_.add(-1);
         }
     }
 
@@ -468,7 +468,8 @@ private:
     std::recursive_mutex mutex_;
     int walks_ = 0;                     // of the thread that holds the lock
     std::list<OperationPtr> under_way_; // in the order in which they were begun
-    std::atomic<int> under_way_count_{0}, packing_count_{0}, with_rest_count_{0}, table_count_{0};
+    Tally under_way_count_, table_count_;
+    std::atomic<int> packing_count_{0}, with_rest_count_{0}; // of those under way
     std::mutex table_mutex_;
     std::unordered_map<HandleKey, OperationPtr> table_;
 };
@@ -507,11 +508,11 @@ bool while_running(const Operation &operation, const std::function<void()> &act)
 
 void forget_communicator(MPI_Comm comm) { immortal<Operations>().forget_communicator(comm); }
 
-bool is_idle() { return immortal<Operations>().is_idle(); }
+bool has_operations() { return !immortal<Operations>().is_idle(); }
 
 void progress() { immortal<Operations>().progress(); }
 
-void flush()
+void flush_activity()
 {
     publish_all();
     flush_packed();

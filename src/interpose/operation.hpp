@@ -10,6 +10,7 @@
 // for.
 #pragma once
 
+#include "interpose/activity.hpp"
 #include "interpose/data.hpp"
 
 #include <atomic>
@@ -124,8 +125,9 @@ bool while_running(const Operation &operation, const std::function<void()> &act)
 // The program frees this communicator: MPI_COMM_WORLD's handler hears of what fails from now on.
 void forget_communicator(MPI_Comm comm);
 
-// No operation is under way, nor waits to be completed by the program.
-bool is_idle();
+// Whether an operation is under way, or waits to be completed by the program.
+bool has_operations();
+inline bool is_idle() { return is_quiet() || !has_operations(); }
 
 // Moves all operations on, and waits for nothing.
 void progress();
@@ -134,7 +136,12 @@ void progress();
 // stored (accesses.hpp). Every call that sends comes here first, for it must not overtake; so does
 // every call that may wait for another process, which may itself wait for what is being packed
 // here.
-void flush();
+void flush_activity();
+inline void flush()
+{
+    if (!is_quiet())
+        flush_activity();
+}
 // The first of these alone.
 void flush_packed();
 

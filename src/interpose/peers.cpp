@@ -43,7 +43,6 @@ struct Peers {
     Magic magic{};
     MPI_Comm comm = MPI_COMM_NULL;
     Place own = nobody;
-    bool threads = false;
     heddle_shared *own_page = nullptr;
     std::vector<heddle_shared *> pages; // by place; null: not open
     std::vector<Member> members;        // by rank
@@ -230,9 +229,6 @@ void meet_peers()
     if (!is_asked_for())
         return;
     Peers &all = peers();
-    int level = MPI_THREAD_SINGLE;
-    PMPI_Query_thread(&level);
-    all.threads = level == MPI_THREAD_MULTIPLE;
     const Card own = own_card();
     const std::vector<Card> cards = all_cards(own);
     all.magic = cards.front().magic;
@@ -263,8 +259,6 @@ void part_from_peers(void (*meanwhile)())
     PMPI_Comm_free(&all.comm);
     all.members.clear();
 }
-
-bool has_threads() { return peers().threads; }
 
 const Magic &magic() { return peers().magic; }
 

@@ -73,8 +73,6 @@ void part_from_peers(void (*meanwhile)());
 // Envelopes may come, and each receive has to look.
 extern std::atomic<bool> peers_are_met;
 inline bool has_met_peers() { return peers_are_met.load(std::memory_order_relaxed); }
-// Two threads may receive at the same time.
-bool has_threads();
 
 // All these: only if has_met_peers().
 const Magic &magic();

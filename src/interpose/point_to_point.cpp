@@ -74,7 +74,7 @@ void wait_for_receive(const Outgoing &message)
 // Where envelopes may come, a type that cannot be rebuilt must not receive one.
 bool may_receive(int64_t count, MPI_Datatype type)
 {
-    return !has_met_peers() || count <= 0 || type == MPI_DATATYPE_NULL || shape_of(type);
+    return !has_met_peers() || count <= 0 || type == MPI_DATATYPE_NULL || can_be_rebuilt(type);
 }
 
 // Where envelopes may come these are short, or receive nothing at all.
@@ -90,7 +90,7 @@ template <class Int, class Receive> int receive_by_mpi(void *buffer, Int n, MPI_
 {
     MPI_Status own;
     MPI_Status *const found = status == MPI_STATUS_IGNORE ? &own : status;
-    if (!device_is_open())
+    if (!device_is_open() || has_met_peers()) // what is received so is shorter then
         return receive(status);
     const int result = receive(found);
     return result == MPI_SUCCESS && Notice::is_in(buffer, n, type, *found)
@@ -368,15 +368,22 @@ int exchange_or_pass(const Arguments<Int> &sent, const Arguments<Int> &received,
     flush();
     const Out<Int> out(sent);
     const In<Int> in(received);
-    if (out.is_staged() || in.is_staged() || has_met_peers())
+    if (out.is_staged() || in.failed() || !none_is_held())
         return exchange(out, in, sent.comm, status);
-    count(Count::passed);
+    const auto call = [&](void *buffer, auto n, MPI_Datatype type, MPI_Status *found) {
+        return down(sent.buffer, sent.n, sent.type, sent.other.rank, sent.other.tag, buffer, n,
+                    type, received.other.rank, received.other.tag, sent.comm, found);
+    };
+    count(in.is_staged() ? Count::staged : Count::passed);
+    if (in.is_staged())
+        return in.message().receive_by(
+            [&](const Target &to, MPI_Status *found) { return call(to.at, to.n, to.type, found); },
+            sent.comm, status);
+    if (!may_receive(received.n, received.type))
+        return raise(sent.comm, MPI_ERR_TYPE);
     return receive_by_mpi(
-        received.buffer, received.n, received.type, sent.comm, status, [&](MPI_Status *found) {
-            return down(sent.buffer, sent.n, sent.type, sent.other.rank, sent.other.tag,
-                        received.buffer, received.n, received.type, received.other.rank,
-                        received.other.tag, sent.comm, found);
-        });
+        received.buffer, received.n, received.type, sent.comm, status,
+        [&](MPI_Status *found) { return call(received.buffer, received.n, received.type, found); });
 }
 
 // What is to be copied before the same buffer receives.

@@ -8,6 +8,7 @@
 // too, of windows that others may lock (accesses.hpp).
 #pragma once
 
+#include "interpose/activity.hpp"
 #include "interpose/data.hpp"
 
 #include <memory>
@@ -71,7 +72,11 @@ struct CollectsAtEnd {
     CollectsAtEnd() = default;
     CollectsAtEnd(const CollectsAtEnd &) = delete;
     CollectsAtEnd &operator=(const CollectsAtEnd &) = delete;
-    ~CollectsAtEnd() { collect_all(); }
+    ~CollectsAtEnd()
+    {
+        if (!is_quiet())
+            collect_all();
+    }
 };
 
 } // namespace heddle::interpose

@@ -17,11 +17,11 @@ template <auto down, class Int, class... Form> int reduce(const void *out, void 
                                                           MPI_Comm comm, Form... form)
 {
     const Group group(comm);
-    const auto sides = std::make_shared<Sides>();
-    const void *const from =
-        stage_twin(sides->out, group.is_member(root) ? sent(out) : Role::none, out, n, n, type);
-    void *const to =
-        stage_twin(sides->in, group.is_root(root) ? received(out) : Role::none, in, n, n, type);
+    SidesPtr sides;
+    const void *const from = stage_twin(
+        sides, &Sides::out, group.is_member(root) ? sent(out) : Role::none, out, n, n, type);
+    void *const to = stage_twin(sides, &Sides::in, group.is_root(root) ? received(out) : Role::none,
+                                in, n, n, type);
     return carry_out(
         sides, comm, [=](auto... last) { return down(from, to, n, type, op, root, comm, last...); },
         form...);
@@ -32,9 +32,9 @@ template <auto down, class Int, class... Form>
 int reduce_all(Role in_role, const void *out, void *in, Int n, MPI_Datatype type, MPI_Op op,
                MPI_Comm comm, Form... form)
 {
-    const auto sides = std::make_shared<Sides>();
-    const void *const from = stage_twin(sides->out, sent(out), out, n, n, type);
-    void *const to = stage_twin(sides->in, in_role, in, n, n, type);
+    SidesPtr sides;
+    const void *const from = stage_twin(sides, &Sides::out, sent(out), out, n, n, type);
+    void *const to = stage_twin(sides, &Sides::in, in_role, in, n, n, type);
     return carry_out(
         sides, comm, [=](auto... last) { return down(from, to, n, type, op, comm, last...); },
         form...);
@@ -58,11 +58,12 @@ int reduce_scatter(const void *out, void *in, const Int *ins, MPI_Datatype type,
                    MPI_Comm comm, Form... form)
 {
     const Group group(comm);
-    const int64_t all = std::accumulate(ins, ins + group.size, int64_t{0}), mine = ins[group.rank];
-    const auto sides = std::make_shared<Sides>();
-    const void *const from = stage_twin(sides->out, sent(out), out, all, all, type);
-    void *const to =
-        stage_twin(sides->in, received(out), in, out == MPI_IN_PLACE ? all : mine, mine, type);
+    const int64_t all = std::accumulate(ins, ins + group.size(), int64_t{0}),
+                  mine = ins[group.rank()];
+    SidesPtr sides;
+    const void *const from = stage_twin(sides, &Sides::out, sent(out), out, all, all, type);
+    void *const to = stage_twin(sides, &Sides::in, received(out), in,
+                                out == MPI_IN_PLACE ? all : mine, mine, type);
     return carry_out(
         sides, comm, [=](auto... last) { return down(from, to, ins, type, op, comm, last...); },
         form...);
@@ -72,11 +73,11 @@ template <auto down, class Int, class... Form>
 int reduce_scatter_block(const void *out, void *in, Int n, MPI_Datatype type, MPI_Op op,
                          MPI_Comm comm, Form... form)
 {
-    const int64_t mine = n, all = mine * Group(comm).size;
-    const auto sides = std::make_shared<Sides>();
-    const void *const from = stage_twin(sides->out, sent(out), out, all, all, type);
-    void *const to =
-        stage_twin(sides->in, received(out), in, out == MPI_IN_PLACE ? all : mine, mine, type);
+    const int64_t mine = n, all = mine * Group(comm).size();
+    SidesPtr sides;
+    const void *const from = stage_twin(sides, &Sides::out, sent(out), out, all, all, type);
+    void *const to = stage_twin(sides, &Sides::in, received(out), in,
+                                out == MPI_IN_PLACE ? all : mine, mine, type);
     return carry_out(
         sides, comm, [=](auto... last) { return down(from, to, n, type, op, comm, last...); },
         form...);
@@ -85,9 +86,9 @@ int reduce_scatter_block(const void *out, void *in, Int n, MPI_Datatype type, MP
 template <auto down, class Int>
 int reduce_local(const void *in, void *inout, Int n, MPI_Datatype type, MPI_Op op)
 {
-    const auto sides = std::make_shared<Sides>();
-    const void *const from = stage_twin(sides->out, Role::in, in, n, n, type);
-    void *const to = stage_twin(sides->in, Role::both, inout, n, n, type);
+    SidesPtr sides;
+    const void *const from = stage_twin(sides, &Sides::out, Role::in, in, n, n, type);
+    void *const to = stage_twin(sides, &Sides::in, Role::both, inout, n, n, type);
     flush();
     return carry_out(Together(MPI_COMM_NULL), sides, MPI_COMM_WORLD,
                      [=] { return down(from, to, n, type, op); });

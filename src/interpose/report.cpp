@@ -15,15 +15,11 @@ namespace heddle::interpose {
 
 std::atomic<int64_t> counters[static_cast<int>(Count::count)];
 
-namespace {
-
-bool is_logged()
+bool is_asked_to_log()
 {
     const char *const log = std::getenv("HEDDLE_LOG");
     return log && std::strstr(log, "interpose");
 }
-
-} // namespace
 
 int own_rank()
 {
@@ -34,7 +30,7 @@ int own_rank()
 
 void print_start(bool has_device)
 {
-    if (!is_logged())
+    if (!is_logged)
         return;
     char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
     int length = 0;
@@ -47,7 +43,7 @@ void print_start(bool has_device)
 
 void print_counters()
 {
-    if (!is_logged())
+    if (!is_logged)
         return;
     const auto value = [](Count which) {
         return static_cast<long long>(counters[static_cast<int>(which)].load());

@@ -22,9 +22,14 @@ enum class Count : uint8_t {
 
 extern std::atomic<int64_t> counters[static_cast<int>(Count::count)];
 
+// HEDDLE_LOG=interpose. Only then does anybody see the counters.
+bool is_asked_to_log();
+inline const bool is_logged = is_asked_to_log();
+
 inline void count(Count which)
 {
-    counters[static_cast<int>(which)].fetch_add(1, std::memory_order_relaxed);
+    if (is_logged)
+        counters[static_cast<int>(which)].fetch_add(1, std::memory_order_relaxed);
 }
 
 // With HEDDLE_LOG=interpose: which MPI is below, and what is done for it.

@@ -102,8 +102,7 @@ public:
     {
         void *kept = nullptr;
         int there = 0;
-        if (const Given *const given = quick(type).load(std::memory_order_acquire);
-            given && given->first == key_of(type))
+        if (const Given *const given = find_quickly(type))
             return given->second;
         std::call_once(once_, [this] {
             PMPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, delete_kept, &key_, nullptr);
@@ -126,6 +125,12 @@ public:
         return made;
     }
 
+    bool can_find(MPI_Datatype type)
+    {
+        const Given *const given = find_quickly(type); // no count of its owners is touched
+        return given ? given->second != nullptr : find(type) != nullptr;
+    }
+
     void forget()
     {
         const std::lock_guard lock(mutex_);
@@ -141,6 +146,11 @@ private:
     std::atomic<const Given *> &quick(MPI_Datatype type)
     {
         return quick_[hash_of(key_of(type), log_quick)];
+    }
+    const Given *find_quickly(MPI_Datatype type)
+    {
+        const Given *const given = quick(type).load(std::memory_order_acquire);
+        return given && given->first == key_of(type) ? given : nullptr;
     }
     ShapePtr keep_given(MPI_Datatype type, const ShapePtr &shape)
     {
@@ -163,5 +173,7 @@ private:
 void forget_shapes() { immortal<Cache>().forget(); }
 
 ShapePtr shape_of(MPI_Datatype type) { return immortal<Cache>().find(type); }
+
+bool can_be_rebuilt(MPI_Datatype type) { return immortal<Cache>().can_find(type); }
 
 } // namespace heddle::interpose

@@ -44,6 +44,7 @@ using ShapePtr = std::shared_ptr<const Shape>;
 
 // Null where it cannot be rebuilt.
 ShapePtr shape_of(MPI_Datatype type);
+bool can_be_rebuilt(MPI_Datatype type);
 
 // Gives up those of predefined types: in MPI_Finalize.
 void forget_shapes();

@@ -2,6 +2,7 @@
 #include "interpose/watched.hpp"
 
 #include "interpose/message.hpp"
+#include "interpose/report.hpp"
 
 #include "engine/immortal.hpp"
 
@@ -117,6 +118,17 @@ Steps steps_of(const Watched &what, MPI_Comm comm)
     return steps;
 }
 
+// Of a receive that has ended so, if there is something. Returns as raise does (report.hpp).
+int receive_what_came_instead(const Watched &what, MPI_Status &status, MPI_Comm comm)
+{
+    const int64_t received = bytes_of(status);
+    if (received > what.bytes || !Incoming::has_come_instead(what.at, received, status))
+        return MPI_SUCCESS;
+    const Incoming message(*any_data(what.at, what.bytes, MPI_BYTE));
+    return message.receive_by([](const Target &, MPI_Status *) { return MPI_SUCCESS; }, comm,
+                              &status);
+}
+
 int begin_now(Steps steps, MPI_Request *request)
 {
     return begin_published(std::make_shared<const Steps>(std::move(steps)), true, request);
@@ -161,11 +173,8 @@ MPI_Request begin_for_complete(const Entry &entry, const MPI_Status &ended)
 
 int watch(Watched what, MPI_Comm comm, MPI_Request *request)
 {
-    int done = 0;
-    // Collectives that have nothing to do share a handle with others.
-    if (!what.at)
-        PMPI_Request_get_status(*request, &done, MPI_STATUS_IGNORE);
-    if (done)
+    // Collectives that have nothing to do, and so are complete, share a handle with others.
+    if (!what.at && table().find(*request))
         return what.together.has_failed() ? make_operation(what, comm, request) : MPI_SUCCESS;
     Entry *const entry = table().take(*request);
     if (!entry)
@@ -176,9 +185,9 @@ int watch(Watched what, MPI_Comm comm, MPI_Request *request)
     return MPI_SUCCESS;
 }
 
-MPI_Request settled(MPI_Request request)
+MPI_Request settle(MPI_Request request)
 {
-    Entry *const entry = has_met_peers() ? table().find(request) : nullptr;
+    Entry *const entry = table().find(request);
     if (!entry)
         return request;
     if (entry->outer != MPI_REQUEST_NULL)
@@ -193,6 +202,25 @@ MPI_Request settled(MPI_Request request)
         return entry->outer = begin_for_complete(*entry, status);
     Table::give_back(*entry);
     return request;
+}
+
+bool wait_in_mpi(MPI_Request *request, MPI_Status *status, int *result)
+{
+    Entry *const entry = *request == MPI_REQUEST_NULL ? nullptr : table().find(*request);
+    if (entry && entry->outer != MPI_REQUEST_NULL)
+        return false;
+    MPI_Status own;
+    MPI_Status *const found = entry && status == MPI_STATUS_IGNORE ? &own : status;
+    *result = PMPI_Wait(request, found);
+    if (!entry || *request != MPI_REQUEST_NULL)
+        return true;
+    const Watched what = std::move(entry->what);
+    const MPI_Comm comm = entry->comm.load();
+    Table::give_back(*entry);
+    if (*result == MPI_SUCCESS)
+        *result = what.at ? receive_what_came_instead(what, *found, comm)
+                          : raise(comm, what.together.has_failed() ? MPI_ERR_OTHER : MPI_SUCCESS);
+    return true;
 }
 
 bool is_pending(MPI_Request settled) { return settled != MPI_REQUEST_NULL && settled == never; }

@@ -27,9 +27,18 @@ int watch(Watched what, MPI_Comm comm, MPI_Request *request);
 // What the MPI is to get in place of the program's request: the request itself, unless it is
 // watched. While that is not complete: one that never is. Then: the outer request of an operation,
 // or itself, if there is nothing to do. It is not watched any more then.
-MPI_Request settled(MPI_Request request);
+MPI_Request settle(MPI_Request request);
+inline MPI_Request settled(MPI_Request request)
+{
+    return has_met_peers() && request != MPI_REQUEST_NULL ? settle(request) : request;
+}
 // It stands for one that is not complete.
 bool is_pending(MPI_Request settled);
+
+// Waits for a request in the MPI, and does what is to be done behind it. False: an operation stands
+// for it. Not of several requests: another process may wait until one is read, and complete the
+// others only then.
+bool wait_in_mpi(MPI_Request *request, MPI_Status *status, int *result);
 
 // The operation that stood for the request is complete.
 void end_watch(MPI_Request *request);
