@@ -52,6 +52,8 @@ gpu_sources = \
     src/gpu/memory/location.hpp \
     src/gpu/memory/pointer_cache.cpp \
     src/gpu/memory/pointer_cache.hpp \
+    src/gpu/memory/program_memory.cpp \
+    src/gpu/memory/program_memory.hpp \
     src/gpu/model/builtin.hpp \
     src/gpu/model/builtin_tables.cpp \
     src/gpu/model/grid.cpp \

@@ -20,6 +20,8 @@ bool device_is_open()
 
 bool is_device_memory(const void *address)
 {
+    if (heddle_memory_is_program(address))
+        return false;
     const int kind = heddle_memory_kind(address, nullptr);
     return kind == HEDDLE_MEMORY_DEVICE || kind == HEDDLE_MEMORY_MANAGED;
 }

@@ -11,6 +11,9 @@
 #include <cstring>
 #include <deque>
 #include <numeric>
+#include <sys/resource.h>
+#include <thread>
+#include <unistd.h>
 
 namespace gpu {
 namespace {
@@ -403,6 +406,30 @@ void arrays_of_several_devices()
         runs({{"HEDDLE_SIM_PEER", "2"}, {"HEDDLE_SIM_DEVICES", "4"}}, order);
 }
 
+/* No driver need be asked about the program, its heap and its stack. All else may be a device's. */
+void program_memory()
+{
+    static int of_program;
+    const int on_stack = 0;
+    rlimit stack{};
+    const auto is_program = [](const void *at) { return heddle_memory_is_program(at); };
+    same(is_program(&of_program), 1, "is a static object the program's?");
+    same(is_program(static_cast<char *>(sbrk(0)) - 1), 1, "is the heap the program's?");
+    same(is_program(nullptr), 0, "is nothing the program's?");
+    constexpr rlim_t longest_known = 64 << 20;
+    if (getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur <= longest_known)
+        same(is_program(&on_stack), 1, "is the stack the program's?");
+    std::thread([&] {
+        const int of_thread = 0;
+        same(is_program(&of_thread), 0, "is another thread's stack the program's?");
+    }).join();
+    for (const Place &place : Machine::get().places()) {
+        constexpr size_t more_than_on_heap = 64 << 20;
+        const Buffer buffer(place, more_than_on_heap, 1);
+        same(is_program(buffer.at()), 0, "is ", to_text(place), " the program's?");
+    }
+}
+
 /* Memory is asked about once an allocation, and not once a run. */
 void one_question_an_allocation()
 {
@@ -570,6 +597,7 @@ const AddTests tests{{"memory kinds", memory_kinds},
                      {"one launch for many arrays", one_launch_for_many_arrays},
                      {"inside: arrays of several devices", inside_arrays_of_devices},
                      {"arrays of several devices", arrays_of_several_devices},
+                     {"program memory", program_memory},
                      {"one question an allocation", one_question_an_allocation},
                      {"overlapping targets", overlapping_targets},
                      {"one buffer in many moves", one_buffer_in_many_moves},

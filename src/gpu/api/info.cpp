@@ -8,6 +8,7 @@
 #include "gpu/core/settings.hpp"
 #include "gpu/core/settings_table.hpp"
 #include "gpu/image/device_image.hpp"
+#include "gpu/memory/program_memory.hpp"
 #include "gpu/transfer/by_members.hpp"
 #include "gpu/transfer/decisions.hpp"
 #include "gpu/transfer/policy.hpp"
@@ -147,6 +148,8 @@ int heddle_memory_kind(const void *ptr, int *device)
         *device = m.device;
     return static_cast<int>(m.kind);
 }
+
+int heddle_memory_is_program(const void *ptr) { return is_program_memory(ptr); }
 
 int heddle_type_device_memory(const heddle_type *type, int64_t *bytes)
 {

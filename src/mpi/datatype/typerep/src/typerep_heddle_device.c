@@ -5,65 +5,10 @@
  */
 #include "typerep_internal.h"
 
-#include <sys/auxv.h>
-#include <sys/resource.h>
-#include <unistd.h>
-
 /* The functions that MPL's backend asks (src/mpl/src/gpu/mpl_gpu_heddle.c). */
 static int memory_kind(const void *ptr, int *device)
 {
     return (int)heddle_memory_kind(ptr, device);
-}
-
-/* The program, its heap (brk) and its first thread's stack. No driver ever maps anything there, so
- * the driver need not be asked. That would take a tenth of the time of a message within a node.
- * Empty where it is not known. */
-static struct {
-    uintptr_t program;
-    uintptr_t stack, stack_end;
-} own = {UINTPTR_MAX, 0, 0};
-
-/* Below `end` lies the heap, or lay, and no driver went there meanwhile. From `beyond` on there is
- * no heap, as long as what lies there is mapped, and the driver is asked. To ask for the heap's end
- * is a system call, with UCX's hooks two. */
-static struct {
-    MPL_atomic_ptr_t end, beyond;
-} heap = {MPL_ATOMIC_PTR_T_INITIALIZER(NULL), MPL_ATOMIC_PTR_T_INITIALIZER((void *)UINTPTR_MAX)};
-
-static void find_own(void)
-{
-    /* Linux maps nothing else within 128 MiB of the stack's end. */
-    const rlim_t most = 64 << 20;
-    struct rlimit limit;
-    const uintptr_t headers = getauxval(AT_PHDR), name = getauxval(AT_EXECFN);
-    if (headers != 0)
-        own.program = headers;
-    if (name != 0 && getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur <= most) {
-        own.stack_end = name;
-        own.stack = name - limit.rlim_cur;
-    }
-}
-
-static bool is_own(const void *ptr)
-{
-    const uintptr_t far_away = (uintptr_t)1 << 30; /* what was freed at the heap's end is none of a
-                                                      driver's */
-    const uintptr_t at = (uintptr_t)ptr;
-    if (at >= own.stack && at < own.stack_end)
-        return true;
-    if (at < own.program || at >= (uintptr_t)MPL_atomic_relaxed_load_ptr(&heap.beyond))
-        return false;
-    if (at < (uintptr_t)MPL_atomic_relaxed_load_ptr(&heap.end))
-        return true;
-    void *const end = sbrk(0);
-    if (end == (void *)-1)
-        return false;
-    MPL_atomic_relaxed_store_ptr(&heap.end, end);
-    if (at < (uintptr_t)end)
-        return true;
-    if (at - (uintptr_t)end > far_away)
-        MPL_atomic_relaxed_store_ptr(&heap.beyond, (void *)at);
-    return false;
 }
 
 void MPII_heddle_device_init(void)
@@ -71,7 +16,6 @@ void MPII_heddle_device_init(void)
     static const struct MPL_gpu_heddle functions = {heddle_device_open, heddle_device_plugin,
                                                     memory_kind, heddle_staging_alloc,
                                                     heddle_staging_free};
-    find_own();
     if (MPIR_TYPEREP_TAKES_DEVICES)
         MPL_gpu_use_heddle(&functions);
 }
@@ -92,7 +36,7 @@ static enum MPIR_Typerep_memory memory_of(const void *buf, MPI_Datatype datatype
         true_lb = dtp->true_lb;
     }
     *first = MPIR_get_contig_ptr(buf, true_lb);
-    return is_own(*first) ? MPIR_TYPEREP_HOST : MPIR_TYPEREP_UNKNOWN;
+    return heddle_memory_is_program(*first) ? MPIR_TYPEREP_HOST : MPIR_TYPEREP_UNKNOWN;
 }
 
 enum MPIR_Typerep_memory MPIR_Typerep_memory(const void *buf, MPI_Datatype datatype)
