@@ -3,7 +3,11 @@
  * Messages by get: read where they lie if somebody wants them soon, copied away and over for
  * their sender if not.
  */
+#include "processes.hpp"
 #include "two.hpp"
+
+#include "pipeline/peer_memory/process.hpp"
+#include "pipeline/peer_memory/slots.hpp"
 
 using namespace pipeline_test;
 
@@ -781,4 +785,20 @@ TEST_CASE("bad arguments of a get", "[get]")
                       &by_get) == HEDDLE_ERR_ARG);
     exchange.begin();
     run(network, [&] { return exchange.over(); });
+}
+
+TEST_CASE("inside: a process that has no descriptor free for its first get", "[.][inside]")
+{
+    Patient network(for_ever);
+    const Counts counts;
+    Exchange exchange(network, network.a, network.b, contiguous(), 1);
+    REQUIRE(heddle::pipeline::process_id().node); /* is known from MPI_Init on */
+    CHECK(!without_descriptors([] { return heddle::pipeline::own_slots(); }));
+    exchange_at_once(network, exchange);
+    CHECK(counts.claimed.now() == 1);
+}
+
+TEST_CASE("a process that has no descriptor free sends by get later", "[get]")
+{
+    CHECK(run_inside("inside: a process that has no descriptor free for its first get") == 0);
 }

@@ -7,6 +7,7 @@
 
 #include "pipeline/counters.hpp"
 #include "pipeline/peer_memory/process.hpp"
+#include "pipeline/peer_memory/slots.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -37,7 +38,8 @@ struct Traffic {
     bool frees = true;           /* what a message was in, before the next */
     size_t room = 0;             /* at least so much is allocated for one */
     const Traffic *then = nullptr;
-    int late_ms = 0; /* the receiver, once it has asked where a message is */
+    int late_ms = 0;             /* the receiver, once it has asked where a message is */
+    bool has_descriptors = true; /* the receiver, free when it first looks for slots */
 
     int64_t stride() const { return block + gap; }
     int64_t blocks() const { return (bytes + block - 1) / block; }
@@ -64,6 +66,11 @@ constexpr Traffic taken_back{.receiver = "inside: the process that learns too la
                              .late_ms = 1000};
 constexpr Traffic out_of_sight{
     "inside: the process that can claim nothing", 5, 0, HEDDLE_PEER_AUTO, true, true};
+constexpr Traffic starved{.receiver = "inside: the process that has no descriptor free at first",
+                          .messages = 5,
+                          .gap = 0,
+                          .gets = true,
+                          .has_descriptors = false};
 constexpr Traffic freed_before{
     .receiver = "inside: the process that reads what is exported where a buffer was",
     .messages = 2,
@@ -122,6 +129,16 @@ void send_all(Wire &wire, const Traffic &traffic)
     }
 }
 
+/* For the slots of who sent it. */
+void look_in_vain(const void *raw)
+{
+    using namespace heddle::pipeline;
+    Envelope envelope;
+    REQUIRE(!read_envelope(raw, envelope));
+    REQUIRE(process_id().node); /* is known from MPI_Init on */
+    CHECK(!without_descriptors([&] { return slots_of(envelope.process); }));
+}
+
 void receive_all(Wire &wire, const Traffic &traffic)
 {
     const oracle::Type type = type_of(traffic);
@@ -132,6 +149,8 @@ void receive_all(Wire &wire, const Traffic &traffic)
         const std::vector<char> gaps(memory.size(), 'g');
         memory.write(0, gaps.data(), gaps.size());
         const std::vector<char> envelope = wire.next_envelope();
+        if (!traffic.has_descriptors && message == 0)
+            look_in_vain(envelope.data());
         End end;
         gpu::succeeds(receive_message(wire.port, nullptr, envelope.data(), &side, bytes, nullptr,
                                       ended, &end),
@@ -250,6 +269,12 @@ TEST_CASE("inside: the process that can claim nothing", "[.][inside]")
     CHECK(counted(Counter::received_by_value) == 1);
 }
 
+TEST_CASE("inside: the process that has no descriptor free at first", "[.][inside]")
+{
+    receive_as_lent(starved);
+    CHECK(counted(Counter::claimed) == starved.messages);
+}
+
 TEST_CASE("inside: the process that maps memory", "[.][inside]")
 {
     receive_as_lent(in_host_memory);
@@ -348,6 +373,11 @@ TEST_CASE("inside: a process whose gets nobody sees", "[.][inside]")
 TEST_CASE("a process that cannot see another's gets gets the bytes themselves", "[get][processes]")
 {
     CHECK(run_inside("inside: a process whose gets nobody sees") == 0);
+}
+
+TEST_CASE("a process that has no descriptor free sees another's gets later", "[get][processes]")
+{
+    between_processes(starved, 0, "reorder=1 delay_us=20", starved.messages, 0);
 }
 
 TEST_CASE("a forked child has a name of its own", "[processes]")

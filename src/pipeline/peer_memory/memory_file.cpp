@@ -18,14 +18,12 @@ namespace heddle::pipeline {
 
 namespace {
 
-// NO_MEMORY where there may be some another time.
 Error failed(const char *call, Error otherwise)
 {
     const int reason = errno;
     gpu::set_error_detail(
         (std::string("shared memory: ") + call + ": " + std::strerror(reason)).c_str());
-    return reason == ENOMEM || reason == EMFILE || reason == ENFILE ? HEDDLE_ERR_NO_MEMORY
-                                                                    : otherwise;
+    return is_shortage(reason) ? HEDDLE_ERR_NO_MEMORY : otherwise;
 }
 
 // Of such a file that has and keeps so many bytes; 0 for any other.
@@ -50,6 +48,8 @@ static_assert(sizeof(SharedName) <= gpu::Backend::handle_bytes);
 constexpr uint64_t right_magic = 0x6d68732d656c6468; // "hdle-shm"
 
 } // namespace
+
+bool is_shortage(int reason) { return reason == ENOMEM || reason == EMFILE || reason == ENFILE; }
 
 SharedMemory::~SharedMemory()
 {

@@ -60,6 +60,9 @@ private:
     gpu::Device *device_ = nullptr; // once pinned for it
 };
 
+// Whether memory or descriptors have run out, by `errno`: there may be some another time.
+bool is_shortage(int reason);
+
 // Of an open file of a process; without one, of all of them.
 std::string path_of(pid_t process, const std::string &file = "");
 

@@ -25,20 +25,22 @@ constexpr uint64_t right_magic = 0x732d656c64646568; // "heddle-s"
 
 Slots *slots_in(const SharedMemory &file) { return reinterpret_cast<Slots *>(file.at()); }
 
-struct Own {
-    Own()
-    {
-        if (file.make(sizeof(Slots), file_name))
-            return;
-        slots_in(file)->process = process;
-        shared_word(slots_in(file)->magic).store(right_magic, std::memory_order_release);
-    }
-    const uint64_t process = process_id().process;
-    SharedMemory file;
-};
+using File = std::unique_ptr<SharedMemory>;
 
-// Null where it has none that can be seen.
-std::unique_ptr<SharedMemory> find_file(uint64_t process)
+// This process's own. Errors: as SharedMemory::make.
+Error make_file(uint64_t process, File &found)
+{
+    auto file = std::make_unique<SharedMemory>();
+    if (const Error e = file->make(sizeof(Slots), file_name))
+        return e;
+    slots_in(*file)->process = process;
+    shared_word(slots_in(*file)->magic).store(right_magic, std::memory_order_release);
+    found = std::move(file);
+    return HEDDLE_SUCCESS;
+}
+
+// Null where it has none that can be seen. NO_MEMORY: there may be one.
+Error find_file(uint64_t process, File &found)
 {
     const pid_t number = number_of(process);
     std::error_code error;
@@ -48,20 +50,38 @@ std::unique_ptr<SharedMemory> find_file(uint64_t process)
         if (std::filesystem::read_symlink(files->path(), gone) != link_to_it)
             continue;
         auto file = std::make_unique<SharedMemory>();
-        if (file->open(files->path(), sizeof(Slots)))
+        const Error e = file->open(files->path(), sizeof(Slots));
+        if (e == HEDDLE_ERR_NO_MEMORY)
+            return e;
+        if (e)
             continue;
         Slots &slots = *slots_in(*file);
         if (shared_word(slots.magic).load(std::memory_order_acquire) == right_magic &&
             slots.process == process)
-            return file;
+            return found = std::move(file), HEDDLE_SUCCESS;
     }
-    return nullptr;
+    return is_shortage(error.value()) ? HEDDLE_ERR_NO_MEMORY : HEDDLE_SUCCESS;
 }
 
-struct Others {
+struct Known {
     std::mutex mutex;
-    std::map<uint64_t, std::unique_ptr<SharedMemory>> files; // null: it cannot be seen
+    std::map<uint64_t, File> files; // null: it has none, or it cannot be seen
 };
+
+// They are looked for once, or again where memory or descriptors had run out.
+Slots *known_slots(uint64_t process, Error (*look)(uint64_t, File &))
+{
+    Known &known = immortal<Known>();
+    const std::lock_guard lock(known.mutex);
+    auto its = known.files.find(process);
+    if (its == known.files.end()) {
+        File file;
+        if (look(process, file) == HEDDLE_ERR_NO_MEMORY)
+            return nullptr;
+        its = known.files.emplace(process, std::move(file)).first;
+    }
+    return its->second ? slots_in(*its->second) : nullptr;
+}
 
 // That of an RTR; null where there are no slots.
 Slot rtr_in(Slots *slots, uint64_t after)
@@ -82,20 +102,19 @@ void fetch_for_writing(const RtrRecord &record)
 
 Slots *own_slots()
 {
-    const Own &own = immortal<Own>();
-    return own.process == process_id().process ? slots_in(own.file) : nullptr;
+    static const uint64_t process = process_id().process;
+    static std::atomic<Slots *> own{nullptr};
+    if (process != process_id().process)
+        return nullptr;
+    Slots *slots = own.load(std::memory_order_acquire);
+    if (!slots)
+        own.store(slots = known_slots(process, make_file), std::memory_order_release);
+    return slots;
 }
 
 Slots *slots_of(uint64_t process)
 {
-    if (process == process_id().process)
-        return own_slots();
-    Others &others = immortal<Others>();
-    const std::lock_guard lock(others.mutex);
-    const auto [its, is_new] = others.files.try_emplace(process);
-    if (is_new)
-        its->second = find_file(process);
-    return its->second ? slots_in(*its->second) : nullptr;
+    return process == process_id().process ? own_slots() : known_slots(process, find_file);
 }
 
 SlotState Slot::state() const
