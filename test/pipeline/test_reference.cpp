@@ -190,6 +190,30 @@ TEST_CASE("a dense buffer that cannot be exported is exported in pieces", "[refe
     CHECK(by_reference.now() == 1);
 }
 
+/* Other errors last. */
+TEST_CASE("a dense buffer that finds no memory to be exported is exported later", "[reference]")
+{
+    constexpr int64_t size = 100;
+    for (const bool may_pass : {true, false}) {
+        {
+            const Switched on("reset");
+            Two network; /* makes the pieces */
+            pass(network, plan(blocks(device0, size), blocks(device1, size), size));
+        }
+        const Switched on(may_pass ? "reset exhaust=export_memory:1"
+                                   : "reset fail=export_memory:1");
+        const gpu::Memory memory(device0, size), target(device1, size);
+        const heddle_side source{memory.at(), size, heddle_type_predefined(HEDDLE_BYTE), 0},
+            sink{target.at(), size, source.type, 0};
+        Two network;
+        for (int i = 1; i <= 18; ++i) {
+            const Since in_place(Counter::sent_in_place);
+            send_and_receive(network, source, sink, size);
+            CHECK(in_place.now() == (may_pass && i > 16));
+        }
+    }
+}
+
 /* In a process of its own: nothing is there to be exported yet. */
 TEST_CASE("inside: no memory to export", "[.][inside]")
 {

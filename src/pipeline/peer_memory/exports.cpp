@@ -194,8 +194,11 @@ std::optional<MemoryHandle> export_own(gpu::Device &device, const gpu::Memory &m
     its.handle.base = reinterpret_cast<uintptr_t>(memory.base);
     its.handle.size = memory.size;
     its.sent += std::min(std::max(bytes, least_counted), INT64_MAX - its.sent);
-    if (its.sent >= least && !std::exchange(its.asked, true)) {
-        its.opens = !device.backend().export_memory(device.ordinal(), memory.base, its.handle.key);
+    if (its.sent >= least && !its.asked) {
+        const Error e =
+            device.backend().export_memory(device.ordinal(), memory.base, its.handle.key);
+        its.opens = !e;
+        its.asked = e != HEDDLE_ERR_NO_MEMORY; // there may be some another time
         log_export(device, memory.size, !its.opens);
     }
     if (!its.opens)
