@@ -285,8 +285,10 @@ int heddle_process_ended(const heddle_process *process, int *ended)
     return checked(process && ended, [&] {
         *ended = 0;
         *ended = process->node && process->node == process_id().node && has_ended(process->name);
-        if (*ended)
+        if (*ended) {
             close_imports(process->name);
+            end_rtrs_of(process->name);
+        }
     });
 }
 

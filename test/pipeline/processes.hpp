@@ -11,6 +11,7 @@
 #include <catch2/catch.hpp>
 
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <deque>
 #include <sys/resource.h>
@@ -166,6 +167,11 @@ public:
     ~Other() { close(socket_); }
 
     int socket() const { return socket_; }
+    void kill() const
+    {
+        ::kill(child_, SIGKILL);
+        waitpid(child_, nullptr, 0);
+    }
     /* All of its checks hold. */
     void check_end() const
     {

@@ -55,6 +55,8 @@ public:
     heddle_rtr deliver_whole(const heddle_rtr &rtr, int64_t bytes,
                              int64_t capacity = Buffers::size);
 
+    /* It answers nothing any more. */
+    void kill_other() { other_.kill(); }
     /* Until an RTR for what follows the next message has the same place as that one had. */
     void skip_to_place_of(const heddle_rtr &rtr);
     /* All went well, at the other as well. */

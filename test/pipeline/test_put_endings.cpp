@@ -213,6 +213,51 @@ TEST_CASE("a receiver loses the sender that delivers, or ends its port",
     }
 }
 
+/* Of one that is being written its sender is not done then. */
+TEST_CASE("RTRs of a receiver that was killed go", "[put][processes][lost]")
+{
+    Slots &own = *heddle::pipeline::own_slots();
+    const auto in_use = [&] {
+        return std::count_if(std::begin(own.rtr), std::end(own.rtr), [](auto &record) {
+            return heddle::pipeline::shared_word(record.word).load() != 0;
+        });
+    };
+    PutSender living, killed;
+    heddle_rtr theirs = living.send_plainly();
+    REQUIRE(living.gives(theirs));
+    const heddle_rtr rtr = killed.send_plainly();
+    int given = 0;
+    for (uint64_t i = 0; i < Slots::rtrs; ++i)
+        given += killed.gives({rtr.sender, rtr.after + i});
+    REQUIRE(given == Slots::rtrs - 1);
+    heddle_process process;
+    heddle_process_self(&process);
+    process.name = own.rtr[rtr.after % Slots::rtrs].process;
+    int ended = -1;
+    CHECK(heddle_process_ended(&process, &ended) == HEDDLE_SUCCESS);
+    CHECK(ended == 0);
+    CHECK(in_use() == Slots::rtrs);
+
+    REQUIRE(killed.deliver(rtr, size));
+    killed.wire().run([&] { return killed.last().end.over; });
+    {
+        const Switched on("reset delay_us=100000");
+        REQUIRE(killed.deliver({rtr.sender, rtr.after + 1}, size));
+        killed.kill_other();
+        CHECK(heddle_process_ended(&process, &ended) == HEDDLE_SUCCESS);
+        CHECK(ended == 1);
+        CHECK(in_use() == 2);
+        killed.wire().run([&] { return killed.last().end.over; });
+    }
+    CHECK(in_use() == 1);
+    for (int i = 0; i < 3; ++i) {
+        theirs = living.deliver_whole(theirs, size);
+        REQUIRE(living.gives(theirs));
+    }
+    living.deliver_whole(theirs, size);
+    living.end();
+}
+
 TEST_CASE("bad arguments of RTRs", "[put][endings]")
 {
     Network network(1);

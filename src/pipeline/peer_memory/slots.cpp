@@ -242,4 +242,17 @@ void leave_rtr(const Slot &claimed, SlotState as)
         claimed.set(SlotState::none); // it was abandoned
 }
 
+// Where one is being filled the record may still be the one before.
+void end_rtrs_of(uint64_t process)
+{
+    Slots *const slots = own_slots();
+    for (int i = 0; slots && i < Slots::rtrs; ++i) {
+        uint64_t &word = slots->rtr[i].word;
+        const uint64_t found = shared_word(word).load(std::memory_order_acquire);
+        const Slot rtr(&word, found >> Slot::state_bits);
+        if (rtr.state() != SlotState::filling && record_of(rtr).process == process)
+            end_rtr(rtr);
+    }
+}
+
 } // namespace heddle::pipeline

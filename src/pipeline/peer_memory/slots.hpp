@@ -74,6 +74,8 @@ inline std::atomic_ref<uint64_t> shared_word(uint64_t &word)
 // a later message.
 class Slot {
 public:
+    static constexpr int state_bits = 3; // the lowest; above them is the name
+
     Slot() = default;
     Slot(uint64_t *word, uint64_t message) : word_(word), name_(message << state_bits) {}
 
@@ -88,7 +90,6 @@ public:
     void set(SlotState to) const;
 
 private:
-    static constexpr int state_bits = 3;
     uint64_t with(SlotState state) const
     {
         return state == SlotState::none ? 0 : name_ | static_cast<uint64_t>(state);
@@ -153,5 +154,7 @@ inline const RtrRecord &record_of(const Slot &claimed)
 }
 // Done, failed, or open: somebody else may use it after all.
 void leave_rtr(const Slot &claimed, SlotState as);
+// All of a receiver that has died, and so cannot end them itself.
+void end_rtrs_of(uint64_t process);
 
 } // namespace heddle::pipeline
