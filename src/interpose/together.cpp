@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "interpose/together.hpp"
 
+#include "interpose/activity.hpp"
+
 #include "engine/immortal.hpp"
 
 #include <algorithm>
@@ -32,7 +34,8 @@ struct Table {
     std::mutex mutex;
     // Null: nobody can be told there.
     std::unordered_map<HandleKey, std::shared_ptr<Members>> all;
-    uint64_t named = 0; // by this process
+    decltype(all)::value_type *last = nullptr; // of `all`: programs use one many times
+    uint64_t named = 0;                        // by this process
 };
 
 Table &table() { return immortal<Table>(); }
@@ -65,11 +68,17 @@ Together::Together(MPI_Comm comm)
 {
     if (!has_met_peers() || comm == MPI_COMM_NULL)
         return;
-    const std::lock_guard lock(table().mutex);
-    const auto [found, is_new] = table().all.try_emplace(key_of(comm));
-    if (is_new)
-        found->second = find_members(comm);
-    members_ = found->second;
+    Table &known = table();
+    std::unique_lock lock(known.mutex, std::defer_lock);
+    if (may_have_threads.load())
+        lock.lock();
+    if (!known.last || known.last->first != key_of(comm)) {
+        const auto [found, is_new] = known.all.try_emplace(key_of(comm));
+        if (is_new)
+            found->second = find_members(comm);
+        known.last = &*found;
+    }
+    members_ = known.last->second;
     if (members_)
         number_ = ++members_->count;
 }
@@ -119,6 +128,7 @@ void forget_members(MPI_Comm comm)
             return;
         gone = std::move(found->second);
         table().all.erase(found);
+        table().last = nullptr;
     }
     if (gone)
         gone->finish_naming();
@@ -131,6 +141,7 @@ void forget_all_members()
         if (members)
             members->finish_naming();
     table().all.clear();
+    table().last = nullptr;
 }
 
 } // namespace heddle::interpose

@@ -104,6 +104,16 @@ void the_soonest()
     same(Name(best(Pattern::strided, 10000, steps)), Name("staged"), "not between short ones");
     set(Method::staged, 9e-6, 900e-6);
     same(Name(best(Pattern::strided, 100000, steps)), Name("staged"), "less than both its steps");
+    /* The same from the host: from 48 to 320 KiB the second step begins behind the first. */
+    for (const auto &[method, us] : {std::pair{Method::kernel, 20.0}, {Method::staged, 19.0}})
+        tables.grid(method, Pattern::strided, Path::from_host) =
+            Grid({1000, 1000000}, {8}, {us * 1e-6, us * 1e-6});
+    for (const auto &[bytes, expected] : {std::pair{40 << 10, "kernel"},
+                                          {48 << 10, "staged"},
+                                          {319 << 10, "staged"},
+                                          {320 << 10, "kernel"}})
+        same(Name(method_name(tables.best({Pattern::strided, Path::from_host, bytes, 8}, steps))),
+             Name(expected), "stages from the host of ", bytes);
     set(Method::staged, 9.95e-6, 995e-6);
     same(Name(best(Pattern::strided, 1000, steps)), Name("kernel"), "stages lose 1 %");
 }

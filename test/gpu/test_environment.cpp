@@ -249,6 +249,47 @@ void links_as_measured()
     takes("3", "4", "methods_copy_engine"); /* it numbers other devices */
 }
 
+/* Run by the next test, in a process whose table has stages as the soonest from the host. */
+void inside_timed_stages()
+{
+    if (!getenv("STAGES_ARE_SOONEST"))
+        throw Skip("a test runs it");
+    constexpr int64_t blocks = 12800; /* 100 KiB */
+    const oracle::Type type = hvector(blocks, 24, bytes_of(8));
+    const Buffer from({Kind::pinned, 0}, blocks * 8, 1);
+    Buffer to({Kind::device, 0}, blocks * 24, 2);
+    for (const Way way : {Way::blocking, Way::begun}) {
+        const int64_t before = counted("methods_staged");
+        transfer_all(way, {{bytes_at(from.at(), blocks * 8), side_of(to.at(), 1, type), blocks * 8,
+                            HEDDLE_OP_REPLACE}});
+        same(counted("methods_staged") - before, int64_t{way == Way::blocking}, to_text(way));
+    }
+}
+
+/* Stages whose steps are to be timed are taken where the caller waits, and can time them. */
+void timed_stages()
+{
+    need_simulation();
+    char name[] = "/tmp/heddle-stages-XXXXXX";
+    const int file = mkstemp(name);
+    const auto grid = [](const char *method, const char *us) {
+        return text(R"({"method": ")", method, R"(", "pattern": "strided", "path": "from_host",)",
+                    R"( "bytes": [1000], "blocks": [8], "us": [[)", us, "]]}");
+    };
+    const std::string table =
+        text(R"({"heddle_tuning": 2, "device": "simulated device", "grids": [)",
+             grid("kernel", "10"), ", ", grid("staged", "1"), "]}");
+    if (file < 0 || write(file, table.data(), table.size()) < 0)
+        fail("no file for a table");
+    close(file);
+    const Ended ended = run_self({"--only-named", "--named", "inside: timed stages"},
+                                 {{"HEDDLE_TUNING", name}, {"STAGES_ARE_SOONEST", "1"}});
+    unlink(name);
+    if (occurrences("without nlohmann-json", ended.output) > 0)
+        throw Skip("no table can be read");
+    same(ended.status, 0, ended.output);
+}
+
 /* Does the same with kernels. */
 void inside_kernel_as_forced()
 {
@@ -495,6 +536,8 @@ const AddTests tests{{"information", info},
                      {"inside: as forced", inside_as_forced},
                      {"forced methods", forced_methods},
                      {"links as measured", links_as_measured},
+                     {"inside: timed stages", inside_timed_stages},
+                     {"timed stages", timed_stages},
                      {"inside: kernel as forced", inside_kernel_as_forced},
                      {"inside: sparse records", inside_sparse_records},
                      {"sparse records cross the host's link", sparse_records},

@@ -67,7 +67,7 @@ Error resolve(const heddle_move *asked, int64_t n, std::span<const Known> known,
     return HEDDLE_SUCCESS;
 }
 
-Error choose(Direct &d, bool alone, Choices &choices)
+Error choose(Direct &d, Asked asked, Choices &choices)
 {
     Error e = HEDDLE_SUCCESS;
     if (d.move->device)
@@ -75,8 +75,7 @@ Error choose(Direct &d, bool alone, Choices &choices)
     if (e && e != HEDDLE_ERR_NO_MEMORY)
         return e;
     // Without room for its image a type is not a kernel's.
-    const Choice choice =
-        choices.method(*d.move, d.move->device && !e ? &d.work : nullptr, alone, false);
+    const Choice choice = choices.method(*d.move, d.move->device && !e ? &d.work : nullptr, asked);
     d.method = choice.method;
     d.reason = choice.reason;
     return HEDDLE_SUCCESS;
@@ -88,8 +87,8 @@ bool is_one_launch(Method method)
 }
 
 // Carries out or begins what is more than a launch. Where it turns out to be one after all, `d`
-// says so.
-Error begin_stages(Direct &d, Tasks &tasks)
+// says so. `awaited`: as for begin_staged().
+Error begin_stages(Direct &d, bool awaited, Tasks &tasks)
 {
     const Move &move = *d.move;
     if (logs(Topic::policy))
@@ -103,7 +102,7 @@ Error begin_stages(Direct &d, Tasks &tasks)
         return HEDDLE_SUCCESS;
     case Method::staged: {
         std::unique_ptr<Task> task;
-        if (const Error e = begin_staged(move, task))
+        if (const Error e = begin_staged(move, awaited, task))
             return e;
         if (task)
             tasks.add(std::move(task));
@@ -145,11 +144,11 @@ Error begin_moves(const Moves &moves, bool awaited, Tasks &tasks)
     direct.reserve(moves.size());
     for (const Move &move : moves) {
         Direct &d = direct.emplace_back(&move, Method::host);
-        if (const Error e = choose(d, moves.size() == 1, choices))
+        if (const Error e = choose(d, {.alone = moves.size() == 1}, choices))
             return e;
         if (is_one_launch(d.method))
             continue;
-        if (const Error e = begin_stages(d, tasks))
+        if (const Error e = begin_stages(d, false, tasks))
             return e;
         if (!is_one_launch(d.method))
             direct.pop_back();
@@ -167,7 +166,8 @@ struct One {
 };
 
 // Begins what of it is more than a launch; `one` says whether there is a launch to come.
-Error prepare_one(const heddle_move &asked, std::span<const Known> known, One &one, Tasks &tasks)
+Error prepare_one(const heddle_move &asked, std::span<const Known> known, bool awaited, One &one,
+                  Tasks &tasks)
 {
     if (const Error e = check_move(asked, one.move); e || is_nothing(one.move))
         return e;
@@ -177,9 +177,10 @@ Error prepare_one(const heddle_move &asked, std::span<const Known> known, One &o
         map.expect(known[0]);
     place_move(one.move, devices, map);
     Choices choices;
-    if (const Error e = choose(one.direct, true, choices))
+    if (const Error e = choose(one.direct, {.alone = true, .awaited = awaited}, choices))
         return e;
-    return is_one_launch(one.direct.method) ? HEDDLE_SUCCESS : begin_stages(one.direct, tasks);
+    return is_one_launch(one.direct.method) ? HEDDLE_SUCCESS
+                                            : begin_stages(one.direct, awaited, tasks);
 }
 
 // By the copy that it was before. False: it is to be looked into.
@@ -207,7 +208,7 @@ Error transfer_one(const heddle_move &asked)
         return e;
     One one;
     Tasks tasks;
-    if (const Error e = prepare_one(asked, {}, one, tasks))
+    if (const Error e = prepare_one(asked, {}, true, one, tasks))
         return e;
     const Method method = one.direct.method;
     if (!is_one_launch(method))
@@ -241,7 +242,7 @@ Error transfer_one(const heddle_move &asked)
 Error begin_one(const heddle_move &asked, std::span<const Known> known, Tasks &tasks)
 {
     One one;
-    if (const Error e = prepare_one(asked, known, one, tasks))
+    if (const Error e = prepare_one(asked, known, false, one, tasks))
         return e;
     return is_one_launch(one.direct.method)
                ? begin_direct(*one.move.device, {&one.direct, 1}, false, tasks)

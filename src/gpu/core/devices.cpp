@@ -37,7 +37,8 @@ Device::Device(Backend &backend, int ordinal, size_t slab_limit)
           slab_limit),
       deferred(backend, ordinal),
       backend_(backend),
-      ordinal_(ordinal)
+      ordinal_(ordinal),
+      link_rate_(backend.facts(ordinal).link_rate)
 {
 }
 

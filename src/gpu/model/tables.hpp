@@ -12,6 +12,15 @@
 
 namespace heddle::gpu::model {
 
+// Whether staged data from the host are unpacked by a kernel that is launched when their copy has
+// ended, if the caller waits for them (transfer/staged.cpp). Shorter copies have ended before.
+// Behind longer ones a wrong guess costs more than a right one gains.
+constexpr bool has_timed_steps(Path path, int64_t bytes)
+{
+    constexpr int64_t least = 48 << 10, end = 320 << 10; // where amounts remembered as one begin
+    return path == Path::from_host && bytes >= least && bytes < end;
+}
+
 // What was measured of one device and its link with the host.
 class Tables {
 public:

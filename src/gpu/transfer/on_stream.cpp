@@ -59,7 +59,8 @@ Error put_on_stream(Moves &moves, Stream stream)
         }
         if (e)
             return e;
-        const Choice choice = choices.method(move, &d.work, moves.size() == 1, true);
+        const Choice choice =
+            choices.method(move, &d.work, {.alone = moves.size() == 1, .on_stream = true});
         d.method = choice.method;
         d.reason = choice.reason;
         if (d.work.from.shape == Shape::image)

@@ -107,20 +107,20 @@ int64_t together_most(const Move &m)
 }
 
 // Contiguous data.
-Choice copy_or_kernel(const Move &m, const Work &work, bool alone, bool on_stream)
+Choice copy_or_kernel(const Move &m, const Work &work, Asked asked)
 {
     const bool linked =
         lies_elsewhere(m.from.memory, *m.device) || lies_elsewhere(m.to.memory, *m.device);
     if (Settings::get().copy_engine)
         return {Method::copy_engine, "HEDDLE_COPY_ENGINE"};
-    if (!alone)
+    if (!asked.alone)
         return m.bytes <= together_most(m)
                    ? Choice{Method::kernel, "contiguous, short, and shares a launch"}
                    : Choice{Method::copy_engine, "contiguous"};
-    if (linked && !on_stream)
+    if (linked && !asked.on_stream)
         if (const Method measured = soonest_over_link(m); measured != Method::count)
             return {measured, "contiguous: the sooner one over that link, as measured"};
-    if (linked || on_stream)
+    if (linked || asked.on_stream)
         return {Method::copy_engine, "contiguous, over a link or on a stream"};
     const Methods both = set_of(Method::copy_engine) | set_of(Method::kernel);
     if (soonest(m, work, both) == Method::kernel)
@@ -128,16 +128,24 @@ Choice copy_or_kernel(const Move &m, const Work &work, bool alone, bool on_strea
     return {Method::copy_engine, "contiguous: the model expects a copy engine to be sooner"};
 }
 
+bool is_of_timed_steps(const Move &m)
+{
+    const bool is_from_host = m.from.memory.kind == MemoryKind::pinned && m.from.dense();
+    return is_from_host && model::has_timed_steps(model::Path::from_host, m.bytes);
+}
+
 // What could carry out a layout that lies on the host, or is packed there.
-Methods candidates(const Move &m, const Work &work, bool alone, bool on_stream)
+Methods candidates(const Move &m, const Work &work, Asked asked)
 {
     Methods all = set_of(Method::kernel);
     // Several works share a launch; several copies share nothing.
-    if ((alone || m.bytes > together_most(m)) && can(Method::blocks, m, &work))
+    if ((asked.alone || m.bytes > together_most(m)) && can(Method::blocks, m, &work))
         all |= set_of(Method::blocks);
-    if (on_stream)
+    if (asked.on_stream)
         return all;
-    if (can(Method::staged, m, &work))
+    // Where its steps would have to be timed, and are not, it loses to a kernel.
+    if (can(Method::staged, m, &work) &&
+        (!is_of_timed_steps(m) || can_time_steps(m, asked.awaited)))
         all |= set_of(Method::staged);
     const auto is_layout_on_host = [](const End &end) {
         return end.memory.kind == MemoryKind::pinned && !end.dense();
@@ -147,9 +155,9 @@ Methods candidates(const Move &m, const Work &work, bool alone, bool on_stream)
     return all;
 }
 
-Choice by_model(const Move &m, const Work &work, bool alone, bool on_stream)
+Choice by_model(const Move &m, const Work &work, Asked asked)
 {
-    const Methods among = candidates(m, work, alone, on_stream);
+    const Methods among = candidates(m, work, asked);
     if (among == set_of(Method::kernel))
         return {Method::kernel, "nothing else can do it there"};
     switch (soonest(m, work, among)) {
@@ -164,7 +172,7 @@ Choice by_model(const Move &m, const Work &work, bool alone, bool on_stream)
     }
 }
 
-Choice best_method(const Move &m, const Work *work, bool alone, bool on_stream)
+Choice best_method(const Move &m, const Work *work, Asked asked)
 {
     if (!m.on_device)
         return {Method::host, "no device's memory"};
@@ -173,12 +181,12 @@ Choice best_method(const Move &m, const Work *work, bool alone, bool on_stream)
     if (!work)
         return {Method::bounced, "no device reaches both ends, or has room for the layout"};
     if (can(Method::copy_engine, m, work))
-        return copy_or_kernel(m, *work, alone, on_stream);
+        return copy_or_kernel(m, *work, asked);
     if (Settings::get().copy_engine && can(Method::blocks, m, work))
         return {Method::blocks, "HEDDLE_COPY_ENGINE"};
     if (!is_pinned(m))
         return {Method::kernel, "a layout in devices' memory"};
-    return by_model(m, *work, alone, on_stream);
+    return by_model(m, *work, asked);
 }
 
 const char *name_of(MemoryKind kind)
@@ -205,14 +213,14 @@ std::string words_of(const End &end)
 
 Choices::~Choices() { tell(methods_chosen, method_, Method::count); }
 
-Choice Choices::method(const Move &m, const Work *work, bool alone, bool on_stream)
+Choice Choices::method(const Move &m, const Work *work, Asked asked)
 {
     const Method forced = forced_method();
-    const bool as_forced =
-        forced != Method::count && can(forced, m, work) && (!on_stream || can_on_stream(forced));
+    const bool as_forced = forced != Method::count && can(forced, m, work) &&
+                           (!asked.on_stream || can_on_stream(forced));
     const Choice choice =
         as_forced ? Choice{forced, is_forced_here() ? "heddle_force_method" : "HEDDLE_METHOD"}
-                  : best_method(m, work, alone, on_stream);
+                  : best_method(m, work, asked);
     tell(methods_chosen, method_, choice.method);
     return choice;
 }
@@ -225,6 +233,8 @@ Method forced_method()
 }
 
 void force_method(Method method) { forced_here = method; }
+
+bool can_time_steps(const Move &m, bool awaited) { return awaited && is_of_timed_steps(m); }
 
 bool can_do(Method method, const Move &move, const Work *work) { return can(method, move, work); }
 

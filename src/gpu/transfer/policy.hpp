@@ -24,6 +24,13 @@ struct Choice {
     const char *reason; // for people (HEDDLE_LOG=policy)
 };
 
+// How a transfer is asked for.
+struct Asked {
+    bool alone = false;     // no other transfer goes with it, which could share a launch
+    bool awaited = false;   // the calling thread waits for it at once, and for nothing else
+    bool on_stream = false; // it must be something that one stream does alone
+};
+
 // The answers of one call.
 class Choices {
 public:
@@ -33,9 +40,8 @@ public:
     ~Choices();
 
     // The method for a transfer; `work` is it as a kernel sees it, null where no device reaches
-    // both ends. `alone`: no other transfer goes with it, which could share a launch. `on_stream`:
-    // it must be something that one stream does alone.
-    Choice method(const Move &move, const Work *work, bool alone, bool on_stream);
+    // both ends.
+    Choice method(const Move &move, const Work *work, Asked asked);
     // It was the answer before, and is not asked for again.
     void again(Method method);
 
@@ -49,6 +55,8 @@ Method forced_method();
 bool is_forced_here();
 // Forces one for the calling thread's transfers; count ends that.
 void force_method(Method method);
+// Whether a staged transfer's kernel is launched behind its copy (model/tables.hpp).
+bool can_time_steps(const Move &move, bool awaited);
 // Whether a method can carry out a transfer. `work` as above.
 bool can_do(Method method, const Move &move, const Work *work);
 

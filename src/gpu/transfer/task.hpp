@@ -91,8 +91,9 @@ Error begin_fold(Device &device, const Fold &fold, Tasks &tasks);
 Error put_on_stream(Moves &moves, Stream stream);
 
 // Between a device and pinned memory, by slabs of device memory and the copy engine. `task` stays
-// null where there is no slab to be had.
-Error begin_staged(const Move &move, std::unique_ptr<Task> &task);
+// null where there is no slab to be had. `awaited`: the calling thread waits for it at once, and
+// for nothing else.
+Error begin_staged(const Move &move, bool awaited, std::unique_ptr<Task> &task);
 
 // By pinned slabs, where no device reaches both ends.
 std::unique_ptr<Task> begin_bounced(const Move &move, Devices &devices);
