@@ -366,14 +366,16 @@ int exchange_or_pass(const Arguments<Int> &sent, const Arguments<Int> &received,
 {
     const CollectsAtEnd collects;
     flush();
-    const Out<Int> out(sent);
-    const In<Int> in(received);
-    if (out.is_staged() || in.failed() || !none_is_held())
-        return exchange(out, in, sent.comm, status);
     const auto call = [&](void *buffer, auto n, MPI_Datatype type, MPI_Status *found) {
         return down(sent.buffer, sent.n, sent.type, sent.other.rank, sent.other.tag, buffer, n,
                     type, received.other.rank, received.other.tag, sent.comm, found);
     };
+    if (!device_is_open() && !has_met_peers())
+        return call(received.buffer, received.n, received.type, status);
+    const Out<Int> out(sent);
+    const In<Int> in(received);
+    if (out.is_staged() || in.failed() || !none_is_held())
+        return exchange(out, in, sent.comm, status);
     count(in.is_staged() ? Count::staged : Count::passed);
     if (in.is_staged())
         return in.message().receive_by(
