@@ -461,7 +461,7 @@ enum heddle_memory_kind {
  * device knows is the host's. `device` may be null. */
 HEDDLE_API int heddle_memory_kind(const void *ptr, int *device);
 /* Whether `ptr` points into the program, its heap (brk) or its first thread's stack: 1 or 0. No
- * driver maps memory there, so it is the host's, pinned or not. Asks no driver, opens no plug-in. */
+ * driver maps memory there, so it is the host's, pinned or not. Asks nobody, opens no plug-in. */
 HEDDLE_API int heddle_memory_is_program(const void *ptr);
 
 /* 1 where kernels combine elements of `basic` by `op`. 0 where no device is open or `basic` does
