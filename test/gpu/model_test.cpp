@@ -118,6 +118,24 @@ void the_soonest()
     same(Name(best(Pattern::strided, 1000, steps)), Name("kernel"), "stages lose 1 %");
 }
 
+/* Rows of 112 bytes take what two and a half lines take, where they are read, and where many are
+ * written; else what lies between two and four lines. */
+void long_rows_touch_lines()
+{
+    Tables tables;
+    const auto takes = [&](Path path, int64_t bytes) {
+        tables.grid(Method::blocks, Pattern::strided, path) =
+            Grid({1 << 10, 1 << 30}, {64, 128}, {1e-6, 1e-6, 1048576e-6, 1048576e-6});
+        return tables.expected(Method::blocks, {Pattern::strided, path, bytes, 112});
+    };
+    constexpr double us_by_bytes = 1e-6 / 1024, lines = 160.0 / 112;
+    for (const int64_t bytes : {16 << 20, 32 << 20}) {
+        const double all = us_by_bytes * static_cast<double>(bytes);
+        about(takes(Path::from_host, bytes), all * lines, "read");
+        about(takes(Path::to_host, bytes), bytes < 32 << 20 ? all : all * lines, "written");
+    }
+}
+
 /* Packed rows of 8 bytes touch a line of 64 each, rows of 112 two and a half. */
 void rows_touch_lines()
 {
@@ -547,6 +565,7 @@ const ::gpu::AddTests tests{
     {"sound tables", sound_tables},
     {"the soonest", the_soonest},
     {"rows touch lines", rows_touch_lines},
+    {"long rows touch lines", long_rows_touch_lines},
     {"built-in tables", built_in_tables},
     {"devices get tables", devices_get_tables},
     {"tables without sense", tables_without_sense},
