@@ -26,10 +26,11 @@ private:
     std::atomic<int> n_{0};
 };
 
-// Taken for granted until MPI_Init tells.
-inline std::atomic<bool> may_have_threads{true};
+// Taken for granted until MPI_Init tells, and once there is a session, which may have them.
+inline std::atomic<bool> may_have_threads{true}, has_sessions{false};
 inline void set_threads(bool may_have)
 {
+    may_have = may_have || has_sessions.load();
     if (may_have_threads.exchange(may_have) != may_have)
         activity.fetch_add(may_have ? 1 : -1);
 }

@@ -49,7 +49,7 @@ private:
 };
 
 // The sides of one call, with the arrays that stand for the program's. They live as long as the
-// call's request. A call of which nothing is staged has none.
+// call's request. Null as long as nothing is staged.
 struct Sides {
     Side out, in; // of this process's view: what it sends, what it receives
     std::vector<std::shared_ptr<const void>> arrays;

@@ -171,8 +171,8 @@ int MPI_Wait(MPI_Request *request, MPI_Status *status)
     const bool is_alone = mpi_is_alone();
     if (is_alone && !has_met_peers())
         return PMPI_Wait(request, status);
-    if (int result; is_alone && wait_in_mpi(request, status, &result))
-        return result;
+    if (const auto result = is_alone ? wait_in_mpi(request, status) : std::nullopt)
+        return *result;
     Requests requests(1, request);
     requests.finish_ours();
     const int result = PMPI_Wait(requests.down(), status);

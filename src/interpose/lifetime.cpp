@@ -30,6 +30,21 @@ void start(int error)
 
 } // namespace
 
+#if MPI_VERSION >= 4
+using Session = MPI_Session;
+#elif defined(HEDDLE_MPI_4)
+using Session = struct ompi_instance_t *; // Open MPI 5's, whose header is of MPI 3.1
+#pragma GCC visibility push(default)
+extern "C" {
+int MPI_Session_init(MPI_Info info, MPI_Errhandler handler, Session *session);
+int MPI_Session_finalize(Session *session);
+__attribute__((weak)) int PMPI_Session_init(MPI_Info info, MPI_Errhandler handler,
+                                            Session *session);
+__attribute__((weak)) int PMPI_Session_finalize(Session *session);
+}
+#pragma GCC visibility pop
+#endif
+
 extern "C" {
 
 int MPI_Init(int *argc, char ***argv)
@@ -63,15 +78,16 @@ int MPI_Finalize()
     return PMPI_Finalize();
 }
 
-#if MPI_VERSION >= 4
-int MPI_Session_init(MPI_Info info, MPI_Errhandler handler, MPI_Session *session)
+#if defined(HEDDLE_MPI_4)
+int MPI_Session_init(MPI_Info info, MPI_Errhandler handler, Session *session)
 {
     bind_all();
-    set_threads(true); // its info may ask for them
+    has_sessions.store(true);
+    set_threads(true);
     return PMPI_Session_init(info, handler, session);
 }
 
-int MPI_Session_finalize(MPI_Session *session)
+int MPI_Session_finalize(Session *session)
 {
     flush();
     return PMPI_Session_finalize(session);

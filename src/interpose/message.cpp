@@ -369,7 +369,7 @@ int Notice::begin(int64_t bytes_of_message, Peer to, MPI_Comm comm, MPI_Request 
     return PMPI_Isend(text_.data(), packed.count(), packed.type(), to.rank, to.tag, comm, request);
 }
 
-// The MPI is asked for little about what is shorter than a notice.
+// A buffer that is shorter than a notice holds none, so its status is not read.
 bool Notice::is_in(const void *buffer, int64_t count, MPI_Datatype type, const MPI_Status &status)
 {
     MPI_Count size = 0;

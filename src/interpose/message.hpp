@@ -75,14 +75,16 @@ public:
 
     bool failed() const { return staging_.failed(); }
     int64_t bytes() const { return data_.bytes(); }
-    // For the MPI.
+    // For the MPI. In place: memory of the program's.
     const Target &to() const { return to_; }
+    bool is_in_place() const { return in_place_; }
 
     // The blocking calls return when all data are in the buffer. The first receives by `call`.
     template <class Receive> int receive_by(Receive call, MPI_Comm comm, MPI_Status *status) const
     {
-        MPI_Status own;
+        MPI_Status own{};
         MPI_Status &found = status == MPI_STATUS_IGNORE ? own : *status;
+        PMPI_Status_set_elements_x(&found, MPI_BYTE, 0); // MPICH 4.3 hides errors, and writes none
         const int result = call(to_, &found);
         return unpack(result, found, comm);
     }

@@ -351,7 +351,7 @@ private:
         Operations &all_;
     };
 
-    // Every call that may wait comes here before.
+    // Every call that may wait comes here before, if two threads may call at the same time.
     void note_thread()
     {
         const pthread_t own = pthread_self();

@@ -370,11 +370,13 @@ int exchange_or_pass(const Arguments<Int> &sent, const Arguments<Int> &received,
         return down(sent.buffer, sent.n, sent.type, sent.other.rank, sent.other.tag, buffer, n,
                     type, received.other.rank, received.other.tag, sent.comm, found);
     };
-    if (!device_is_open() && !has_met_peers())
+    if (!device_is_open())
         return call(received.buffer, received.n, received.type, status);
     const Out<Int> out(sent);
     const In<Int> in(received);
-    if (out.is_staged() || in.failed() || !none_is_held())
+    // If its send fails, the MPI may leave the receive, which must not write into staging memory.
+    const bool may_be_left = !in.is_staged() || in.message().is_in_place();
+    if (out.is_staged() || !may_be_left || !none_is_held())
         return exchange(out, in, sent.comm, status);
     count(in.is_staged() ? Count::staged : Count::passed);
     if (in.is_staged())

@@ -15,12 +15,6 @@ namespace heddle::interpose {
 
 std::atomic<int64_t> counters[static_cast<int>(Count::count)];
 
-bool is_asked_to_log()
-{
-    const char *const log = std::getenv("HEDDLE_LOG");
-    return log && std::strstr(log, "interpose");
-}
-
 int own_rank()
 {
     int rank = 0;
@@ -30,6 +24,8 @@ int own_rank()
 
 void print_start(bool has_device)
 {
+    const char *const log = std::getenv("HEDDLE_LOG");
+    is_logged = log && std::strstr(log, "interpose");
     if (!is_logged)
         return;
     char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";

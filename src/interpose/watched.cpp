@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "interpose/watched.hpp"
 
+#include "interpose/activity.hpp"
 #include "interpose/message.hpp"
 #include "interpose/report.hpp"
 
@@ -125,8 +126,11 @@ int receive_what_came_instead(const Watched &what, MPI_Status &status, MPI_Comm 
     if (received > what.bytes || !Incoming::has_come_instead(what.at, received, status))
         return MPI_SUCCESS;
     const Incoming message(*any_data(what.at, what.bytes, MPI_BYTE));
-    return message.receive_by([](const Target &, MPI_Status *) { return MPI_SUCCESS; }, comm,
-                              &status);
+    const auto as_it_ended = [ended = status](const Target &, MPI_Status *found) {
+        *found = ended;
+        return MPI_SUCCESS;
+    };
+    return message.receive_by(as_it_ended, comm, &status);
 }
 
 int begin_now(Steps steps, MPI_Request *request)
@@ -185,7 +189,7 @@ int watch(Watched what, MPI_Comm comm, MPI_Request *request)
     return MPI_SUCCESS;
 }
 
-MPI_Request settle(MPI_Request request)
+MPI_Request settle_watched(MPI_Request request)
 {
     Entry *const entry = table().find(request);
     if (!entry)
@@ -204,23 +208,26 @@ MPI_Request settle(MPI_Request request)
     return request;
 }
 
-bool wait_in_mpi(MPI_Request *request, MPI_Status *status, int *result)
+std::optional<int> wait_in_mpi(MPI_Request *request, MPI_Status *status)
 {
     Entry *const entry = *request == MPI_REQUEST_NULL ? nullptr : table().find(*request);
-    if (entry && entry->outer != MPI_REQUEST_NULL)
-        return false;
-    MPI_Status own;
-    MPI_Status *const found = entry && status == MPI_STATUS_IGNORE ? &own : status;
-    *result = PMPI_Wait(request, found);
-    if (!entry || *request != MPI_REQUEST_NULL)
-        return true;
-    const Watched what = std::move(entry->what);
+    if (!entry)
+        return PMPI_Wait(request, status);
+    if (entry->outer != MPI_REQUEST_NULL || may_have_threads.load())
+        return {};
+    // An error handler that the MPI calls may get another request by this handle.
+    Watched what = std::move(entry->what);
     const MPI_Comm comm = entry->comm.load();
     Table::give_back(*entry);
-    if (*result == MPI_SUCCESS)
-        *result = what.at ? receive_what_came_instead(what, *found, comm)
-                          : raise(comm, what.together.has_failed() ? MPI_ERR_OTHER : MPI_SUCCESS);
-    return true;
+    MPI_Status own;
+    MPI_Status *const found = status == MPI_STATUS_IGNORE ? &own : status;
+    const int result = PMPI_Wait(request, found);
+    if (result != MPI_SUCCESS && *request != MPI_REQUEST_NULL)
+        static_cast<void>(watch(std::move(what), comm, request));
+    if (result != MPI_SUCCESS)
+        return result;
+    return what.at ? receive_what_came_instead(what, *found, comm)
+                   : raise(comm, what.together.has_failed() ? MPI_ERR_OTHER : MPI_SUCCESS);
 }
 
 bool is_pending(MPI_Request settled) { return settled != MPI_REQUEST_NULL && settled == never; }

@@ -3,12 +3,14 @@
 // memory an envelope or a notice may come in place of the data (message.hpp), and a member of a
 // collective may have failed (together.hpp). That is rare. So the calls that complete requests look
 // here, before the MPI may free one. If there is something to do, an operation stands for the
-// request from then on, as for an active persistent one. All this is only if has_met_peers().
+// request from then on, as for an active persistent one. MPI_Wait of one thread looks behind it.
+// All this is only if has_met_peers().
 #pragma once
 
 #include "interpose/together.hpp"
 
 #include <cstdint>
+#include <optional>
 
 namespace heddle::interpose {
 
@@ -27,18 +29,18 @@ int watch(Watched what, MPI_Comm comm, MPI_Request *request);
 // What the MPI is to get in place of the program's request: the request itself, unless it is
 // watched. While that is not complete: one that never is. Then: the outer request of an operation,
 // or itself, if there is nothing to do. It is not watched any more then.
-MPI_Request settle(MPI_Request request);
+MPI_Request settle_watched(MPI_Request request); // of one that may be, with peers
 inline MPI_Request settled(MPI_Request request)
 {
-    return has_met_peers() && request != MPI_REQUEST_NULL ? settle(request) : request;
+    return has_met_peers() && request != MPI_REQUEST_NULL ? settle_watched(request) : request;
 }
 // It stands for one that is not complete.
 bool is_pending(MPI_Request settled);
 
-// Waits for a request in the MPI, and does what is to be done behind it. False: an operation stands
-// for it. Not of several requests: another process may wait until one is read, and complete the
-// others only then.
-bool wait_in_mpi(MPI_Request *request, MPI_Status *status, int *result);
+// Waits for a request in the MPI, and does what is to be done behind it. Nothing happens where an
+// operation stands for it, or where another thread may get its handle before that is done. Not of
+// several requests: another process may wait until one is read, and complete the others only then.
+std::optional<int> wait_in_mpi(MPI_Request *request, MPI_Status *status);
 
 // The operation that stood for the request is complete.
 void end_watch(MPI_Request *request);

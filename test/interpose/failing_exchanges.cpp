@@ -84,10 +84,11 @@ static void send(Buffer &buffer, int tag, int seed)
 }
 
 /* The MPI refuses the send before anything has come. Later messages are the next receives'. */
-static void refused(const Form &form, const Layout &layout, gpu::Kind kind)
+static void refused(const Form &form, const Layout &layout, gpu::Kind sender, gpu::Kind kind)
 {
-    const std::string what = std::string("behind a refused ") + form.name;
-    Buffer sent(gpu::Kind::device, layout), buffer(kind, layout);
+    const std::string what = std::string("behind a refused ") + form.name + " of " +
+                             gpu::to_text({sender}) + " into " + gpu::to_text({kind});
+    Buffer sent(sender, layout), buffer(kind, layout);
     heard = 0;
     if (rank == 0) {
         Buffer gone(kind, layout);
@@ -104,11 +105,13 @@ static void refused(const Form &form, const Layout &layout, gpu::Kind kind)
 
 /* The MPI refuses the send, but the receive has a message already. That is lost; its sender does
  * not wait for ever. */
-static void refused_late(const Form &form, const Layout &layout, gpu::Kind kind, bool is_probed)
+static void refused_late(const Form &form, const Layout &layout, gpu::Kind sender, gpu::Kind kind,
+                         bool is_probed)
 {
-    const std::string what = std::string("a message, then a refused ") + form.name +
+    const std::string what = std::string("a message, then a refused ") + form.name + " of " +
+                             gpu::to_text({sender}) + " into " + gpu::to_text({kind}) +
                              (is_probed ? " behind a probe" : "");
-    Buffer sent(gpu::Kind::device, layout), buffer(kind, layout);
+    Buffer sent(sender, layout), buffer(kind, layout);
     MPI_Request request = MPI_REQUEST_NULL;
     heard = 0;
     buffer.fill(5);
@@ -133,6 +136,13 @@ static void refused_late(const Form &form, const Layout &layout, gpu::Kind kind,
         MPI_Wait(&request, MPI_STATUS_IGNORE);
     }
     MPI_Barrier(comm);
+}
+
+static void all_refused(const Form &form, const Layout &layout, gpu::Kind sender, gpu::Kind kind)
+{
+    refused(form, layout, sender, kind);
+    refused_late(form, layout, sender, kind, false);
+    refused_late(form, layout, sender, kind, true);
 }
 
 /* The device does not pack what is sent. What is received comes as it should. */
@@ -189,13 +199,16 @@ int main(int argc, char **argv)
             for (const gpu::Kind kind : {gpu::Kind::device, gpu::Kind::pageable}) {
                 for (const int n : {3, 5000, 60000}) {
                     const Layout layout = strided(n);
-                    for (int i = 0; i < 3 && is_ours(form, kind); ++i) { /* opens memory first */
-                        refused(form, layout, kind);
-                        refused_late(form, layout, kind, false);
-                        refused_late(form, layout, kind, true);
-                    }
+                    for (int i = 0; i < 3 && is_ours(form, kind); ++i) /* opens memory first */
+                        all_refused(form, layout, gpu::Kind::device, kind);
                     if (!form.replaces || kind == gpu::Kind::device)
                         not_packed(form, 3, layout, kind);
+                    /* Without envelopes exchanges of host memory alone are the MPI's. */
+                    if (form.replaces ||
+                        (kind == gpu::Kind::pageable && !std::getenv("HEDDLE_INTERPOSE_PEER")))
+                        continue;
+                    all_refused(form, layout, gpu::Kind::pageable, kind);
+                    all_refused(form, contiguous(n), gpu::Kind::pageable, kind);
                 }
             }
             if (is_ours(form, gpu::Kind::pageable))

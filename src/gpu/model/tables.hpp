@@ -13,7 +13,7 @@
 namespace heddle::gpu::model {
 
 // Whether staged data from the host are unpacked by a kernel that is launched when their copy has
-// ended, if the caller waits for them (transfer/staged.cpp). Shorter copies have ended before.
+// ended, if the caller waits for them (transfer/staged.cpp). Shorter copies mostly have by then.
 // Behind longer ones a wrong guess costs more than a right one gains.
 constexpr bool has_timed_steps(Path path, int64_t bytes)
 {

@@ -70,6 +70,7 @@ public:
         device_ = &device;
         const bool to_host = move.to.memory.kind == MemoryKind::pinned;
         const std::vector<int64_t> chunks = cut(move, to_host);
+        is_timed_ = is_timed_ && chunks.size() == 1; // the next copy would wait, too
         const int64_t largest = *std::max_element(chunks.begin(), chunks.end());
         for (Lane &lane : std::span(lanes_).first(std::min(lanes, chunks.size()))) {
             if (const Error e = device.stream(lane.stream))
@@ -177,7 +178,7 @@ private:
         }
     }
 
-    const bool is_timed_; // its kernel is launched behind the copy
+    bool is_timed_; // its kernel is launched behind the copy
     Device *device_ = nullptr;
     bool began_ = false; // the target may have changed
     std::array<Lane, lanes> lanes_;

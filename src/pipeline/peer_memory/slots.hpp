@@ -58,10 +58,10 @@ struct Slots {
     RtrRecord rtr[rtrs]; // by the name of the message that they follow
 };
 
-// This process's; null where there can be none, as in a forked child, which has its parent's. They
-// stay until the process ends.
+// This process's; null where there can be none, as in a forked child, which has its parent's, or
+// none now, for want of memory or descriptors. They stay until the process ends.
 Slots *own_slots();
-// Of a process of this node, this one included; null where they cannot be seen.
+// Of a process of this node, this one included; null where they cannot be seen, or not now.
 Slots *slots_of(uint64_t process);
 
 inline std::atomic_ref<uint64_t> shared_word(uint64_t &word)
