@@ -37,8 +37,7 @@ Device::Device(Backend &backend, int ordinal, size_t slab_limit)
           slab_limit),
       deferred(backend, ordinal),
       backend_(backend),
-      ordinal_(ordinal),
-      link_rate_(backend.facts(ordinal).link_rate)
+      ordinal_(ordinal)
 {
 }
 

@@ -22,8 +22,6 @@ public:
 
     int ordinal() const { return ordinal_; }
     Backend &backend() const { return backend_; }
-    // GB/s of its link with the host, by the driver. 0: not known.
-    double link_rate() const { return link_rate_; }
     // One of a few streams, in turn. What `can_wait` gives way to all else.
     Error stream(Stream &stream, bool can_wait = false)
     {
@@ -60,7 +58,6 @@ private:
     std::atomic<unsigned> turn_{0};
     std::mutex mutex_;
     std::array<std::atomic<Stream>, 2 * streams + 1> streams_{};
-    const double link_rate_;
 };
 
 class Devices {

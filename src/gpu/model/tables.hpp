@@ -24,8 +24,9 @@ constexpr bool has_timed_steps(Path path, int64_t bytes)
 // What was measured of one device and its link with the host.
 class Tables {
 public:
-    std::string device; // its name, as the driver has it
-    std::string origin; // where the tables come from, for people
+    std::string device;   // its name, as the driver has it
+    std::string origin;   // where the tables come from, for people
+    double link_rate = 0; // GB/s to the host, as the driver has it; 0: not known
 
     // Several contiguous copies of one call share a kernel up to this size, for each copy costs the
     // engine a start of its own: within a device, and over its link with the host.

@@ -31,7 +31,9 @@ public:
         std::string before;
         for (int i = 0; devices && i < devices->count(); ++i) {
             std::string warning;
-            all_.push_back(model::tables_for(devices->backend().facts(i), file, warning));
+            const Facts facts = devices->backend().facts(i);
+            all_.push_back(model::tables_for(facts, file, warning));
+            all_.back().link_rate = facts.link_rate;
             if (!warning.empty() && warning != before)
                 warn(warning);
             before = warning;

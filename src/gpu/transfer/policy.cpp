@@ -128,12 +128,6 @@ Choice copy_or_kernel(const Move &m, const Work &work, Asked asked)
     return {Method::copy_engine, "contiguous: the model expects a copy engine to be sooner"};
 }
 
-bool is_of_timed_steps(const Move &m)
-{
-    const bool is_from_host = m.from.memory.kind == MemoryKind::pinned && m.from.dense();
-    return is_from_host && model::has_timed_steps(model::Path::from_host, m.bytes);
-}
-
 // What could carry out a layout that lies on the host, or is packed there.
 Methods candidates(const Move &m, const Work &work, Asked asked)
 {
@@ -144,8 +138,7 @@ Methods candidates(const Move &m, const Work &work, Asked asked)
     if (asked.on_stream)
         return all;
     // Where its steps would have to be timed, and are not, it loses to a kernel.
-    if (can(Method::staged, m, &work) &&
-        (!is_of_timed_steps(m) || can_time_steps(m, asked.awaited)))
+    if (can(Method::staged, m, &work) && (asked.awaited || !has_timed_steps(m)))
         all |= set_of(Method::staged);
     const auto is_layout_on_host = [](const End &end) {
         return end.memory.kind == MemoryKind::pinned && !end.dense();
@@ -234,7 +227,11 @@ Method forced_method()
 
 void force_method(Method method) { forced_here = method; }
 
-bool can_time_steps(const Move &m, bool awaited) { return awaited && is_of_timed_steps(m); }
+bool has_timed_steps(const Move &m)
+{
+    const bool is_from_host = m.from.memory.kind == MemoryKind::pinned && m.from.dense();
+    return is_from_host && model::has_timed_steps(model::Path::from_host, m.bytes);
+}
 
 bool can_do(Method method, const Move &move, const Work *work) { return can(method, move, work); }
 

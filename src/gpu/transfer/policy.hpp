@@ -55,8 +55,9 @@ Method forced_method();
 bool is_forced_here();
 // Forces one for the calling thread's transfers; count ends that.
 void force_method(Method method);
-// Whether a staged transfer's kernel is launched behind its copy (model/tables.hpp).
-bool can_time_steps(const Move &move, bool awaited);
+// Whether the kernel of a staged transfer is to be launched behind its copy (model/tables.hpp).
+// That can be done where the caller waits.
+bool has_timed_steps(const Move &move);
 // Whether a method can carry out a transfer. `work` as above.
 bool can_do(Method method, const Move &move, const Work *work);
 

@@ -5,6 +5,7 @@
 // before them is ours.) Each lane is a stream and a slab, so that the stream's order is all the
 // synchronization there is.
 #include "gpu/core/settings.hpp"
+#include "gpu/transfer/decisions.hpp"
 #include "gpu/transfer/policy.hpp"
 #include "gpu/transfer/task.hpp"
 
@@ -52,7 +53,7 @@ using Clock = std::chrono::steady_clock;
 Clock::duration time_of_copy(const Move &move)
 {
     constexpr double start_ns = 2000, share_of_link = 0.865;
-    const double rate = move.device->link_rate() * share_of_link;
+    const double rate = tables_of(*move.device).link_rate * share_of_link;
     if (rate <= 0)
         return {};
     return std::chrono::nanoseconds(
@@ -157,12 +158,13 @@ private:
             return backend.copy(device.ordinal(), lane.stream,
                                 contiguous_copy(part.to.address(), lane.slab.at(), bytes), done);
         }
-        const Clock::time_point begun = is_timed_ ? Clock::now() : Clock::time_point();
+        const Clock::time_point ended =
+            is_timed_ ? Clock::now() + time_of_copy(part) : Clock::time_point();
         if (const Error e =
                 backend.copy(device.ordinal(), lane.stream,
                              contiguous_copy(lane.slab.at(), part.from.address(), bytes), nullptr))
             return e;
-        while (is_timed_ && Clock::now() < begun + time_of_copy(part))
+        while (is_timed_ && Clock::now() < ended)
             ;
         return launch(device, {&kernel, 1}, lane.stream, done, true);
     }
@@ -188,7 +190,7 @@ private:
 
 Error begin_staged(const Move &move, bool awaited, std::unique_ptr<Task> &task)
 {
-    auto staged = std::make_unique<Staged>(can_time_steps(move, awaited));
+    auto staged = std::make_unique<Staged>(awaited && has_timed_steps(move));
     const Error e = staged->begin(move);
     // nothing must be combined twice
     const bool again = move.op == HEDDLE_OP_REPLACE || !staged->began();
